@@ -1,0 +1,42 @@
+"""What can go wrong, in words for the person who has to mend it.
+
+Each error says what is wrong, where, and what to do next; the command line prints it on one line and exits
+with `exit_code`. The codes are bogofilter's and those of sysexits.h, which delivery recipes and service
+managers test.
+"""
+
+
+class SpamnbError(Exception):
+    """A fault that a person can mend; its text is shown as it stands."""
+
+    exit_code = 3
+
+
+class UsageError(SpamnbError):
+    """The command was called wrongly (EX_USAGE)."""
+
+    exit_code = 64
+
+
+class ConfigError(SpamnbError):
+    """The configuration is missing or faulty (EX_CONFIG): trying again without a change is of no use."""
+
+    exit_code = 78
+
+
+class MailError(SpamnbError):
+    """A path that should hold mail does not, or cannot be read."""
+
+
+class MaildirError(SpamnbError):
+    """A Maildir or one of its folders is not what it should be."""
+
+
+class LedgerError(SpamnbError):
+    """The ledger cannot be used: damaged, unwritable, or from a newer version."""
+
+
+class LedgerBusyError(LedgerError):
+    """Another process holds the ledger for longer than we wait (EX_TEMPFAIL): try again."""
+
+    exit_code = 75
