@@ -1,0 +1,246 @@
+"""Folders below a root: found, named, and made.
+
+Two layouts exist. In Maildir++ (Courier, Dovecot's default) the root is the INBOX and every folder is a
+directory `.Archive.2024` in it; in `fs` (mbsync, OfflineIMAP, Dovecot's `LAYOUT=fs`) folders are directories
+in directories. Both read as `Archive/2024` here. Below the root no symbolic link is followed.
+"""
+
+import binascii
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from spamnb.errors import MaildirError
+
+Layout = Literal["maildir++", "fs"]
+
+INBOX = "INBOX"
+MAX_DEPTH = 16
+"""Directories below the root that an `fs` layout is searched to: far more than people nest folders."""
+
+_SUBDIRS = ("cur", "new", "tmp")
+_SHIFT = re.compile(r"&([A-Za-z0-9+,]*)-")
+_TO_SHIFT = re.compile(r"&|[^\x20-\x7e]+")
+
+
+class FolderUnavailableError(MaildirError):
+    """A folder cannot be listed: gone, not mounted, not readable. What lies in it is unknown, not deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder: its name as a person reads it, parts divided by `/`, and its directory."""
+
+    name: str
+    path: str
+
+    def subdir(self, which: str) -> str:
+        """The path of its `new`, `cur` or `tmp`."""
+        return os.path.join(self.path, which)
+
+
+# --- modified UTF-7, RFC 3501 section 5.1.3 -----------------------------------------------------------------
+
+
+def encode(name: str) -> str:
+    """A folder name in modified UTF-7: printable ASCII for itself, `&` as `&-`, the rest as base64 of UTF-16.
+
+    >>> encode("Entwürfe & mehr")
+    'Entw&APw-rfe &- mehr'
+    """
+    return _TO_SHIFT.sub(lambda found: _encode_run(found.group()), name)
+
+
+def _encode_run(run: str) -> str:
+    if run == "&":
+        return "&-"
+    base64 = binascii.b2a_base64(run.encode("utf-16-be", "surrogatepass"), newline=False)
+    return "&" + base64.rstrip(b"=").replace(b"/", b",").decode("ascii") + "-"
+
+
+def decode(name: str) -> str:
+    """The name behind modified UTF-7; what is not proper modified UTF-7 stands for itself. Never raises.
+
+    QUIRK: mbsync writes plain UTF-8 and a bare `&` to the disk (`R&D`): both stand for themselves.
+    Base64 of printable ASCII is forbidden by the RFC and stays as it is, so no `/` or `.` can hide in it.
+
+    >>> decode("Entw&APw-rfe &- R&D &AC8-")
+    'Entwürfe & R&D &AC8-'
+    """
+    return _SHIFT.sub(lambda found: _decode_run(found.group(), found.group(1)), name)
+
+
+def _decode_run(shift: str, run: str) -> str:
+    if not run:
+        return "&"
+    try:
+        text = binascii.a2b_base64(run.replace(",", "/") + "=" * (-len(run) % 4)).decode("utf-16-be")
+    except (binascii.Error, UnicodeDecodeError):
+        return shift
+    return text if encode(text) == shift else shift
+
+
+def _readable(disk_name: str) -> str:
+    """A name from the disk that can be written to YAML and a database: undecodable bytes become `\\xe9`."""
+    return decode(os.fsencode(disk_name).decode("utf-8", "backslashreplace"))
+
+
+# --- finding ------------------------------------------------------------------------------------------------
+
+
+def find_folders(root: str, layout: Layout | Literal["auto"] = "auto") -> tuple[Folder, ...]:
+    """All folders below `root`, INBOX first, the others by name; no two have the same name.
+
+    Raises `FolderUnavailableError` when `root` cannot be listed. A directory below it that cannot be listed
+    is left out.
+    """
+    _check_listable(root)
+    chosen = detect_layout(root) if layout == "auto" else layout
+    inbox = [(INBOX, root)] if is_maildir(root) else []
+    found = [*inbox, *(_find_dotted(root) if chosen == "maildir++" else _find_nested(root))]
+    return tuple(sorted(_named_once(root, found), key=lambda folder: (folder.name != INBOX, folder.name)))
+
+
+def detect_layout(root: str) -> Layout:
+    """`maildir++` if any `.Name` below `root` is a folder or `root` is a bare INBOX, else `fs`."""
+    _check_listable(root)
+    if any(_find_dotted(root)):
+        return "maildir++"
+    return "maildir++" if is_maildir(root) and not any(_find_nested(root)) else "fs"
+
+
+def is_maildir(path: str) -> bool:
+    """Whether `cur/` and `new/` lie here as true directories; `tmp/` may be missing in a copied mailbox."""
+    return all(_is_directory(os.path.join(path, subdir)) for subdir in ("cur", "new"))
+
+
+def _find_dotted(root: str) -> Iterator[tuple[str, str]]:
+    for entry in _directories(root):
+        path = os.path.join(root, entry)
+        if entry.startswith(".") and is_maildir(path):
+            yield _readable(entry[1:].replace(".", "/")), path
+
+
+def _find_nested(root: str) -> Iterator[tuple[str, str]]:
+    inbox_is_free = not is_maildir(root)
+
+    def walk(directory: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        for entry in _directories(directory):
+            if entry.startswith(".") or entry in _SUBDIRS:
+                continue
+            part = _readable(entry)
+            if not above and inbox_is_free and part.upper() == INBOX:
+                part = INBOX  # RFC 3501 section 5.1: INBOX in any case; mbsync users write `Inbox`
+            path, parts = os.path.join(directory, entry), (*above, part)
+            if is_maildir(path):
+                yield "/".join(parts), path
+            # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` makes such.
+            if len(parts) < MAX_DEPTH:
+                yield from walk(path, parts)
+
+    return walk(root, ())
+
+
+def _named_once(root: str, found: Iterable[tuple[str, str]]) -> Iterator[Folder]:
+    """Folders with names that differ.
+
+    QUIRK: two directories can decode to one name (`.INBOX` beside the root; plain UTF-8 beside modified
+    UTF-7). The second goes by its path, `./` first, which no decoded name has.
+    """
+    taken: set[str] = set()
+    for wanted, path in found:
+        name = wanted
+        if name in taken:
+            name = "./" + os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
+        taken.add(name)
+        yield Folder(name, path)
+
+
+def _check_listable(root: str) -> None:
+    try:
+        os.scandir(root).close()
+    except OSError as error:
+        raise FolderUnavailableError(
+            f"cannot list the mail directory {root!r}: {error.strerror}; is the path right, and mounted?"
+        ) from error
+
+
+def _directories(path: str) -> list[str]:
+    """The names of true directories in `path`, sorted; none if it cannot be listed."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+# --- making -------------------------------------------------------------------------------------------------
+
+
+def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Folder:
+    """The folder of that name, made (0700) where it or a part of it is missing.
+
+    Raises `MaildirError` for a name that would leave the root or could not be found again, and when the disk
+    refuses.
+    """
+    parts = _checked_parts(name)
+    try:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+        chosen = detect_layout(root) if layout == "auto" else layout
+        existing = [folder for folder in find_folders(root, chosen) if folder.name == name]
+        folder = existing[0] if existing else _new_folder(root, chosen, name, parts)
+        for subdir in _SUBDIRS:
+            _make_directory(folder.subdir(subdir))
+        if chosen == "maildir++" and folder.path != root:
+            mark = os.path.join(folder.path, "maildirfolder")
+            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise MaildirError(f"cannot make the folder {name!r} below {root!r}: {error.strerror}") from error
+    return folder
+
+
+def _new_folder(root: str, layout: Layout, name: str, parts: list[str]) -> Folder:
+    if name == INBOX:
+        return Folder(name, root)
+    if layout == "maildir++":
+        if "." in name:
+            raise MaildirError(
+                f"a Maildir++ folder name cannot hold a dot: {name!r}; write '/' between its parts"
+            )
+        path = os.path.join(root, "." + ".".join(map(encode, parts)))
+        _make_directory(path)
+        return Folder(name, path)
+    path = root
+    for part in map(encode, parts):
+        path = os.path.join(path, part)
+        _make_directory(path)
+    return Folder(name, path)
+
+
+def _checked_parts(name: str) -> list[str]:
+    parts = name.split("/")
+    if "" in parts:
+        raise MaildirError(f"not a folder name: {name!r} has an empty part; write it like 'Archive/2024'")
+    if any(part.startswith(".") or part in _SUBDIRS for part in parts):
+        raise MaildirError(
+            f"not a folder name: a part of {name!r} begins with a dot or is cur, new or tmp; choose another"
+        )
+    return parts
+
+
+def _make_directory(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not _is_directory(path):
+            raise MaildirError(f"{path!r} is in the way: a folder has to be a true directory") from None

@@ -1,0 +1,141 @@
+"""The name of a message file: a base name, which is the message's for life in a folder, and an info part.
+
+`parse_name` and `format_name` are an exact pair: whatever bytes another program chose, formatting gives them
+back. Nothing here touches the disk.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+_FLAGS = re.compile(r"2,([A-Za-z]*)")
+
+# QUIRK: mbsync and OfflineIMAP keep the IMAP UID in the base name. It counts in one folder only; carried into
+# another it clashes with the UIDs there, and the synchroniser refuses the folder or drops a message.
+_UID_FIELD = re.compile(r",U=[0-9]+(?=,|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    r"""A file name in `new/` or `cur/`, split at its first colon.
+
+    `info` is everything behind that colon, verbatim, and None without a colon. The first colon and not the
+    last one, as Dovecot does it: a second `:2,`, appended by a program that did not know the first, then
+    leaves the base name alone.
+
+    >>> name = parse_name("1700000000.M1P2.host,S=812:2,FSa")
+    >>> name.base, name.flags, name.keywords, name.seen, name.replied
+    ('1700000000.M1P2.host,S=812', 'FSa', 'a', True, False)
+    """
+
+    base: str
+    info: str | None = None
+
+    @property
+    def flags(self) -> str:
+        """The letters of a `2,` info part, in the order found; empty for any other info part."""
+        found = _FLAGS.match(self.info or "")
+        return found.group(1) if found else ""
+
+    @property
+    def keywords(self) -> str:
+        """The letters a-z among the flags; what they mean is up to the folder."""
+        return "".join(letter for letter in self.flags if letter.islower())
+
+    @property
+    def draft(self) -> bool:
+        """D: the person is still writing it."""
+        return "D" in self.flags
+
+    @property
+    def flagged(self) -> bool:
+        """F: the person marked it as important."""
+        return "F" in self.flags
+
+    @property
+    def passed(self) -> bool:
+        """P: forwarded, resent or bounced."""
+        return "P" in self.flags
+
+    @property
+    def replied(self) -> bool:
+        """R: answered."""
+        return "R" in self.flags
+
+    @property
+    def seen(self) -> bool:
+        """S: read."""
+        return "S" in self.flags
+
+    @property
+    def trashed(self) -> bool:
+        """T: deleted by the person, not yet expunged."""
+        return "T" in self.flags
+
+    def with_flags(self, flags: str) -> "Name":
+        """The same message with exactly these flags, in ASCII order, each once.
+
+        What follows the flags of a `2,` info part stays; any other info part (the experimental `1,`) gives
+        way, since a name has only one.
+
+        >>> format_name(parse_name("a:2,T").with_flags("SaF"))
+        'a:2,FSa'
+        """
+        found = _FLAGS.match(self.info or "")
+        rest = self.info[found.end() :] if found and self.info else ""
+        return replace(self, info="2," + "".join(sorted(set(flags))) + rest)
+
+    def with_base(self, unique: str) -> "Name":
+        """The same message under a new unique part; the size fields behind the old one stay.
+
+        >>> format_name(parse_name("a,S=812,W=830:2,S").with_base("b"))
+        'b,S=812,W=830:2,S'
+        """
+        _, comma, fields = self.base.partition(",")
+        return replace(self, base=unique + comma + fields)
+
+    def for_other_folder(self, letters: Mapping[str, str]) -> "Name":
+        """The name the message has after it moved to another folder.
+
+        The UID field goes, the size fields stay. `letters` maps a keyword letter of the old folder to the
+        letter that means the same in the new one; a keyword without such a letter is dropped, as it would
+        otherwise turn into a different keyword.
+
+        >>> format_name(parse_name("a,S=812,U=7:2,Sabc").for_other_folder({"a": "d", "b": "a"}))
+        'a,S=812:2,Sad'
+        """
+        moved = replace(self, base=_UID_FIELD.sub("", self.base))
+        if not self.keywords:
+            return moved
+        return moved.with_flags(
+            "".join(letters.get(letter, "") if letter.islower() else letter for letter in self.flags)
+        )
+
+
+def parse_name(file_name: str) -> Name:
+    """Split a file name; every name parses."""
+    base, colon, info = file_name.partition(":")
+    return Name(base, info if colon else None)
+
+
+def format_name(name: Name) -> str:
+    """The file name; `format_name(parse_name(x)) == x` for every x."""
+    return name.base if name.info is None else f"{name.base}:{name.info}"
+
+
+def unique_base(seconds: int, microseconds: int, pid: int, sequence: int, host: str) -> str:
+    r"""A base name as delivery agents make it: unique by time, process, count within the process, and host.
+
+    >>> unique_base(1700000000, 42, 7, 1, "a/b:c")
+    '1700000000.M42P7Q1.a\\057b\\072c'
+    """
+    host = host.replace("/", r"\057").replace(":", r"\072")
+    return f"{seconds}.M{microseconds}P{pid}Q{sequence}.{host}"
+
+
+def fresh_bases(now_ns: Callable[[], int], pid: int, host: str) -> Iterator[str]:
+    """Base names without end, one for each delivery of this process; `now_ns` is `time.time_ns`."""
+    for sequence in itertools.count(1):
+        seconds, nanoseconds = divmod(now_ns(), 10**9)
+        yield unique_base(seconds, nanoseconds // 1000, pid, sequence, host)

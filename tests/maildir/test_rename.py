@@ -1,0 +1,339 @@
+"""Moving a message so that no crash can lose it."""
+
+import errno
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.errors import MaildirError
+from spamnb.maildir import rename
+from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder
+from spamnb.maildir.mailbox import deliver, scan
+from spamnb.maildir.rename import finish, move, rename_noreplace
+
+CONTENT = b"Subject: x\n\n" + bytes(range(256)) * 8192  # more than one chunk of the copy
+MTIME_NS = 1_234_567_890_123_456_789
+SHM = "/dev/shm"
+
+
+def no_renameat2(source: str, destination: str) -> None:
+    raise OSError(errno.EINVAL, "no flags here")
+
+
+def no_link(source: str, destination: str, **_: object) -> None:
+    raise OSError(errno.EPERM, "no links here")
+
+
+@pytest.fixture(params=["renameat2", "link", "rename"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each of the three ways to rename."""
+    if request.param != "renameat2":
+        monkeypatch.setattr(rename, "_rename_flagged", no_renameat2)
+    if request.param == "rename":
+        monkeypatch.setattr(os, "link", no_link)
+    return str(request.param)
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Folder:
+    return create_folder(str(tmp_path / "mail"), "maildir++", "INBOX")
+
+
+@pytest.fixture
+def junk(tmp_path: Path) -> Folder:
+    return create_folder(str(tmp_path / "mail"), "maildir++", "Junk")
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Iterator[Folder]:
+    """A folder on another file system."""
+    if not os.access(SHM, os.W_OK) or os.stat(SHM).st_dev == os.stat(tmp_path).st_dev:
+        pytest.skip("/dev/shm is not a second, writable file system here")
+    with tempfile.TemporaryDirectory(dir=SHM) as root:
+        yield create_folder(root, "maildir++", "Junk")
+
+
+@pytest.fixture
+def message(inbox: Folder) -> str:
+    path = deliver(inbox, CONTENT, "1.M2P3.host")
+    os.chmod(path, 0o640)
+    os.utime(path, ns=(MTIME_NS, MTIME_NS))
+    return path
+
+
+def is_intact(path: str) -> bool:
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        return (
+            file.read() == CONTENT
+            and status.st_mtime_ns == MTIME_NS
+            and stat.S_IMODE(status.st_mode) == 0o640
+        )
+
+
+def files(folder: Folder) -> list[str]:
+    return [entry.path(folder) for entry in scan(folder)]
+
+
+def test_rename_noreplace(tmp_path: Path, way: str) -> None:
+    """The file changes its name, of whatever bytes, and only that."""
+    source, destination = str(tmp_path / "caf\udce9"), str(tmp_path / "new\nname:2,S")
+    Path(source).write_bytes(b"x")
+    rename_noreplace(source, destination)
+    assert os.listdir(tmp_path) == ["new\nname:2,S"]
+
+
+def test_rename_never_replaces(tmp_path: Path, way: str) -> None:
+    """A file or a dangling link that has the destination's name stays, and so does the source."""
+    source = tmp_path / "source"
+    source.write_bytes(b"source")
+    (tmp_path / "file").write_bytes(b"file")
+    (tmp_path / "link").symlink_to("nowhere")
+    for destination in ("file", "link"):
+        with pytest.raises(FileExistsError):
+            rename_noreplace(str(source), str(tmp_path / destination))
+    assert source.read_bytes() == b"source"
+    assert (tmp_path / "file").read_bytes() == b"file"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_rename_of_nothing(tmp_path: Path, way: str) -> None:
+    """A source that vanished is a FileNotFoundError in each way of renaming."""
+    with pytest.raises(FileNotFoundError):
+        rename_noreplace(str(tmp_path / "gone"), str(tmp_path / "x"))
+
+
+def test_other_faults_are_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is not taken for an old kernel."""
+
+    def full(source: str, destination: str) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(rename, "_rename_flagged", full)
+    with pytest.raises(OSError, match="full"):
+        rename_noreplace(str(tmp_path / "a"), str(tmp_path / "b"))
+
+
+def test_move_keeps_everything(message: str, junk: Folder, way: str) -> None:
+    """A move keeps content, mtime and mode, and makes nothing else."""
+    path = move(message, junk, "cur", "1.M2P3.host:2,S")
+    assert path == os.path.join(junk.subdir("cur"), "1.M2P3.host:2,S")
+    assert is_intact(path)
+    assert files(junk) == [path]
+    assert not os.path.exists(message)
+    assert os.listdir(junk.subdir("tmp")) == []
+
+
+def test_move_across_file_systems(message: str, inbox: Folder, far: Folder, way: str) -> None:
+    """A copy to another file system keeps content, mtime and mode, and then the source goes."""
+    path = move(message, far, "new", "1.M2P3.host")
+    assert is_intact(path)
+    assert files(far) == [path]
+    assert files(inbox) == []
+    assert os.listdir(far.subdir("tmp")) == []
+
+
+def test_move_to_a_taken_name(message: str, far: Folder, junk: Folder, way: str) -> None:
+    """A taken name is left alone on either file system, the source stays, and no draft is left."""
+    for folder in (junk, far):
+        other = deliver(folder, b"other", "1.M2P3.host")
+        with pytest.raises(FileExistsError):
+            move(message, folder, "new", "1.M2P3.host")
+        assert Path(other).read_bytes() == b"other"
+        assert is_intact(message)
+        assert os.listdir(folder.subdir("tmp")) == []
+
+
+def test_move_from_a_vanished_source(message: str, far: Folder, junk: Folder) -> None:
+    """A source that vanished raises FileNotFoundError and leaves nothing behind."""
+    for folder in (junk, far):
+        with pytest.raises(FileNotFoundError):
+            move(message + "gone", folder, "new", "x")
+        assert files(folder) == []
+
+
+def test_move_to_a_vanished_folder(message: str, junk: Folder) -> None:
+    """A destination that is not there is unavailable, which is not the same as a vanished message."""
+    os.rmdir(junk.subdir("cur"))
+    with pytest.raises(FolderUnavailableError):
+        move(message, junk, "cur", "x:2,")
+    assert is_intact(message)
+
+
+def test_a_source_folder_removed_after_the_move(
+    message: str, junk: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that a client removes once its last message has left does not make the move look failed."""
+    durable = rename.fsync_directory
+
+    def removed_behind_us(path: str) -> None:
+        if path == os.path.dirname(message):
+            os.rmdir(path)
+        durable(path)
+
+    monkeypatch.setattr(rename, "fsync_directory", removed_behind_us)
+    assert is_intact(move(message, junk, "cur", "x:2,"))
+
+
+def test_a_source_taken_by_another_hand(
+    message: str, far: Folder, inbox: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a client renames the source while it is copied, the copy is taken back: one message, one file."""
+    renamed = os.path.join(inbox.subdir("cur"), "1.M2P3.host:2,S")
+    unlink = os.unlink
+
+    def client_is_first(path: str) -> None:
+        if path == message:
+            os.rename(message, renamed)
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", client_is_first)
+    with pytest.raises(FileNotFoundError):
+        move(message, far, "new", "1.M2P3.host")
+    assert files(far) == []
+    assert is_intact(renamed)
+
+
+def test_a_full_disk_leaves_no_draft(message: str, far: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that fails half way is removed, and the source stays."""
+
+    def full(file: int, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="full"):
+        move(message, far, "new", "1.M2P3.host")
+    assert is_intact(message)
+    assert os.listdir(far.subdir("tmp")) == []
+
+
+def test_special_files_are_not_copied(inbox: Folder, far: Folder) -> None:
+    """A FIFO does not travel to another file system, and does not stop us."""
+    fifo = os.path.join(inbox.subdir("new"), "fifo")
+    os.mkfifo(fifo)
+    with pytest.raises(MaildirError):
+        move(fifo, far, "new", "fifo")
+
+
+def test_a_left_draft_is_not_in_the_way(message: str, far: Folder) -> None:
+    """A draft left by a killed process of the same number stays as it is."""
+    left = Path(far.subdir("tmp")) / f"move.P{os.getpid()}Q0"
+    left.write_bytes(b"left")
+    assert is_intact(move(message, far, "new", "x"))
+    assert left.read_bytes() == b"left"
+
+
+def test_finish_refuses_what_is_no_copy(message: str, junk: Folder) -> None:
+    """Two different messages, or one file under one name, are not a move to be finished."""
+    other = deliver(junk, CONTENT[:-1] + b"!", "1.M2P3.host")
+    spelled_otherwise = os.path.join(os.path.dirname(message), ".", os.path.basename(message))
+    for destination in (other, spelled_otherwise):
+        with pytest.raises(MaildirError):
+            finish(message, destination)
+    assert is_intact(message)
+
+
+# The child counts the system calls of one move and is killed just before number N; with N beyond the last it
+# lives. Each call that can change or order anything on the disk counts.
+CHILD = """
+import errno, json, os, signal, sys
+from spamnb.maildir import rename
+from spamnb.maildir.folders import Folder
+
+source, path, name, way, last = json.loads(sys.argv[1])
+count = 0
+
+def refuse(code):
+    def refused(*args, **kwargs):
+        raise OSError(code, "refused")
+    return refused
+
+def counted(call):
+    def wrapper(*args, **kwargs):
+        global count
+        count += 1
+        if count == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*args, **kwargs)
+    return wrapper
+
+if way != "renameat2":
+    rename._rename_flagged = refuse(errno.EINVAL)
+if way == "rename":
+    os.link = refuse(errno.EPERM)
+for module, names in (
+    (os, "open read write fchmod utime fsync close link unlink rename"),
+    (rename, "_rename_flagged"),
+):
+    for called in names.split():
+        setattr(module, called, counted(getattr(module, called)))
+rename.move(source, Folder("Junk", path), "cur", name)
+"""
+
+
+def kill_at_each_step(source: str, folder: Folder, way: str) -> Iterator[list[str]]:
+    """Move the same message again and again, killed one system call later each time; yields which of source
+    and destination exist after each kill, and at last after the move that was not killed."""
+    destination = os.path.join(folder.subdir("cur"), "1.M2P3.host:2,S")
+    root = Path(__file__).resolve().parents[2]
+    status = -signal.SIGKILL
+    step = 0
+    while status == -signal.SIGKILL:
+        step += 1
+        for path in (source, destination):
+            Path(path).unlink(missing_ok=True)
+        Path(source).write_bytes(CONTENT)
+        os.chmod(source, 0o640)
+        os.utime(source, ns=(MTIME_NS, MTIME_NS))
+        arguments = json.dumps([source, folder.path, os.path.basename(destination), way, step])
+        status = subprocess.run([sys.executable, "-c", CHILD, arguments], cwd=root, check=False).returncode
+        yield [path for path in (source, destination) if os.path.lexists(path)]
+    assert status == 0
+    assert step > 5
+
+
+@pytest.mark.parametrize("crash_way", ["renameat2", "rename"])
+def test_killed_move_has_one_file(message: str, junk: Folder, crash_way: str) -> None:
+    """Killed at any system call of a move by rename, the message exists exactly once, intact."""
+    for left in kill_at_each_step(message, junk, crash_way):
+        (path,) = left
+        assert is_intact(path)
+    assert path != message
+
+
+def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: Folder) -> None:
+    """Without renameat2 a kill may leave both names of one file; `finish` makes it one name."""
+    both = 0
+    for left in kill_at_each_step(message, junk, "link"):
+        if len(left) == 2:
+            both += 1
+            assert os.path.samefile(*left)
+            finish(*left)
+        (path,) = (path for path in left if os.path.exists(path))
+        assert is_intact(path)
+    assert both == 1
+    assert path != message
+
+
+@pytest.mark.parametrize("crash_way", ["renameat2", "link", "rename"])
+def test_killed_move_across_keeps_the_source(message: str, far: Folder, crash_way: str) -> None:
+    """Killed at any system call of a copy, the source stands until the destination is complete."""
+    both = 0
+    for left in kill_at_each_step(message, far, crash_way):
+        assert left
+        assert all(is_intact(path) for path in left)
+        if len(left) == 2:
+            both += 1
+            finish(*left)
+            assert not os.path.exists(message)
+            assert is_intact(left[1])
+    assert both >= 1
+    assert left[0] != message
