@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from spamnb.errors import MaildirError
 from spamnb.maildir.folders import Folder, FolderUnavailableError
+from spamnb.maildir.names import parse_name
 from spamnb.maildir.rename import fsync_directory, rename_noreplace, write_all
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,13 +44,14 @@ def scan(folder: Folder) -> list[Entry]:
 def locate(folder: Folder, base: str) -> Entry | None:
     """The message with this base name, whatever its flags are now; None if it is not in the folder.
 
-    Looks twice: POSIX leaves it open whether readdir shows a file that is renamed meanwhile.
-    Raises `FolderUnavailableError` like `scan`.
+    A UID field in either name does not count (`Name.key`). Looks twice: POSIX leaves it open whether readdir
+    shows a file that is renamed meanwhile. Raises `FolderUnavailableError` like `scan`.
     """
-    with_info = base + ":"
+    wanted = parse_name(base).key
+    stem = wanted.partition(",")[0]
     for subdir in _READING_ORDER * 2:
         for name in _messages(folder, subdir):
-            if name == base or name.startswith(with_info):
+            if name.startswith(stem) and parse_name(name).key == wanted:
                 return Entry(subdir, name)
     return None
 

@@ -33,6 +33,15 @@ class Name:
     info: str | None = None
 
     @property
+    def key(self) -> str:
+        """The base name without the UID field, which a synchroniser adds to a file that it has met.
+
+        >>> parse_name("a,S=812,U=7:2,S").key
+        'a,S=812'
+        """
+        return _UID_FIELD.sub("", self.base)
+
+    @property
     def flags(self) -> str:
         """The letters of a `2,` info part, in the order found; empty for any other info part."""
         found = _FLAGS.match(self.info or "")
@@ -105,7 +114,7 @@ class Name:
         >>> format_name(parse_name("a,S=812,U=7:2,Sabc").for_other_folder({"a": "d", "b": "a"}))
         'a,S=812:2,Sad'
         """
-        moved = replace(self, base=_UID_FIELD.sub("", self.base))
+        moved = replace(self, base=self.key)
         if not self.keywords:
             return moved
         return moved.with_flags(

@@ -1,0 +1,129 @@
+"""Where each message lies, and where it has lain: mailboxes, folders, and the files in them."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from spamnb.ledger.connection import Connection
+
+# Who put a file where it is: it lay there when the mailbox was first seen; it appeared (a delivery, or a person);
+# the filter moved it there; an undo brought it back.
+Origin = Literal["before", "appeared", "filter", "undo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A file of a message: `gone_at` is None while it lies there. Times are seconds since the epoch."""
+
+    folder: int
+    mailbox: int
+    folder_name: str
+    base: str
+    message: int
+    origin: Origin
+    content: bytes
+    flags: str
+    since: float
+    gone_at: float | None
+
+
+_COLUMNS = (
+    "f.folder, o.mailbox, o.name, f.base, f.message, f.origin, f.content, f.flags, f.since, f.gone_at"
+    " FROM file AS f JOIN folder AS o ON o.id = f.folder"
+)
+
+
+class Files:
+    """The files of all mailboxes. Base names are given and taken as `os.fsdecode` makes them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def mailbox(self, path: str) -> tuple[int, float | None]:
+        """The mailbox's id, made where it is new, and since when it has been watched (None: not yet)."""
+        row = self._db.execute("SELECT id, started_at FROM mailbox WHERE path = ?", (os.fsencode(path),)).fetchone()
+        if row is None:
+            with self._db.transaction():
+                self._db.execute("INSERT OR IGNORE INTO mailbox (path) VALUES (?)", (os.fsencode(path),))
+            return self.mailbox(path)
+        return row[0], row[1]
+
+    def start(self, mailbox: int, at: float) -> None:
+        """From now on what appears in the mailbox is new mail."""
+        with self._db.transaction():
+            self._db.execute("UPDATE mailbox SET started_at = ? WHERE id = ?", (at, mailbox))
+
+    def folder(self, mailbox: int, name: str) -> int:
+        """The folder's id, made where it is new."""
+        row = self._db.execute("SELECT id FROM folder WHERE mailbox = ? AND name = ?", (mailbox, name)).fetchone()
+        if row is None:
+            with self._db.transaction():
+                self._db.execute("INSERT OR IGNORE INTO folder (mailbox, name) VALUES (?, ?)", (mailbox, name))
+            return self.folder(mailbox, name)
+        return int(row[0])
+
+    def where(self, folder: int) -> tuple[str, str]:
+        """The path of the folder's mailbox, and the folder's name."""
+        row = self._db.execute(
+            "SELECT m.path, o.name FROM folder AS o JOIN mailbox AS m ON m.id = o.mailbox WHERE o.id = ?", (folder,)
+        ).fetchone()
+        return os.fsdecode(row[0]), row[1]
+
+    def lying_in(self, folder: int) -> dict[str, str]:
+        """Base name to flags of each file that lay in the folder when it was last looked at."""
+        rows = self._db.execute("SELECT base, flags FROM file WHERE folder = ? AND gone_at IS NULL", (folder,))
+        return {os.fsdecode(base): flags for base, flags in rows}
+
+    def get(self, folder: int, base: str) -> Placed | None:
+        """The file of that name which lies in the folder, or None."""
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} WHERE f.folder = ? AND f.base = ? AND f.gone_at IS NULL", (folder, os.fsencode(base))
+        )
+        return next(map(_placed, rows), None)
+
+    def of_message(self, message: int) -> list[Placed]:
+        """All files that the message has or had, the oldest first."""
+        return [_placed(row) for row in self._db.execute(f"SELECT {_COLUMNS} WHERE f.message = ? ORDER BY f.since", (message,))]
+
+    def unlearned(self, folder: int, before: float) -> list[Placed]:
+        """Files that appeared in the folder before a time, lie there still, and whose message has no label."""
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} JOIN message AS m ON m.id = f.message"
+            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin = 'appeared' AND f.since <= ? AND m.label IS NULL",
+            (folder, before),
+        )
+        return [_placed(row) for row in rows]
+
+    def put(self, folder: int, base: str, message: int, origin: Origin, content: bytes, flags: str, at: float) -> None:
+        """Note that a file lies in a folder."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                (folder, os.fsencode(base), message, origin, content, _storable(flags), at),
+            )
+
+    def gone(self, folder: int, bases: Iterable[str], at: float) -> None:
+        """Note that files do not lie in the folder any more."""
+        with self._db.transaction():
+            self._db.executemany(
+                "UPDATE file SET gone_at = ? WHERE folder = ? AND base = ? AND gone_at IS NULL",
+                [(at, folder, os.fsencode(base)) for base in bases],
+            )
+
+    def flag(self, folder: int, flags: Iterable[tuple[str, str]]) -> None:
+        """Note the flags that files of the folder have now, as pairs of base name and flags."""
+        with self._db.transaction():
+            self._db.executemany(
+                "UPDATE file SET flags = ? WHERE folder = ? AND base = ?",
+                [(_storable(letters), folder, os.fsencode(base)) for base, letters in flags],
+            )
+
+
+def _placed(row: tuple[int, int, str, bytes, int, Origin, bytes, str, float, float | None]) -> Placed:
+    return Placed(row[0], row[1], row[2], os.fsdecode(row[3]), *row[4:])
+
+
+def _storable(flags: str) -> str:
+    """Flags are letters; an info part with other bytes in it has none that mean anything."""
+    return flags if flags.isascii() else ""

@@ -1,0 +1,58 @@
+"""The ledger: one SQLite file, and its five rooms over one connection."""
+
+import contextlib
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.files import Files
+from spamnb.ledger.journal import Journal
+from spamnb.ledger.learned import Learned
+from spamnb.ledger.messages import Messages
+
+
+class Ledger:
+    """What has happened. Open it once a process, and close it; several processes may have it open.
+
+    messages: who each message is, and the verdicts on it.
+    learned: labels, tokens and counts.
+    files: where messages lie.
+    journal: what was done.
+    """
+
+    def __init__(self, path: str, *, busy_seconds: float = 10.0) -> None:
+        self.path = path
+        self._connection = Connection(path, busy_seconds=busy_seconds)
+        self.messages = Messages(self._connection)
+        self.learned = Learned(self._connection)
+        self.files = Files(self._connection)
+        self.journal = Journal(self._connection)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is written inside is written at once, or not at all."""
+        with self._connection.transaction():
+            yield
+
+    def note(self, name: str) -> str | None:
+        """A note kept under a name, or None."""
+        row = self._connection.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
+        return None if row is None else row[0]
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """Keep a note under a name; None takes it away."""
+        with self.transaction():
+            self._connection.execute("DELETE FROM note WHERE name = ?", (name,))
+            if value is not None:
+                self._connection.execute("INSERT INTO note VALUES (?, ?)", (name, value))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,66 @@
+"""The messages of a ledger: one row for each identity that was ever seen, judged or learned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spamnb.ledger.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a message. `label` is 0 ham, 1 spam, None not learned."""
+
+    id: int
+    digest: bytes
+    summary: str
+    verdict: str | None
+    probability: float | None
+    label: int | None
+    learned_why: str | None
+
+
+_SELECT = "SELECT id, digest, summary, verdict, probability, label, learned_why FROM message"
+
+
+class Messages:
+    """Who a message is, and what the filter thought of it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def find(self, digest: bytes) -> Known | None:
+        """The message of that identity, or None where it was never seen."""
+        row = self._db.execute(f"{_SELECT} WHERE digest = ?", (digest,)).fetchone()
+        return None if row is None else Known(*row)
+
+    def get(self, message: int) -> Known:
+        """The message of that id."""
+        return Known(*self._db.execute(f"{_SELECT} WHERE id = ?", (message,)).fetchone())
+
+    def ensure(self, digest: bytes, summary: str, at: float) -> Known:
+        """The message of that identity, made where it is new."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT OR IGNORE INTO message (digest, summary, seen_at) VALUES (?, ?, ?)", (digest, summary, at)
+            )
+            return Known(*self._db.execute(f"{_SELECT} WHERE digest = ?", (digest,)).fetchone())
+
+    def judged(self, message: int, verdict: str, probability: float, at: float) -> None:
+        """Keep a verdict on a message."""
+        with self._db.transaction():
+            self._db.execute(
+                "UPDATE message SET verdict = ?, probability = ?, judged_at = ? WHERE id = ?",
+                (verdict, probability, at, message),
+            )
+
+    def last_verdicts(self, most: int) -> Sequence[str]:
+        """The newest verdicts, the newest first."""
+        rows = self._db.execute(
+            "SELECT verdict FROM message WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT ?", (most,)
+        )
+        return [row[0] for row in rows]
+
+    def numbers(self) -> dict[str, int]:
+        """How many messages were seen, and how many were judged, by verdict."""
+        rows = self._db.execute("SELECT coalesce(verdict, 'not judged'), count(*) FROM message GROUP BY verdict")
+        return dict(rows.fetchall())

@@ -1,0 +1,103 @@
+"""The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
+
+`token` is a dictionary (id, text) with the counts beside it. The dictionary is primary: messages keep the ids of
+the tokens they were learned with. The counts, and `total`, are derived: each is a sum over the learned messages,
+and `verify` computes it again. File names are blobs, since a Maildir's names may be any bytes.
+"""
+
+import sqlite3
+
+from spamnb.errors import LedgerError
+
+# Step n makes version n + 1 out of version n. Steps are only ever added.
+_STEPS = (
+    """
+    CREATE TABLE message (
+        id INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL UNIQUE,
+        summary TEXT NOT NULL,
+        seen_at REAL NOT NULL,
+        judged_at REAL, verdict TEXT, probability REAL,
+        label INTEGER CHECK (label IN (0, 1)), learned_at REAL, learned_why TEXT,
+        tokenizer INTEGER, tokens BLOB,
+        CHECK (label IS NULL OR tokens IS NOT NULL)
+    );
+    CREATE INDEX message_learned ON message (learned_at) WHERE label IS NOT NULL;
+    CREATE INDEX message_judged ON message (judged_at) WHERE judged_at IS NOT NULL;
+    CREATE TABLE token (
+        id INTEGER PRIMARY KEY,
+        text TEXT NOT NULL UNIQUE,
+        ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL,
+        ham_occurrences INTEGER NOT NULL, spam_occurrences INTEGER NOT NULL
+    );
+    CREATE TABLE total (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL,
+        ham_token_messages INTEGER NOT NULL, spam_token_messages INTEGER NOT NULL,
+        ham_occurrences INTEGER NOT NULL, spam_occurrences INTEGER NOT NULL,
+        vocabulary INTEGER NOT NULL
+    );
+    INSERT INTO total VALUES (1, 0, 0, 0, 0, 0, 0, 0);
+    CREATE TABLE mailbox (
+        id INTEGER PRIMARY KEY,
+        path BLOB NOT NULL UNIQUE,
+        started_at REAL
+    );
+    CREATE TABLE folder (
+        id INTEGER PRIMARY KEY,
+        mailbox INTEGER NOT NULL REFERENCES mailbox,
+        name TEXT NOT NULL,
+        UNIQUE (mailbox, name)
+    );
+    CREATE TABLE file (
+        folder INTEGER NOT NULL REFERENCES folder,
+        base BLOB NOT NULL,
+        message INTEGER NOT NULL REFERENCES message,
+        origin TEXT NOT NULL,
+        content BLOB NOT NULL,
+        flags TEXT NOT NULL,
+        since REAL NOT NULL,
+        gone_at REAL,
+        PRIMARY KEY (folder, base)
+    ) WITHOUT ROWID;
+    CREATE INDEX file_message ON file (message);
+    CREATE TABLE action (
+        id INTEGER PRIMARY KEY,
+        at REAL NOT NULL,
+        message INTEGER NOT NULL REFERENCES message,
+        kind TEXT NOT NULL,
+        state TEXT NOT NULL,
+        why TEXT NOT NULL,
+        before INTEGER, after INTEGER,
+        source INTEGER REFERENCES folder, source_base BLOB,
+        destination INTEGER REFERENCES folder, destination_base BLOB
+    );
+    CREATE INDEX action_message ON action (message);
+    CREATE INDEX action_open ON action (state) WHERE state = 'intent';
+    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+)
+
+VERSION = len(_STEPS)
+APPLICATION_ID = 0x73706E62  # "spnb": what file(1) and SQLite call a file format's mark
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring a ledger to this version, each step in a transaction of its own; make a new one where there is none.
+
+    Raises LedgerError for a database of another program, or of a later version.
+    """
+    mark = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if mark != APPLICATION_ID and (tables or mark):
+        raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
+    if version > VERSION:
+        raise LedgerError(
+            f"{path} was written by a later spamnb (its version is {version}, this one knows up to {VERSION}): upgrade spamnb"
+        )
+    for step in range(version, VERSION):
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {_STEPS[step]} PRAGMA application_id = {APPLICATION_ID};"
+            f" PRAGMA user_version = {step + 1}; COMMIT;"
+        )

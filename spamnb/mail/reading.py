@@ -1,0 +1,54 @@
+"""Everything that the filter wants to know of a message, in one pass over its bytes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parseaddr
+
+from spamnb.mail.identity import delivery, identity
+from spamnb.mail.limits import DEFAULT_LIMITS, Limits
+from spamnb.mail.message import Message, parse
+from spamnb.mail.tokenizer import tokenize
+
+_SUMMARY_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A message that was read.
+
+    digest: its identity. delivery: which delivery of it. summary: subject and sender, for a person.
+    tokens: each token with its occurrences in the message.
+    """
+
+    digest: bytes
+    delivery: bytes
+    summary: str
+    tokens: Mapping[str, int]
+
+
+def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
+    """Read a message. Any bytes at all yield a Reading."""
+    message = parse(raw, limits)
+    return Reading(identity(raw), delivery(raw), summarise(message), tokenize(message, limits))
+
+
+def summarise(message: Message) -> str:
+    """Subject and sender on one line, without control characters, at most 100 characters."""
+    subject = printable(message.first("subject")) or "(no subject)"
+    sender = printable(parseaddr(message.first("from")[:500])[1]) or "(no sender)"
+    if len(sender) > 40:
+        sender = sender[:39] + "…"
+    room = _SUMMARY_CHARS - len(sender) - 3
+    return f"{subject if len(subject) <= room else subject[: room - 1] + '…'} ({sender})"
+
+
+def printable(text: str) -> str:
+    """Text from a stranger as one line that can go to a terminal, a log or a database.
+
+    Control and format characters (terminal escapes, direction marks), lone surrogates and line ends become
+    spaces, and runs of spaces one.
+
+    >>> printable("a\\x1b[2Jb\\nc\\u202ed")
+    'a [2Jb c d'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
