@@ -1,0 +1,1 @@
+"""What the counts say: event models, attribute selection, scores and probabilities."""

@@ -1,0 +1,66 @@
+"""Multinomial: a message is a bag of words, each drawn from its class's distribution over the vocabulary.
+
+Metsis, Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Bayes?", CEAS 2006,
+sections 3.2 (term frequencies) and 3.3 (Boolean attributes): P(t|c) = (1 + N_tc) / (m + N_c), with m words in
+the vocabulary, N_tc what class c holds of word t, and N_c the sum of N_tc over the vocabulary.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spamnb.bayes.arrays import FloatArray, IntArray, log_quotient, weighted_sum
+from spamnb.bayes.base import CountingModel, Counts
+
+if TYPE_CHECKING:
+    from spamnb.bayes.arrays import CsrArray
+
+
+class Multinomial(CountingModel[FloatArray]):
+    """What both multinomial models share: the estimate of P(t|c)."""
+
+    @abstractmethod
+    def _held(self, counts: Counts) -> tuple[IntArray, IntArray]:
+        """N_tc (2, n_tokens) and N_c (2,)."""
+
+    def feature_log_prob(self, counts: Counts) -> FloatArray:
+        """Log P(t|c) with P(t|c) = (N_tc + α) / (N_c + α m), shape (2, n_tokens)."""
+        n_tc, n_c = self._held(counts)
+        m = counts.vocabulary_size
+        return log_quotient(n_tc + self.alpha, (n_c + self.alpha * m)[:, np.newaxis])
+
+    def _derive(self, statistics: Counts) -> FloatArray:
+        return self.feature_log_prob(statistics)
+
+
+class MultinomialTF(Multinomial):
+    """Multinomial naive Bayes with term frequencies: each occurrence of a word counts.
+
+    >>> model = MultinomialTF(alpha=1.0).fit(np.array([[2, 1], [0, 1]]), [1, 0])
+    >>> np.exp(model.feature_log_prob_).round(4).tolist()  # spam (2 + 1) / (3 + 2), (1 + 1) / (3 + 2)
+    [[0.3333, 0.6667], [0.6, 0.4]]
+    """
+
+    def _held(self, counts: Counts) -> tuple[IntArray, IntArray]:
+        return counts.occurrences, counts.class_occurrences
+
+    def _log_likelihood(self, x: CsrArray) -> FloatArray:
+        return weighted_sum(x, self.derived_)
+
+
+class MultinomialBoolean(Multinomial):
+    """Multinomial naive Bayes with Boolean attributes: a word counts once in a message, or not at all.
+
+    >>> model = MultinomialBoolean(alpha=1.0).fit(np.array([[2, 1], [0, 1]]), [1, 0])
+    >>> np.exp(model.feature_log_prob_).round(4).tolist()  # spam (1 + 1) / (2 + 2) for either word
+    [[0.3333, 0.6667], [0.5, 0.5]]
+    """
+
+    def _held(self, counts: Counts) -> tuple[IntArray, IntArray]:
+        return counts.messages, counts.class_token_messages
+
+    def _log_likelihood(self, x: CsrArray) -> FloatArray:
+        return weighted_sum(x.astype(bool).astype(np.float64), self.derived_)

@@ -1,0 +1,1 @@
+"""The service: watch, judge, move, learn; the only room with threads."""

@@ -1,0 +1,55 @@
+"""sd_notify(3): tell the service manager how we are, in one datagram."""
+
+import os
+import socket
+import time
+from collections.abc import Mapping
+
+
+class Notifier:
+    """Messages to the socket that `$NOTIFY_SOCKET` names; without one, nothing is sent.
+
+    `watchdog_seconds` is how often `alive` has to be called at least: half of `$WATCHDOG_USEC`, or None where
+    no watchdog waits for us (sd_watchdog_enabled(3)).
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        address = environ.get("NOTIFY_SOCKET", "")
+        self._address = "\0" + address[1:] if address.startswith("@") else address
+        self.watchdog_seconds: float | None = None
+        if environ.get("WATCHDOG_USEC", "").isdigit() and environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid()):
+            self.watchdog_seconds = int(environ["WATCHDOG_USEC"]) / 2e6
+
+    def ready(self, status: str) -> None:
+        """Watching has begun; also ends a reload."""
+        self._send(f"READY=1\nSTATUS={status}")
+
+    def status(self, status: str) -> None:
+        """One line for `systemctl status`."""
+        self._send(f"STATUS={status}")
+
+    def starting(self, status: str, seconds: float) -> None:
+        """A long start is going on, and will not be over before that many seconds."""
+        self._send(f"STATUS={status}\nEXTEND_TIMEOUT_USEC={int(seconds * 1e6)}\nWATCHDOG=1")
+
+    def alive(self) -> None:
+        """The work progresses."""
+        self._send("WATCHDOG=1")
+
+    def reloading(self) -> None:
+        """The configuration is being read again; systemd 253 and later want to know since when."""
+        self._send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+
+    def stopping(self) -> None:
+        """We are going down."""
+        self._send("STOPPING=1")
+
+    def _send(self, state: str) -> None:
+        if not self._address:
+            return
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
+                channel.connect(self._address)
+                channel.sendall(state.encode())
+        except OSError:
+            return  # the manager is gone or was never there: not a reason to stop filtering mail

@@ -1,0 +1,213 @@
+"""Noticing what happens in the folders, and why a notice is only a hint.
+
+A mail folder is changed by many hands at once: a delivery agent, an IMAP server, a synchroniser, a person's
+mail reader, and this filter. The kernel tells us of names that come and go, not of what they mean, and there is
+no order between what it tells and what we read. The races that follow, and what is done about each:
+
+*A file is gone before we open it.* Delivery into `new/` and the client's rename into `cur/` may be microseconds
+apart. A name is never trusted: whoever acts on a hint looks the message up by its base name, in both
+directories, and a message that cannot be found is left to its next hint.
+
+*A move looks like a deletion and an arrival.* Inside one recursive watch a rename is one event, but an IMAP
+MOVE is a copy under a new name and an expunge, seconds apart, and mbsync may do the two in two runs. So
+departures are not acted on at all. An arrival is, after a short dwell; by then it is looked up where the same
+message has lain before, and where it lies no longer. Pairing events by their cookies was considered and
+rejected: it cannot see a copy, and it knows nothing of what happened while we were down.
+
+*A person changes their mind.* Into Junk and back within the dwell is one file that never left, or a new name in
+the same folder: neither teaches anything.
+
+*Our own moves come back as events.* The ledger has the new place, written with the move; a file that the
+ledger knows in that folder is not an arrival. Suppressing our own events by a list of paths was rejected: a
+crash loses the list.
+
+*Events are lost.* The kernel's queue overflows, a watch is added a moment after a directory was filled, network
+file systems and some containers send nothing. So the folders are compared with the ledger at the start, after a
+burst that may have filled the queue, and every few minutes; a directory that appears is scanned; and at the
+start a file made in `tmp/` must be seen within a second, or the folders are polled instead.
+
+*readdir misses a file that is renamed while we list.* A name missing from one listing is looked for in a second
+one before it counts as gone. A directory that cannot be listed at all (an unmounted disk) is unknown, never
+empty.
+"""
+
+import contextlib
+import errno
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+
+from spamnb.config import Watch
+from spamnb.errors import SpamnbError
+from spamnb.maildir.folders import Folder
+from spamnb.maildir.mailbox import Entry
+
+_log = logging.getLogger(__name__)
+_PROBE_SECONDS = 2.0
+_QUEUE_LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
+_ADVICE = {
+    errno.ENOSPC: "the limit of inotify watches is reached: raise the sysctl fs.inotify.max_user_watches",
+    errno.EMFILE: "the limit of inotify instances is reached: raise the sysctl fs.inotify.max_user_instances",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A file may have appeared in a folder; without a file, the folders below `root` may have changed."""
+
+    root: str
+    folder: str = ""
+    entry: Entry | None = None
+
+
+class Watcher:
+    """One recursive watch for each mailbox root; hints come out of `next`."""
+
+    def __init__(self, how: Watch) -> None:
+        self._how = how
+        self._hints: queue.Queue[Hint | None] = queue.Queue()
+        self._observer: BaseObserver | None = None
+        self._probed: dict[str, threading.Event] = {}
+        self._since_reconcile = 0
+        self._burst = _burst_limit()
+
+    @property
+    def polling(self) -> bool:
+        """Whether no events are to be had, so that the folders have to be looked at often."""
+        return self._observer is None
+
+    def start(self, roots: list[str]) -> None:
+        """Begin to watch. Falls back to polling, and says why, unless inotify was demanded (SpamnbError)."""
+        if self._how == "polling":
+            return
+        observer = Observer()
+        try:
+            for root in roots:
+                observer.schedule(
+                    _Handler(root, self._hint),
+                    root,
+                    recursive=True,
+                    event_filter=[FileCreatedEvent, FileMovedEvent, DirCreatedEvent, DirMovedEvent, DirDeletedEvent],
+                )
+            observer.start()
+        except OSError as fault:
+            self._cannot_watch(observer, _ADVICE.get(fault.errno or 0, str(fault)))
+            return
+        self._observer = observer
+        silent = [root for root in roots if not self._probe(root)]
+        if silent:
+            self._observer = None
+            self._cannot_watch(observer, f"no events come from {silent[0]} (a network file system?)")
+
+    def stop(self) -> None:
+        """Stop watching, and wait until the threads are gone."""
+        if self._observer is not None:
+            _end(self._observer)
+            self._observer = None
+
+    def wake(self) -> None:
+        """Make `next` return at once; safe in a signal handler."""
+        self._hints.put(None)
+
+    def next(self, seconds: float) -> Hint | None:
+        """The next hint, or None after that many seconds or a call of `wake`."""
+        with contextlib.suppress(queue.Empty):
+            return self._hints.get(timeout=max(0.0, seconds))
+        return None
+
+    @property
+    def overflow_likely(self) -> bool:
+        """Whether so much has come since `reconciled` that the kernel's queue may have overflowed.
+
+        watchdog does not pass the kernel's own word for it on, and older versions do not hear it.
+        """
+        return self._since_reconcile > self._burst and self._hints.empty()
+
+    def reconciled(self) -> None:
+        """The folders have been compared with the ledger."""
+        self._since_reconcile = 0
+
+    def _hint(self, hint: Hint) -> None:
+        if hint.entry is not None and hint.entry.subdir == "tmp":
+            if (event := self._probed.get(hint.entry.name)) is not None:
+                event.set()
+            return
+        self._since_reconcile += 1
+        self._hints.put(hint)
+
+    def _probe(self, root: str) -> bool:
+        """Whether a file that is made in the root's `tmp/` is seen."""
+        name = f"spamnb-probe.{os.getpid()}"
+        path = os.path.join(root, "tmp", name)
+        seen = self._probed.setdefault(name, threading.Event())
+        seen.clear()
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        except OSError:
+            return True  # no tmp/ to try it in: the reconcile passes will have to do
+        try:
+            return seen.wait(_PROBE_SECONDS)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+    def _cannot_watch(self, observer: BaseObserver, why: str) -> None:
+        _end(observer)
+        if self._how == "inotify":
+            raise SpamnbError(f"cannot watch with inotify: {why}; or set service.watch to auto")
+        _log.warning("polling the folders instead of watching them: %s", why)
+
+
+class _Handler(FileSystemEventHandler):
+    """watchdog's events to hints."""
+
+    def __init__(self, root: str, hint: Callable[[Hint], None]) -> None:
+        self._root = root
+        self._hint = hint
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Called in watchdog's thread."""
+        if event.is_directory:
+            self._hint(Hint(self._root))
+            return
+        path = os.fsdecode(event.dest_path if isinstance(event, FileMovedEvent) else event.src_path)
+        directory, name = os.path.split(path)
+        folder, subdir = os.path.split(directory)
+        if subdir in {"new", "cur", "tmp"} and name and not name.startswith("."):
+            self._hint(Hint(self._root, folder, Entry(subdir, name)))
+
+
+def _end(observer: BaseObserver) -> None:
+    if observer.is_alive():
+        observer.stop()
+        observer.join()
+    else:
+        observer.unschedule_all()
+
+
+def _burst_limit() -> int:
+    try:
+        return int(_QUEUE_LIMIT.read_text()) // 4  # a delivery is up to three events: create, modify, move
+    except (OSError, ValueError):
+        return 4096
+
+
+def watched(folders: list[Folder]) -> str:
+    """How many folders are watched, in words."""
+    return f"{len(folders)} folder{'s' if len(folders) != 1 else ''}"
