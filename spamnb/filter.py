@@ -3,7 +3,6 @@
 Reading is `mail`, the event models are `bayes`, the counts are the ledger's; this module says how they meet.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,7 +15,7 @@ from spamnb.bayes.calibration import LogisticMap
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.score import mean_log_odds
 from spamnb.config import Model, Scoring
-from spamnb.ledger.learned import HAM, SPAM, Learned, Lesson, Teacher
+from spamnb.ledger.learned import Learned, Lesson, Teacher
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokenizer import VERSION
 
@@ -29,6 +28,9 @@ _MODELS: dict[Model, type[CountingModel]] = {
     "multinomial": MultinomialTF,
     "multinomial-boolean": MultinomialBoolean,
 }
+
+
+_MAP = LogisticMap(slope=2.0, intercept=0.0)
 
 
 class Verdict(StrEnum):
@@ -96,13 +98,24 @@ class Filter:
         known = sum(h + s > 0 for h, s in zip(ham, spam, strict=True))
         return Explanation(self._judge(counts, log_odds), tuple(clues), teachers, len(tokens), known)
 
-
     def _log_odds(self, counts: Counts) -> NDArray[np.float64]:
         """What each token says, float64 (n_tokens,); 0 for tokens never learned and for weak ones."""
-        raise NotImplementedError
+        log_odds = self._model.token_log_odds(counts)
+        return np.where(counts.messages.sum(axis=0) > 0, log_odds, 0.0)
 
     def _judge(self, counts: Counts, log_odds: NDArray[np.float64]) -> Judgement:
-        raise NotImplementedError
+        if not counts.class_messages.all():
+            return Judgement(Verdict.UNSURE, 0.5, 0.0)
+        score = mean_log_odds(log_odds, None, 0.4)
+        probability = _MAP.probability(score)
+        verdict = (
+            Verdict.SPAM
+            if probability >= self._scoring.spam_cutoff
+            else Verdict.HAM
+            if probability <= self._scoring.ham_cutoff
+            else Verdict.UNSURE
+        )
+        return Judgement(verdict, probability, score)
 
 
 def lesson(reading: Reading, label: int, why: str, at: float) -> Lesson:

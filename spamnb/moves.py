@@ -9,6 +9,9 @@ both, holding the same bytes. The open intent tells which file to look for, and 
 the move that was not made, removes the source of a copy that is complete, and ticks off what is done.
 """
 
+import os
+import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -16,10 +19,10 @@ from spamnb.errors import MaildirError, SpamnbError
 from spamnb.ledger.files import Origin
 from spamnb.ledger.journal import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.folders import Folder
+from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.keywords import matching_letters, read_keywords
 from spamnb.maildir.mailbox import Entry, locate
-from spamnb.maildir.names import format_name, parse_name
+from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.maildir.rename import finish, move
 
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
@@ -32,6 +35,21 @@ class Spot:
 
     id: int
     folder: Folder
+
+
+def bases_now() -> Iterator[str]:
+    """Unique base names, made of the present time, this process and this host."""
+    return fresh_bases(time.time_ns, os.getpid(), socket.gethostname())
+
+
+def find_spot(ledger: Ledger, folder: int) -> Spot | None:
+    """A folder of any mailbox by the ledger's id, or None where it is on disk no more."""
+    root, name = ledger.files.where(folder)
+    try:
+        found = find_folders(root)
+    except FolderUnavailableError:
+        return None
+    return next((Spot(folder, one) for one in found if one.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +162,7 @@ class Mover:
             self._ledger.journal.settle(intent.id, "failed")
             return
         origin: Origin = "undo" if intent.why.startswith(_UNDO) else "filter"
-        job = _Job(
-            intent.id, intent.message, source, intent.source_base, destination, intent.destination_base, origin
-        )
+        job = _Job(intent.id, intent.message, source, intent.source_base, destination, intent.destination_base, origin)
         there = locate(destination.folder, job.wanted)
         here = locate(source.folder, job.base)
         if there is None:

@@ -15,6 +15,9 @@ from spamnb.maildir.names import Name
 
 _SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
 _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
+# Notes in the ledger: since when moving is stopped, and since when it was allowed again (seconds since the epoch).
+BREAKER_NOTE = "moving stopped"
+RESUMED_NOTE = "moving resumed"
 _WORD_FOR_HAM = (Role.INBOX, Role.HAM)
 
 

@@ -263,9 +263,7 @@ class CountingModel(EventModel[Counts, D]):
     alpha: smoothing, the times every event is taken to have been seen before; 0 for none.
     """
 
-    def __init__(
-        self, alpha: float = 1.0, *, class_prior_alpha: float | None = None, fit_prior: bool = True
-    ) -> None:
+    def __init__(self, alpha: float = 1.0, *, class_prior_alpha: float | None = None, fit_prior: bool = True) -> None:
         super().__init__(class_prior_alpha=class_prior_alpha, fit_prior=fit_prior)
         if not alpha >= 0:
             raise ValueError("alpha is a number that is 0 or more")

@@ -84,9 +84,7 @@ class Flexible(EventModel[ValueCounts, list[tuple[Kernels, FloatArray] | None]])
     [0.4394, 0.3521]
     """
 
-    def __init__(
-        self, *, repeats: bool = True, class_prior_alpha: float | None = None, fit_prior: bool = True
-    ) -> None:
+    def __init__(self, *, repeats: bool = True, class_prior_alpha: float | None = None, fit_prior: bool = True) -> None:
         super().__init__(class_prior_alpha=class_prior_alpha, fit_prior=fit_prior)
         self.repeats = repeats
 

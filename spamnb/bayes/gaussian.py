@@ -77,9 +77,7 @@ class Moments:
         apart = other.mean - mean
         deviation = self.deviation - other.deviation - apart**2 * left * theirs / np.maximum(n, 1)
         some = left > 0
-        return type(self)(
-            left[:, 0], np.where(some, mean, 0.0), np.where(some, np.maximum(deviation, 0.0), 0.0)
-        )
+        return type(self)(left[:, 0], np.where(some, mean, 0.0), np.where(some, np.maximum(deviation, 0.0), 0.0))
 
     def pooled_variance(self) -> FloatArray:
         """Variance of each token's values over all messages, shape (n_tokens,)."""

@@ -24,7 +24,11 @@ class Connection:
         with self.plain_faults():
             _make_private(path)
             self._sqlite = sqlite3.connect(
-                os.fsencode(path), timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
+                os.fsencode(path),
+                timeout=busy_seconds,
+                isolation_level=None,
+                cached_statements=256,
+                check_same_thread=False,
             )
             try:
                 self._sqlite.execute("PRAGMA journal_mode = WAL")
@@ -81,7 +85,9 @@ class Connection:
         except sqlite3.Error as fault:
             raise self._plain(fault) from fault
         except PermissionError as fault:
-            raise LedgerError(f"No permission to use the ledger {self.path}: check who owns {fault.filename}") from fault
+            raise LedgerError(
+                f"No permission to use the ledger {self.path}: check who owns {fault.filename}"
+            ) from fault
 
     def _plain(self, fault: sqlite3.Error) -> LedgerError:
         code = getattr(fault, "sqlite_errorcode", 0) & 0xFF

@@ -84,14 +84,18 @@ class Files:
 
     def of_message(self, message: int) -> list[Placed]:
         """All files that the message has or had, the oldest first."""
-        return [_placed(row) for row in self._db.execute(f"SELECT {_COLUMNS} WHERE f.message = ? ORDER BY f.since", (message,))]
+        return [
+            _placed(row)
+            for row in self._db.execute(f"SELECT {_COLUMNS} WHERE f.message = ? ORDER BY f.since", (message,))
+        ]
 
-    def unlearned(self, folder: int, before: float) -> list[Placed]:
-        """Files that appeared in the folder before a time, lie there still, and whose message has no label."""
+    def unlearned(self, folder: int) -> list[Placed]:
+        """Files that came to the folder after the start, lie there still, were read or answered, and have no label."""
         rows = self._db.execute(
             f"SELECT {_COLUMNS} JOIN message AS m ON m.id = f.message"
-            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin = 'appeared' AND f.since <= ? AND m.label IS NULL",
-            (folder, before),
+            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin <> 'before' AND m.label IS NULL"
+            " AND (f.flags LIKE '%S%' OR f.flags LIKE '%R%')",
+            (folder,),
         )
         return [_placed(row) for row in rows]
 

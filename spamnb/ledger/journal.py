@@ -66,7 +66,8 @@ class Journal:
         """Say how an action stands now. Only an open intent can fail: another process may have ended it well."""
         with self._db.transaction():
             self._db.execute(
-                "UPDATE action SET state = ? WHERE id = ? AND (state = 'intent' OR ? <> 'failed')", (state, action, state)
+                "UPDATE action SET state = ? WHERE id = ? AND (state = 'intent' OR ? <> 'failed')",
+                (state, action, state),
             )
 
     def get(self, action: int) -> Action | None:
@@ -83,7 +84,9 @@ class Journal:
 
     def since(self, at: float) -> list[Action]:
         """Actions done since a time that stand, the newest first: the order in which they are undone."""
-        rows = self._db.execute(f"{_SELECT} WHERE a.at >= ? AND a.state = 'done' ORDER BY a.id DESC", (at,))
+        rows = self._db.execute(
+            f"{_SELECT} WHERE a.at >= ? AND a.state = 'done' AND a.why NOT LIKE 'undo of %' ORDER BY a.id DESC", (at,)
+        )
         return [_action(row) for row in rows]
 
     def of_message(self, message: int) -> list[Action]:

@@ -106,7 +106,9 @@ class Learned:
         ValueError.
         """
         with self._db.transaction():
-            row = self._db.execute("SELECT label, tokens IS NULL, digest FROM message WHERE id = ?", (message,)).fetchone()
+            row = self._db.execute(
+                "SELECT label, tokens IS NULL, digest FROM message WHERE id = ?", (message,)
+            ).fetchone()
             before: int | None = row[0]
             if before == label:
                 return before
@@ -140,10 +142,15 @@ class Learned:
         """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
         with self._db.plain_faults():
             faults = [row[0] for row in self._db.execute("PRAGMA quick_check") if row[0] != "ok"]
-            faults += [f"row {row[1]} of {row[0]} refers to nothing in {row[2]}" for row in self._db.execute("PRAGMA foreign_key_check")]
+            faults += [
+                f"row {row[1]} of {row[0]} refers to nothing in {row[2]}"
+                for row in self._db.execute("PRAGMA foreign_key_check")
+            ]
             sums: dict[int, list[int]] = {}
             total = np.zeros(7, dtype=np.int64)
-            for message, label, blob in self._db.execute("SELECT id, label, tokens FROM message WHERE label IS NOT NULL"):
+            for message, label, blob in self._db.execute(
+                "SELECT id, label, tokens FROM message WHERE label IS NOT NULL"
+            ):
                 try:
                     ids, occurrences = unpack(blob)
                 except Exception as fault:
@@ -173,7 +180,7 @@ class Learned:
             chunk = tokens[start : start + _CHUNK]
             yield from self._db.execute(
                 "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token"
-                f" WHERE text IN ({','.join('?' * len(chunk))})",  # noqa: S608 - question marks only
+                f" WHERE text IN ({','.join('?' * len(chunk))})",
                 chunk,
             )
 
@@ -191,12 +198,14 @@ class Learned:
             occurrences = np.minimum(np.fromiter(lesson.tokens.values(), np.int64, len(lesson.tokens)), 0xFFFF)
             sum_.add(numbers, occurrences, lesson.label, 1)
             blob = pack(numbers, occurrences)
-            rows.append((lesson.digest, lesson.summary, lesson.at, lesson.label, lesson.at, lesson.why, lesson.tokenizer, blob))
+            rows.append(
+                (lesson.digest, lesson.summary, lesson.at, lesson.label, lesson.at, lesson.why, lesson.tokenizer, blob)
+            )
         self._db.executemany(
             "INSERT INTO message (digest, summary, seen_at, label, learned_at, learned_why, tokenizer, tokens)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET label = excluded.label,"
             " learned_at = excluded.learned_at, learned_why = excluded.learned_why, tokenizer = excluded.tokenizer,"
-            " tokens = excluded.tokens",
+            " tokens = excluded.tokens, summary = excluded.summary",
             rows,
         )
 

@@ -41,7 +41,9 @@ class Messages:
         """The message of that identity, made where it is new."""
         with self._db.transaction():
             self._db.execute(
-                "INSERT OR IGNORE INTO message (digest, summary, seen_at) VALUES (?, ?, ?)", (digest, summary, at)
+                "INSERT INTO message (digest, summary, seen_at) VALUES (?, ?, ?)"
+                " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary WHERE summary = ''",
+                (digest, summary, at),
             )
             return Known(*self._db.execute(f"{_SELECT} WHERE digest = ?", (digest,)).fetchone())
 
@@ -53,10 +55,10 @@ class Messages:
                 (verdict, probability, at, message),
             )
 
-    def last_verdicts(self, most: int) -> Sequence[str]:
-        """The newest verdicts, the newest first."""
+    def last_verdicts(self, most: int, since: float) -> Sequence[str]:
+        """The newest verdicts given after a time, the newest first."""
         rows = self._db.execute(
-            "SELECT verdict FROM message WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT ?", (most,)
+            "SELECT verdict FROM message WHERE judged_at > ? ORDER BY judged_at DESC LIMIT ?", (since, most)
         )
         return [row[0] for row in rows]
 

@@ -12,26 +12,33 @@ from typing import Any
 from urllib.parse import unquote
 
 from bs4 import BeautifulSoup
-from bs4.builder import LXMLTreeBuilder, ParserRejectedMarkup
+from bs4.builder import ParserRejectedMarkup
+from bs4.builder._lxml import LXMLTreeBuilder
 from bs4.element import Comment, NavigableString
 
 from spamnb.mail.limits import Limits
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
 _INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike"
-    " strong sub sup tt u var wbr".split()
+    """a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike
+    strong sub sup tt u var wbr""".split()  # noqa: SIM905 - a list of names is read more easily without quotes
 )
 _UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes", "object", "applet"})
-_MEANINGFUL = frozenset("form input iframe script object embed applet map meta button select textarea video svg".split())
+_MEANINGFUL = frozenset(
+    "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
+)
 _XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
 _ZERO_SIZE = re.compile(r"font-size\s*:\s*[01](?:\.\d*)?\s*(?:p[tx]|em|%|;|!|$)|(?:max-)?(?:height|width)\s*:\s*0")
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all|opacity\s*:\s*0(?:\.0*)?\s*(?:;|$)")
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all|opacity\s*:\s*0(?:\.0*)?\s*(?:;|$)"
+)
 _COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([#\w]{1,30})")
 _BACKGROUND = re.compile(r"background(?:-color)?\s*:\s*([#\w]{1,30})")
 _NAMED_COLOURS = {"white": "#ffffff", "black": "#000000", "red": "#ff0000", "yellow": "#ffff00", "blue": "#0000ff"}
 _HOST = re.compile(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
-_SHOWN_HOST = re.compile(r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE)
+_SHOWN_HOST = re.compile(
+    r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -240,9 +247,7 @@ def _colour(written: str) -> str:
 
 def _alike(colour: str, background: str) -> bool:
     """Whether text in `colour` on `background` cannot be read: no channel differs by more than 16 of 255."""
-    return all(
-        abs(int(colour[i : i + 2], 16) - int(background[i : i + 2], 16)) <= 16 for i in (1, 3, 5)
-    )
+    return all(abs(int(colour[i : i + 2], 16) - int(background[i : i + 2], 16)) <= 16 for i in (1, 3, 5))
 
 
 def _same_site(target: str, shown: str) -> bool:

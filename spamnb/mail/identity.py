@@ -46,7 +46,9 @@ def delivery(raw: bytes) -> bytes:
     copied does not.
     """
     head, body = _split(raw)
-    return hashlib.blake2b(_ADDED_LATER.sub(b"", head + b"\n").rstrip(b"\n") + b"\n\n" + body, digest_size=_SIZE).digest()
+    return hashlib.blake2b(
+        _ADDED_LATER.sub(b"", head + b"\n").rstrip(b"\n") + b"\n\n" + body, digest_size=_SIZE
+    ).digest()
 
 
 def _split(raw: bytes) -> tuple[bytes, bytes]:

@@ -107,9 +107,7 @@ class _Walk:
             items = items[: self.limits.header_fields]
         return tuple((name, value[: self.limits.field_chars]) for name, value in items)
 
-    def leaves(
-        self, block: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
-    ) -> Iterator[Part]:
+    def leaves(self, block: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int) -> Iterator[Part]:
         """The leaves of one entity, in order."""
         self.parts += 1
         if self.parts > self.limits.parts:

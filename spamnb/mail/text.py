@@ -12,11 +12,15 @@ _LOOKALIKES = str.maketrans(
 )
 _LATIN = re.compile("[A-Za-z]")
 _CYRILLIC_OR_GREEK = re.compile("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
-_INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
 _COMBINING = re.compile("[\u0300-\u036f]{2,}")
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han.
-_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_NO_SPACES = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _UNSPACED = re.compile(f"[{_NO_SPACES}]+")
 _WORD = re.compile(r"[$€£¥]?\d[\d.,]*%?|[^\W_]+(?:['’\-&][^\W_]+)*")
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*\-_]){3,40}[^\W\d_](?![^\W_])")

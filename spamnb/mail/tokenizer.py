@@ -31,11 +31,25 @@ _NEVER = re.compile(
 )
 # Read in their own way, so the generic tokens leave them out.
 _OWN_WAY = frozenset(
-    "subject from to cc reply-to sender received message-id in-reply-to references date mime-version content-type"
-    " content-transfer-encoding content-disposition".split()
+    """subject from to cc reply-to sender received message-id in-reply-to references date mime-version content-type
+    content-transfer-encoding content-disposition""".split()  # noqa: SIM905
 )
-_MAILER = frozenset({"x-mailer", "user-agent", "x-mimeole", "x-originating-ip", "organization", "precedence", "x-priority",
-                     "importance", "x-msmail-priority", "auto-submitted", "list-id", "content-language"})
+_MAILER = frozenset(
+    {
+        "x-mailer",
+        "user-agent",
+        "x-mimeole",
+        "x-originating-ip",
+        "organization",
+        "precedence",
+        "x-priority",
+        "importance",
+        "x-msmail-priority",
+        "auto-submitted",
+        "list-id",
+        "content-language",
+    }
+)
 _HOST_IN_RECEIVED = re.compile(r"[a-z0-9][a-z0-9.-]{2,100}\.[a-z]{2,12}", re.IGNORECASE)
 _IPV4 = re.compile(r"(?<![\d.])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?![\d.])")
 _URL = re.compile(r"(?:https?://|(?<![\w.@/])www\.)[^\s<>\"'()\[\]{}|\\^`]{3,2000}", re.IGNORECASE)
@@ -126,9 +140,8 @@ def _reply_to(message: Message) -> Iterator[str]:
 def _received(values: list[str]) -> Iterator[str]:
     """The topmost Received field was written by the user's own server; those below it may be forged."""
     yield f"received-number:{min(len(values), 8)}"
-    for position, value in enumerate(values[:12]):
+    for position, value in enumerate(value[:1000] for value in values[:12]):
         prefix = "received" if position == 0 else "received-claimed"
-        value = value[:1000]
         for host in dict.fromkeys(_HOST_IN_RECEIVED.findall(value)):
             yield from _hosts(prefix, host.lower())
         for a, b, c, d in dict.fromkeys(_IPV4.findall(value)):

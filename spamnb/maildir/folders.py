@@ -214,9 +214,7 @@ def _new_folder(root: str, layout: Layout, name: str, parts: list[str]) -> Folde
         return Folder(name, root)
     if layout == "maildir++":
         if "." in name:
-            raise MaildirError(
-                f"a Maildir++ folder name cannot hold a dot: {name!r}; write '/' between its parts"
-            )
+            raise MaildirError(f"a Maildir++ folder name cannot hold a dot: {name!r}; write '/' between its parts")
         path = os.path.join(root, "." + ".".join(map(encode, parts)))
         _make_directory(path)
         return Folder(name, path)

@@ -39,8 +39,4 @@ def matching_letters(source: Mapping[str, str], destination: Mapping[str, str]) 
     """
     # RFC 9051 section 2.3.2: keywords are compared without regard to case.
     letter_of = {keyword.lower(): letter for letter, keyword in destination.items()}
-    return {
-        letter: letter_of[keyword.lower()]
-        for letter, keyword in source.items()
-        if keyword.lower() in letter_of
-    }
+    return {letter: letter_of[keyword.lower()] for letter, keyword in source.items() if keyword.lower() in letter_of}

@@ -3,7 +3,6 @@
 import fcntl
 import logging
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from spamnb.config import Config, Role
 from spamnb.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.names import fresh_bases
+from spamnb.moves import bases_now
 from spamnb.service.notify import Notifier
 from spamnb.service.sorter import Sorter
 from spamnb.service.watcher import Hint, Watcher
@@ -27,9 +26,7 @@ class Daemon:
     `load` reads the configuration, at the start and at each reload. `now` gives seconds since the epoch.
     """
 
-    def __init__(
-        self, load: Callable[[], Config], notifier: Notifier, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, load: Callable[[], Config], notifier: Notifier, now: Callable[[], float] = time.time) -> None:
         self._load = load
         self._notify = notifier
         self._now = now
@@ -78,6 +75,12 @@ class Daemon:
                 for sorter in self._sorters.values():
                     sorter.settle()
 
+    def take_note(self) -> None:
+        """Take note of the mail that lies in mailboxes never seen before: it is never moved."""
+        with alone(str(self._config.ledger)), Ledger(str(self._config.ledger)) as ledger:
+            for sorter in self._make_sorters(ledger).values():
+                sorter.start()
+
     def _begin(self, ledger: Ledger) -> None:
         self._sorters = self._make_sorters(ledger)
         folders = sum(len(sorter.refresh()) for sorter in self._sorters.values())
@@ -93,7 +96,7 @@ class Daemon:
         self._notify.ready(status)
 
     def _make_sorters(self, ledger: Ledger) -> dict[str, Sorter]:
-        bases = fresh_bases(time.time_ns, os.getpid(), socket.gethostname())
+        bases = bases_now()
         mailboxes = {ledger.files.mailbox(str(mailbox.path))[0]: mailbox for mailbox in self._config.mailboxes}
 
         def role_of(mailbox: int, folder: str) -> tuple[Role, bool]:

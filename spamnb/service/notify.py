@@ -17,7 +17,9 @@ class Notifier:
         address = environ.get("NOTIFY_SOCKET", "")
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self.watchdog_seconds: float | None = None
-        if environ.get("WATCHDOG_USEC", "").isdigit() and environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid()):
+        if environ.get("WATCHDOG_USEC", "").isdigit() and environ.get("WATCHDOG_PID", str(os.getpid())) == str(
+            os.getpid()
+        ):
             self.watchdog_seconds = int(environ["WATCHDOG_USEC"]) / 2e6
 
     def ready(self, status: str) -> None:

@@ -24,6 +24,8 @@ from spamnb.maildir.mailbox import Entry, locate, read_bytes, scan
 from spamnb.maildir.names import Name, parse_name
 from spamnb.moves import Mover, Spot
 from spamnb.policy import (
+    BREAKER_NOTE,
+    RESUMED_NOTE,
     Do,
     Goal,
     Meaning,
@@ -39,8 +41,6 @@ from spamnb.policy import (
 _log = logging.getLogger(__name__)
 _BATCH = 500  # files a transaction when a mailbox is first seen
 _WORDS = ("ham", "spam")
-BREAKER_NOTE = "moving stopped"
-RESUMED_NOTE = "moving resumed"
 
 
 @dataclass(frozen=True, slots=True)

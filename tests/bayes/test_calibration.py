@@ -33,9 +33,7 @@ def test_logistic_minimises_platts_cross_entropy(seed):
         return np.sum(np.logaddexp(0, exponent) - target * exponent)
 
     fitted = fit_logistic(scores, labels)
-    best = minimize(
-        loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000}
-    )
+    best = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000})
     np.testing.assert_allclose([fitted.slope, fitted.intercept], best.x, rtol=1e-4, atol=1e-5)
     assert loss([fitted.slope, fitted.intercept]) <= best.fun + 1e-9
 
@@ -85,9 +83,7 @@ def test_isotonic_is_scikit_learns(seed):
 @pytest.mark.parametrize("fit", FITS)
 @given(
     messages=st.lists(
-        st.tuples(
-            st.one_of(st.floats(-1e6, 1e6), st.sampled_from([np.inf, -np.inf, 0.0])), st.integers(0, 1)
-        ),
+        st.tuples(st.one_of(st.floats(-1e6, 1e6), st.sampled_from([np.inf, -np.inf, 0.0])), st.integers(0, 1)),
         max_size=12,
     )
 )

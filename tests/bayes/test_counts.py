@@ -49,9 +49,7 @@ def test_any_form_of_matrix_is_counted_alike_and_left_alone(form):
     """All formats, stored zeros and repeated entries count alike, and the input stays as it was."""
     dense = np.array([[3, 0, 1], [0, 0, 2]])
     assert Counts.from_matrix(form(dense), [1, 0]) == Counts.from_matrix(csr_array(dense), [1, 0])
-    loose = csr_array(
-        (np.array([1, 2, 0, 1, 2]), np.array([0, 0, 1, 2, 2]), np.array([0, 4, 5])), shape=(2, 3)
-    )
+    loose = csr_array((np.array([1, 2, 0, 1, 2]), np.array([0, 0, 1, 2, 2]), np.array([0, 4, 5])), shape=(2, 3))
     assert Counts.from_matrix(loose, [1, 0]) == Counts.from_matrix(csr_array(dense), [1, 0])
     assert loose.data.tolist() == [1, 2, 0, 1, 2]
 
@@ -97,9 +95,7 @@ def test_the_counts_of_a_few_tokens_give_the_model_of_all_tokens(corpus, model, 
     odds = model(alpha).token_log_odds(few)
     assert not np.isnan(odds).any()
     possible = ~np.isneginf(fitted.feature_log_prob_[:, tokens]).all(axis=0)
-    expected = fitted.feature_log_prob_[1, tokens] - np.where(
-        possible, fitted.feature_log_prob_[0, tokens], 0
-    )
+    expected = fitted.feature_log_prob_[1, tokens] - np.where(possible, fitted.feature_log_prob_[0, tokens], 0)
     np.testing.assert_array_equal(odds[possible], expected[possible])
     assert not odds[~possible].any()
 
@@ -113,9 +109,7 @@ def test_presence_log_odds_add_up_to_the_bernoulli_log_odds(corpus, seed):
     joint = model.joint_log_likelihood(np.vstack([x.toarray(), np.zeros(x.shape[1])]))
     log_odds = joint[:, 1] - joint[:, 0]
     weights = model.presence_log_odds(Counts.from_matrix(x, y))
-    np.testing.assert_allclose(
-        log_odds[:-1], log_odds[-1] + (x.toarray() > 0) @ weights, rtol=1e-9, atol=1e-9
-    )
+    np.testing.assert_allclose(log_odds[:-1], log_odds[-1] + (x.toarray() > 0) @ weights, rtol=1e-9, atol=1e-9)
 
 
 def test_presence_log_odds_without_smoothing_are_never_nan():

@@ -25,9 +25,7 @@ MODELS = [*COUNTING, *UNSMOOTHED, *CONTINUOUS]
 
 
 def name(model):
-    return (
-        model.__name__ if isinstance(model, type) else f"{model.func.__name__}{model.args or model.keywords}"
-    )
+    return model.__name__ if isinstance(model, type) else f"{model.func.__name__}{model.args or model.keywords}"
 
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=name)
@@ -45,9 +43,7 @@ def test_learning_in_pieces_is_learning_at_once(corpus, model, seed):
     cuts = np.sort(np.random.default_rng(seed).integers(0, x.shape[0] + 1, 3))
     for start, stop in zip([0, *cuts], [*cuts, x.shape[0]], strict=True):
         pieces.partial_fit(x[start:stop], y[start:stop])
-    np.testing.assert_allclose(
-        pieces.joint_log_likelihood(x), whole.joint_log_likelihood(x), rtol=1e-7, atol=1e-7
-    )
+    np.testing.assert_allclose(pieces.joint_log_likelihood(x), whole.joint_log_likelihood(x), rtol=1e-7, atol=1e-7)
     assert pieces.class_count_.tolist() == whole.class_count_.tolist()
 
 
@@ -95,9 +91,7 @@ def test_the_order_of_the_tokens_does_not_matter(corpus, model, seed):
     if hasattr(straight, "feature_log_prob_"):
         if isinstance(straight, Categorical):
             for column, token in enumerate(order):
-                np.testing.assert_array_equal(
-                    permuted.feature_log_prob_[column], straight.feature_log_prob_[token]
-                )
+                np.testing.assert_array_equal(permuted.feature_log_prob_[column], straight.feature_log_prob_[token])
         else:
             np.testing.assert_array_equal(permuted.feature_log_prob_, straight.feature_log_prob_[:, order])
 

@@ -24,13 +24,9 @@ def assert_same(ours, theirs, x):
     columns = [ham, spam]
     close = {"rtol": 1e-9, "atol": 1e-9}
     dense = x.toarray()
-    np.testing.assert_allclose(
-        ours.joint_log_likelihood(x), theirs.predict_joint_log_proba(dense)[:, columns], **close
-    )
+    np.testing.assert_allclose(ours.joint_log_likelihood(x), theirs.predict_joint_log_proba(dense)[:, columns], **close)
     np.testing.assert_allclose(ours.predict_proba(x), theirs.predict_proba(dense)[:, columns], **close)
-    np.testing.assert_allclose(
-        ours.predict_log_proba(x), theirs.predict_log_proba(dense)[:, columns], **close
-    )
+    np.testing.assert_allclose(ours.predict_log_proba(x), theirs.predict_log_proba(dense)[:, columns], **close)
     assert ours.class_count_.tolist() == theirs.class_count_[columns].tolist()
     ours_decides = ours.predict_log_proba(x)
     clear = np.abs(ours_decides[:, 0] - ours_decides[:, 1]) > 1e-9

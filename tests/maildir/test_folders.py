@@ -190,9 +190,7 @@ def test_creation_finds_the_existing_spelling(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["maildir++", "fs"])
-@pytest.mark.parametrize(
-    "name", ["", "/etc", "..", "a/../b", "a//b", "a/", ".", ".x", "a/.x", "cur", "a/tmp"]
-)
+@pytest.mark.parametrize("name", ["", "/etc", "..", "a/../b", "a//b", "a/", ".", ".x", "a/.x", "cur", "a/tmp"])
 def test_names_that_would_escape_are_refused(tmp_path: Path, layout: folders.Layout, name: str) -> None:
     """A name that leaves the root, or could not be found again, makes nothing."""
     with pytest.raises(MaildirError, match="not a folder name"):

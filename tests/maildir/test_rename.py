@@ -72,11 +72,7 @@ def message(inbox: Folder) -> str:
 def is_intact(path: str) -> bool:
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
-        return (
-            file.read() == CONTENT
-            and status.st_mtime_ns == MTIME_NS
-            and stat.S_IMODE(status.st_mode) == 0o640
-        )
+        return file.read() == CONTENT and status.st_mtime_ns == MTIME_NS and stat.S_IMODE(status.st_mode) == 0o640
 
 
 def files(folder: Folder) -> list[str]:
@@ -168,9 +164,7 @@ def test_move_to_a_vanished_folder(message: str, junk: Folder) -> None:
     assert is_intact(message)
 
 
-def test_a_source_folder_removed_after_the_move(
-    message: str, junk: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_source_folder_removed_after_the_move(message: str, junk: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that a client removes once its last message has left does not make the move look failed."""
     durable = rename.fsync_directory
 

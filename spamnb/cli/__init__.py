@@ -1,0 +1,1 @@
+"""What a person types: the only room that prints, reads arguments, or exits."""

@@ -1,0 +1,27 @@
+"""What most commands begin with: the configuration and the ledger."""
+
+import argparse
+import os
+from pathlib import Path
+
+from spamnb.config import Config, default_config_path, default_ledger_path, load
+from spamnb.ledger.ledger import Ledger
+
+
+def config_path(options: argparse.Namespace) -> Path:
+    """The configuration that the options name, or the usual one."""
+    return Path(options.config) if options.config else default_config_path(os.environ)
+
+
+def configuration(options: argparse.Namespace) -> Config:
+    """The configuration. Without one, and unless one was named, the defaults: training and scoring need no Maildir."""
+    path = config_path(options)
+    if not options.config and not path.exists():
+        return Config(mailboxes=(), ledger=default_ledger_path(os.environ))
+    return load(path, os.environ)
+
+
+def open_ledger(options: argparse.Namespace) -> tuple[Config, Ledger]:
+    """The configuration, and its ledger."""
+    config = configuration(options)
+    return config, Ledger(str(config.ledger))

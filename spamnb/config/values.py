@@ -1,0 +1,108 @@
+"""The decisions a person may take, and their defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+Layout = Literal["auto", "maildir++", "fs"]
+Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
+Watch = Literal["auto", "inotify", "polling"]
+
+
+class Role(StrEnum):
+    """What a folder is for, and so what it means when a message lies in it."""
+
+    INBOX = "inbox"
+    SPAM = "spam"
+    HAM = "ham"
+    NEUTRAL = "neutral"
+    TRAIN_SPAM = "train_spam"
+    TRAIN_HAM = "train_ham"
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """One Maildir and the roles of its folders.
+
+    `roles` maps a folder's name, with "/" between the levels, to its role, in the order written; it names at
+    least one inbox and one spam folder. Any folder it does not name has the role `other_folders`.
+    """
+
+    path: Path
+    roles: Mapping[str, Role] = field(hash=False)  # a mapping has no hash; the path tells mailboxes apart
+    layout: Layout = "auto"
+    other_folders: Role = Role.HAM
+    unsure_folder: str | None = None
+
+    @property
+    def inbox_folder(self) -> str:
+        """The folder that mail returns to: the first inbox, in the order written."""
+        return self._first(Role.INBOX)
+
+    @property
+    def spam_folder(self) -> str:
+        """The folder that spam is moved to: the first spam folder, in the order written."""
+        return self._first(Role.SPAM)
+
+    def _first(self, wanted: Role) -> str:
+        return next(folder for folder, role in self.roles.items() if role is wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How a message is judged.
+
+    Tokens whose spam probability is nearer to 1/2 than `weak` are left out of the score. From `spam_cutoff`
+    up a message is spam, from `ham_cutoff` down it is ham, between them it is unsure.
+    """
+
+    model: Model = "multinomial-boolean"
+    alpha: float = 0.001
+    weak: float = 0.0
+    spam_cutoff: float = 0.99
+    ham_cutoff: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What counts as a person's word, and when the filter knows enough to move mail.
+
+    `minimum_messages` is per class.
+    """
+
+    kept: bool = True
+    kept_days: float = 3.0
+    dwell_seconds: float = 5.0
+    minimum_messages: int = 20
+    keywords: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """When to stop moving mail: more than `share` of the last `window` judged messages were spam."""
+
+    window: int = 50
+    share: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How the service notices what happens in the folders."""
+
+    reconcile_seconds: float = 300.0
+    watch: Watch = "auto"
+    poll_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All decisions together; at least one mailbox, no two of them at or inside the same place."""
+
+    mailboxes: tuple[Mailbox, ...]
+    ledger: Path
+    scoring: Scoring = field(default_factory=Scoring)
+    learning: Learning = field(default_factory=Learning)
+    breaker: Breaker = field(default_factory=Breaker)
+    service: Service = field(default_factory=Service)
