@@ -16,6 +16,7 @@ from spamnb.maildir.folders import Folder, FolderUnavailableError, is_maildir
 from spamnb.maildir.mailbox import read_bytes, scan
 
 _STANDARD_INPUT = "-"
+_MBOX_MARK = b"\n\nFrom "
 _FEW = 64  # fewer messages than this are read sooner than processes are started
 _CHUNK = 32  # messages a task
 
@@ -50,7 +51,7 @@ def _standard_input() -> Iterator[Source]:
     content = sys.stdin.buffer.read()
     if not content.strip():
         raise MailError("nothing came on standard input: pipe a message into it")
-    messages = content.split(b"\n\nFrom ") if content.startswith(b"From ") else [content]
+    messages = content.split(_MBOX_MARK) if content.startswith(b"From ") else [content]
     for message in messages:  # a mail program pipes several messages as an mbox
         yield Source(_STANDARD_INPUT, "", message.partition(b"\n")[2] if len(messages) > 1 else message)
 
@@ -81,20 +82,21 @@ def _unreadable(fault: OSError) -> None:
 
 
 def _file(path: str) -> Iterator[Source]:
+    file = os.path.realpath(path)
     try:
-        start, size = read_bytes(os.path.realpath(path), 5)
-    except FileNotFoundError as fault:
-        raise MailError(f"{path} is gone") from fault
-    if start != b"From ":
-        yield Source(path, os.path.realpath(path))
+        with open(file, "rb") as reading:
+            several = reading.read(5) == b"From " and _MBOX_MARK in reading.read()
+    except OSError as fault:
+        raise MailError(f"cannot read {path}: {fault.strerror}") from fault
+    if not several:
+        yield Source(path, file)
         return
-    if size > 0:
-        box = mailbox.mbox(path, create=False)
-        try:
-            for number, key in enumerate(box.iterkeys(), 1):
-                yield Source(f"{path}:{number}", "", box.get_bytes(key))
-        finally:
-            box.close()
+    box = mailbox.mbox(file, create=False)
+    try:
+        for number, key in enumerate(box.iterkeys(), 1):
+            yield Source(f"{path}:{number}", "", box.get_bytes(key))
+    finally:
+        box.close()
 
 
 def read_source(source: Source) -> Reading:

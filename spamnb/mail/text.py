@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 
 # Letters of other scripts that pass for Latin ones, by the confusables of Unicode Technical Standard 39. They are
@@ -23,7 +24,10 @@ _NO_SPACES = (
 )
 _UNSPACED = re.compile(f"[{_NO_SPACES}]+")
 _WORD = re.compile(r"[$€£¥]?\d[\d.,]*%?|[^\W_]+(?:['’\-&][^\W_]+)*")
-_SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*\-_]){3,40}[^\W\d_](?![^\W_])")
+# Letters set apart; the first pattern is a quick look whether the second has anything to find.
+_MAYBE_SPACED = re.compile(r"[ .*_-][^\W\d_][ .*_-][^\W\d_][ .*_-]")
+_SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
+_BETWEEN = re.compile(r"[ .*_-]")
 _DIGIT = re.compile(r"\d")
 
 
@@ -57,25 +61,40 @@ def _fold_lookalikes(word: re.Match[str]) -> str:
     return text
 
 
-def words(text: str, longest: int) -> Iterator[str]:
-    """The words of normalised text, in lower case and in order.
+def words(text: str, longest: int) -> dict[str, int]:
+    """The words of normalised text, and how often each occurs in it.
 
-    Numbers become their shape, words longer than `longest` characters their first letter and length, and runs
-    in a script without spaces their pairs of characters. Letters set apart (`V I A G R A`) are joined.
+    Words are in lower case. Numbers become their shape, words longer than `longest` characters their first
+    letter and length, and runs in a script without spaces their pairs of characters. Letters set apart
+    (`V I A G R A`) are joined.
 
-    >>> list(words("Pay $99.50 now", 24))
-    ['pay', '$dd.dd', 'now']
+    >>> words("Pay $99.50 now, now", 24)
+    {'pay': 1, '$dd.dd': 1, 'now': 2}
     """
-    for found in _WORD.findall(_join_spaced(text).lower()):
-        if found[0].isdigit() or found[0] in "$€£¥":
-            yield _DIGIT.sub("d", found.rstrip(".,"))[:12]
-        elif found.isascii():
-            yield found if len(found) <= longest else f"{found[0]}…{len(found) // 10 * 10}"
+    lower = text.lower()
+    if _MAYBE_SPACED.search(f" {lower} "):
+        lower = _SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower)
+    found = Counter(_WORD.findall(lower))  # counted first: what follows is done once for each distinct word
+    counted: dict[str, int] = {}
+    for word, number in found.items():
+        if word[0].isdigit() or word[0] in "$€£¥":
+            forms: tuple[str, ...] = (_DIGIT.sub("d", word.rstrip(".,"))[:12],)
+        elif word.isascii():
+            forms = (word if len(word) <= longest else _shape(word),)
         else:
-            yield from _beyond_ascii(found, longest)
+            forms = tuple(_beyond_ascii(word, longest))
+        for form in forms:
+            counted[form] = counted.get(form, 0) + number
+    return counted
+
+
+def _shape(word: str) -> str:
+    """What is kept of an overlong word: the first letter, and the length in tens."""
+    return f"{word[0]}…{len(word) // 10 * 10}"
 
 
 def _beyond_ascii(word: str, longest: int) -> Iterator[str]:
+    """Runs of scripts without spaces as pairs of characters, and what stands between them."""
     position = 0
     for run in _UNSPACED.finditer(word):
         if run.start() > position:
@@ -86,8 +105,5 @@ def _beyond_ascii(word: str, longest: int) -> Iterator[str]:
         yield from (text[i : i + 2] for i in range(len(text) - 1))
         position = run.end()
     if position < len(word):
-        yield word[position:] if len(word) - position <= longest else f"{word[position]}…{len(word) // 10 * 10}"
-
-
-def _join_spaced(text: str) -> str:
-    return _SPACED.sub(lambda found: re.sub(r"[ .*\-_]", "", found[0]), text)
+        rest = word[position:]
+        yield rest if len(rest) <= longest else _shape(rest)

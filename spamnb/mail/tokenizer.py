@@ -11,7 +11,7 @@ first would make the filter learn another filter's opinion, the second what the 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from email.utils import getaddresses
+from email.utils import getaddresses, parseaddr
 from urllib.parse import unquote
 
 from spamnb.mail.html import HtmlText, read_html
@@ -50,11 +50,11 @@ _MAILER = frozenset(
         "content-language",
     }
 )
-_HOST_IN_RECEIVED = re.compile(r"[a-z0-9][a-z0-9.-]{2,100}\.[a-z]{2,12}", re.IGNORECASE)
-_IPV4 = re.compile(r"(?<![\d.])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?![\d.])")
-_URL = re.compile(r"(?:https?://|(?<![\w.@/])www\.)[^\s<>\"'()\[\]{}|\\^`]{3,2000}", re.IGNORECASE)
-_ADDRESS = re.compile(r"[\w.+-]{1,64}@((?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,12})")
-_SHOUTED = re.compile(r"\b[A-Z]{4,20}\b")
+_NAMES = re.compile(r"[a-z0-9][a-z0-9.-]{3,100}")
+_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`]{3,2000}")
+_AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
+_SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
 _PUNCTUATION = re.compile(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 _PATH_WORD = re.compile(r"[^\W_]{2,24}")
 _ZONE = re.compile(r"([+-]\d{4})\s*(?:\(|\Z)")
@@ -79,7 +79,7 @@ def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int
 
 
 def _header(message: Message, limits: Limits) -> Iterator[str]:
-    yield from _subject(message.first("subject"), "subject", limits)
+    yield from _subject(message.first("subject"), limits)
     for name in ("from", "reply-to", "sender", "to", "cc"):
         yield from _addresses(name, list(message.values(name)), limits)
     yield from _reply_to(message)
@@ -87,7 +87,7 @@ def _header(message: Message, limits: Limits) -> Iterator[str]:
     yield from _hosts("message-id", message.first("message-id").rpartition("@")[2].rstrip("> "))
     if zone := _ZONE.search(message.first("date")):
         yield f"date-zone:{zone[1]}"
-    elif "date" in dict(message.fields):
+    elif message.first("date"):
         yield "date-zone:none"
     yield from (f"refers:{name}" for name in ("in-reply-to", "references") if message.first(name))
     yield from _other_fields(message, limits)
@@ -96,17 +96,21 @@ def _header(message: Message, limits: Limits) -> Iterator[str]:
             yield from words(normalise(value)[0], limits.token_chars)
 
 
-def _subject(value: str, prefix: str, limits: Limits) -> Iterator[str]:
+def _prefixed(prefix: str, text: str, limits: Limits) -> Iterator[str]:
+    """The words of a text, typed; once each."""
+    return (f"{prefix}:{word}" for word in words(normalise(text)[0], limits.token_chars))
+
+
+def _subject(value: str, limits: Limits) -> Iterator[str]:
     text, notes = normalise(value)
-    yield from (f"{prefix}-{note}" for note in notes)
-    found = [f"{prefix}:{word}" for word in words(text, limits.token_chars)]
-    yield from found or (f"{prefix}:",)
-    yield from (f"{prefix}:{run[0][:3]}" for run in _PUNCTUATION.finditer(text))
+    yield from (f"subject-{note}" for note in notes)
+    yield from _prefixed("subject", text, limits)
+    if not text.strip():
+        yield "subject:"
+    yield from (f"subject:{run[0][:3]}" for run in _PUNCTUATION.finditer(text))
     letters = [c for c in text if c.isalpha()]
     if len(letters) > 5 and all(c.isupper() for c in letters):
-        yield f"{prefix}-shouts"
-    if re.search(r"\s{4,}\S+\s*\Z", value[:500]):
-        yield f"{prefix}-trailing-code"
+        yield "subject-shouts"
 
 
 def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
@@ -115,16 +119,17 @@ def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
         return
     pairs = getaddresses([value[:2000] for value in values[:20]])[:50]
     if len(pairs) > 1:
-        yield f"{name}-number:{min(len(pairs), 50).bit_length()}"
-    for display, address in pairs[:20]:
-        local, _, host = address.lower().rpartition("@")
-        yield f"{name}:{address.lower()[:60]}"
+        yield f"{name}-number:{len(pairs).bit_length()}"
+    for display, written in pairs[:20]:
+        address = written.lower()
+        local, _, host = address.rpartition("@")
+        yield f"{name}:{address[:60]}"
         yield from _hosts(name, host)
-        if name == "from" and local and re.search(r"\d{3,}", local):
+        if name == "from" and re.search(r"\d{3,}", local):
             yield "from-digits"
         if display:
-            yield from (f"{name}-name:{word}" for word in words(normalise(display)[0], limits.token_chars))
-            if "@" in display and address.lower() not in display.lower():
+            yield from _prefixed(f"{name}-name", display, limits)
+            if "@" in display and address not in display.lower():
                 yield f"{name}-name-is-another-address"
         else:
             yield f"{name}-name:none"
@@ -133,44 +138,48 @@ def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
 def _reply_to(message: Message) -> Iterator[str]:
     reply, sender = message.first("reply-to"), message.first("from")
     if reply:
-        hosts = [getaddresses([value[:500]])[0][1].rpartition("@")[2].lower() for value in (reply, sender) if value]
-        yield "reply-to-elsewhere" if len(set(hosts)) > 1 else "reply-to-same"
+        hosts = {parseaddr(value[:500])[1].rpartition("@")[2].lower() for value in (reply, sender)}
+        yield "reply-to-elsewhere" if len(hosts) > 1 else "reply-to-same"
 
 
 def _received(values: list[str]) -> Iterator[str]:
     """The topmost Received field was written by the user's own server; those below it may be forged."""
     yield f"received-number:{min(len(values), 8)}"
-    for position, value in enumerate(value[:1000] for value in values[:12]):
+    for position, value in enumerate(value[:1000].lower() for value in values[:12]):
         prefix = "received" if position == 0 else "received-claimed"
-        for host in dict.fromkeys(_HOST_IN_RECEIVED.findall(value)):
-            yield from _hosts(prefix, host.lower())
-        for a, b, c, d in dict.fromkeys(_IPV4.findall(value)):
-            yield f"{prefix}-ip:{a}.{b}"
-            yield f"{prefix}-ip:{a}.{b}.{c}"
-            yield f"{prefix}-ip:{a}.{b}.{c}.{d}"
+        for name in dict.fromkeys(_NAMES.findall(value)):
+            if "." not in name:
+                continue
+            if _IPV4.fullmatch(name):
+                a, b, c, d = name.split(".")
+                yield f"{prefix}-ip:{a}.{b}"
+                yield f"{prefix}-ip:{a}.{b}.{c}"
+                yield f"{prefix}-ip:{a}.{b}.{c}.{d}"
+            elif name.rpartition(".")[2].isalpha():
+                yield from _hosts(prefix, name)
 
 
 def _hosts(prefix: str, host: str) -> Iterator[str]:
-    """A host and its parent domains.
+    """A host and its parent domains, at most five of them.
 
     >>> list(_hosts("url", "www.shop.example.com"))
     ['url:www.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com']
     """
-    labels = host.strip(".").lower()[:120].split(".")[-5:]
-    for start in range(len(labels)):
-        yield f"{prefix}:{'.'.join(labels[start:])}"
+    parent = host.strip(".").lower()[-100:]
+    for _ in range(5):
+        yield f"{prefix}:{parent}"
+        parent = parent.partition(".")[2]
+        if not parent:
+            return
 
 
 def _other_fields(message: Message, limits: Limits) -> Iterator[str]:
-    seen = set()
-    for name, value in message.fields:
-        if name in _OWN_WAY or _NEVER.match(name) or len(name) > 40:
+    for name, value in dict(reversed(message.fields)).items():
+        if name in _OWN_WAY or len(name) > 40 or _NEVER.match(name):
             continue
-        if name not in seen:
-            seen.add(name)
-            yield f"field:{name}"
+        yield f"field:{name}"
         if name in _MAILER:
-            yield from (f"{name}:{word}" for word in words(normalise(value[:200])[0], limits.token_chars))
+            yield from _prefixed(name, value[:200], limits)
 
 
 # The structure.
@@ -179,7 +188,7 @@ def _other_fields(message: Message, limits: Limits) -> Iterator[str]:
 def _structure(message: Message) -> Iterator[str]:
     for path in dict.fromkeys(message.structure):
         yield f"mime:{'>'.join(path[-3:])}"
-    yield f"mime-parts:{min(len(message.structure), 32).bit_length()}"
+    yield f"mime-parts:{len(message.structure).bit_length()}"
     yield from (f"charset:{name[:30]}" for name in dict.fromkeys(message.charsets))
     yield from (f"transfer:{value.strip().lower()[:20]}" for value in message.values("content-transfer-encoding"))
     yield from message.notes
@@ -193,8 +202,7 @@ def _attachment(attachment: Attachment) -> Iterator[str]:
     if attachment.filename:
         name = normalise(attachment.filename.lower())[0]
         yield f"attached-name:{name[:40]}"
-        extensions = name.split(".")[1:]
-        yield f"attached-extension:{'.'.join(extensions[-2:])[:20]}"
+        yield f"attached-extension:{'.'.join(name.split('.')[1:][-2:])[:20]}"
 
 
 # The body.
@@ -205,49 +213,48 @@ def _bodies(message: Message, limits: Limits) -> Counter[str]:
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
     for text in message.texts:
-        found: Counter[str] = Counter()
-        if text.is_html:
-            found.update(_html(read_html(text.text, limits), limits))
-        else:
-            found.update(_plain(text.text, limits))
+        found = _html(read_html(text.text, limits), limits) if text.is_html else _plain(text.text, limits)
         if text.group:
             groups[text.group] = groups.get(text.group, Counter()) | found
         else:
             total.update(found)
     for found in groups.values():
         total.update(found)
-    if not total:
-        total["body-empty"] = 1
-    return total
+    return total or Counter(["body-empty"])
 
 
-def _plain(text: str, limits: Limits) -> Iterator[str]:
+def _plain(text: str, limits: Limits) -> Counter[str]:
+    tokens: Counter[str] = Counter()
     text, notes = normalise(text)
-    yield from (f"body-{note}" for note in notes)
-    yield from _urls(_URL.findall(text)[: limits.links])
-    text = _URL.sub(" ", text)
-    for host in _ADDRESS.findall(text)[: limits.links]:
-        yield from _hosts("mail", host)
-    yield from words(text, limits.token_chars)
-    yield from (f"shout:{word.lower()}" for word in _SHOUTED.findall(text))
-    yield from (run.group()[:3] for run in _PUNCTUATION.finditer(text))
+    tokens.update(f"body-{note}" for note in notes)
+    lower = text.lower()
+    if "://" in lower or "www." in lower:
+        tokens.update(_urls(_URL.findall(lower)[: limits.links]))
+        lower = _URL.sub(" ", lower)
+    if "@" in lower:
+        for host in _AT_HOST.findall(lower)[: limits.links]:
+            tokens.update(_hosts("mail", host))
+    tokens.update(words(lower, limits.token_chars))
+    tokens.update(f"shout:{word.lower()}" for word in _SHOUTED.findall(text))
+    tokens.update(run[0][:3] for run in _PUNCTUATION.finditer(text))
+    return tokens
 
 
-def _html(read: HtmlText, limits: Limits) -> Iterator[str]:
-    yield from read.notes
-    yield from (f"html:{feature}" for feature in sorted(read.features))
-    yield from _plain(read.visible[: limits.text_chars], limits)
+def _html(read: HtmlText, limits: Limits) -> Counter[str]:
+    tokens = _plain(read.visible[: limits.text_chars], limits)
+    tokens.update(read.notes)
+    tokens.update(f"html:{feature}" for feature in read.features)
     if read.hidden.strip():
-        yield "html:hidden-text"
-        hidden = normalise(read.hidden[: limits.text_chars])[0]
-        yield from (f"hidden:{word}" for word in words(hidden, limits.token_chars))
-    yield from (f"title:{word}" for word in words(normalise(read.title)[0], limits.token_chars))
-    yield from _urls(read.links)
-    yield from (f"image-{token}" for token in _urls(read.images))
-    yield f"html-images:{min(len(read.images), 64).bit_length()}"
-    yield f"html-links:{min(len(read.links), 64).bit_length()}"
+        tokens["html:hidden-text"] += 1
+        tokens.update(_prefixed("hidden", read.hidden[: limits.text_chars], limits))
+    tokens.update(_prefixed("title", read.title, limits))
+    tokens.update(_urls(read.links))
+    tokens.update(f"image-{token}" for token in _urls(read.images))
+    tokens[f"html-images:{len(read.images).bit_length()}"] += 1
+    tokens[f"html-links:{len(read.links).bit_length()}"] += 1
     if read.images and len(read.visible.split()) < 20:
-        yield "html:image-instead-of-text"
+        tokens["html:image-instead-of-text"] += 1
+    return tokens
 
 
 def _urls(urls: Iterable[str]) -> Iterator[str]:
