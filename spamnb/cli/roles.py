@@ -14,18 +14,19 @@ _USUAL = (
     (
         Role.SPAM,
         r"junk|spam|junk[ ._-]?e?-?mails?|bulk(?: mail)?|unsolicited|spamverdacht|unerw[üu]nscht|werbung"
-        r"|courrier ind[ée]sirable|ind[ée]sirables?|posta indesiderata|correo (?:no deseado|basura)|lixo eletr[ôo]nico"
-        r"|ongewenste e-?mail|skr[äa]ppost|s[øo]ppelpost|roskaposti|wiadomo[śs]ci-?[śs]mieci|спам|нежелательная почта"
+        r"|courrier ind[ée]sirable|ind[ée]sirables?|posta indesiderata|correo (?:no deseado|basura)"
+        r"|lixo eletr[ôo]nico|ongewenste e-?mail|skr[äa]ppost|s[øo]ppelpost|roskaposti|wiadomo[śs]ci-?[śs]mieci|спам|нежелательная почта"
         r"|nevy[žz][áa]dan[áa] po[šs]ta|迷惑メール|垃圾邮件|垃圾郵件|스팸",
     ),
     (
         Role.NEUTRAL,
         r"trash|deleted(?: items| messages)?|bin|drafts?|sent(?:[ -]?(?:items|mail|messages))?|templates?|outbox|notes"
-        r"|papierkorb|gel[öo]schte (?:objekte|elemente)|entw[üu]rfe|gesendet(?:e (?:objekte|elemente))?|postausgang|vorlagen"
-        r"|corbeille|brouillons|envoy[ée]s|[ée]l[ée]ments (?:envoy[ée]s|supprim[ée]s)|messages envoy[ée]s|cestino|bozze|inviata|posta inviata"
-        r"|papelera|borradores|enviados|elementos (?:enviados|eliminados)|lixeira|rascunhos|prullenbak|concepten|verzonden(?: items)?"
-        r"|papperskorg|utkast|skickat|kosz|kopie robocze|wys[łl]ane|корзина|черновики|отправленные|ゴミ箱|下書き|送信済み|已删除|草稿箱|已发送"
-        r"|all mail|alle nachrichten|tous les messages|starred|important|scheduled|snoozed",
+        r"|papierkorb|gel[öo]schte (?:objekte|elemente)|entw[üu]rfe|gesendet(?:e (?:objekte|elemente))?|postausgang"
+        r"|corbeille|brouillons|envoy[ée]s|[ée]l[ée]ments (?:envoy[ée]s|supprim[ée]s)|messages envoy[ée]s"
+        r"|cestino|bozze|inviata|posta inviata|papelera|borradores|enviados|elementos (?:enviados|eliminados)"
+        r"|lixeira|rascunhos|prullenbak|concepten|verzonden(?: items)?|papperskorg|utkast|skickat"
+        r"|kosz|kopie robocze|wys[łl]ane|корзина|черновики|отправленные|ゴミ箱|下書き|送信済み|已删除|草稿箱|已发送"
+        r"|all mail|alle nachrichten|tous les messages|starred|important|scheduled|snoozed|vorlagen",
     ),
 )
 _PATTERNS = [(role, re.compile(pattern, re.IGNORECASE)) for role, pattern in _USUAL]

@@ -1,0 +1,159 @@
+"""A Maildir, a configuration, and the real service as a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.main import main
+from spamnb.cli.sample_mail import message
+from spamnb.config import Mailbox, Role, render
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import Folder, create_folder
+from spamnb.maildir.mailbox import deliver, scan
+from spamnb.moves import bases_now
+
+PATIENCE = 30.0
+LESSONS = 25
+
+
+def until(done: Callable[[], bool], what: str, limit: float = PATIENCE) -> None:
+    """Wait for a condition, and fail with its description when the limit has passed."""
+    end = time.monotonic() + limit
+    while not done():
+        if time.monotonic() > end:
+            pytest.fail(f"waited {limit} s in vain: {what}")
+        time.sleep(0.01)
+
+
+class Site:
+    """A Maildir with folders of every role, its configuration and ledger, and the service over them."""
+
+    def __init__(self, directory: Path, layout: str = "maildir++") -> None:
+        self.directory = directory
+        self.root = directory / "Maildir"
+        self.config = directory / "config.yaml"
+        self.ledger = directory / "ledger.sqlite"
+        self.log_file = directory / "log"
+        self.layout = layout
+        self.roles = {
+            "INBOX": Role.INBOX,
+            "Junk": Role.SPAM,
+            "Archive": Role.HAM,
+            "Trash": Role.NEUTRAL,
+            "TrainSpam": Role.TRAIN_SPAM,
+            "TrainHam": Role.TRAIN_HAM,
+        }
+        self.folders = {name: create_folder(str(self.root), layout, name) for name in self.roles}  # type: ignore[arg-type]
+        self.bases = bases_now()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.configure()
+
+    def configure(self, more: str = "", dwell: float = 0.3, **mailbox: object) -> None:
+        """Write the configuration; `more` is YAML for further keys."""
+        text = render([Mailbox(path=self.root, roles=self.roles, **mailbox)], self.ledger)  # type: ignore[arg-type]
+        learning = "" if "learning:" in more else f"learning:\n  dwell_seconds: {dwell}\n"
+        self.config.write_text(f"{text}\n{learning}{more}\n")
+
+    def spamnb(self, *arguments: str) -> int:
+        """Run a command in this process."""
+        return main(["--config", str(self.config), "-q", *arguments])
+
+    def teach(self, lessons: int = LESSONS) -> None:
+        """Train with made-up mail of both kinds."""
+        for kind in ("ham", "spam"):
+            directory = self.directory / "lessons" / kind
+            directory.mkdir(parents=True)
+            for number in range(lessons):
+                (directory / f"{number}.eml").write_bytes(message(kind, number))
+            assert self.spamnb("train", f"--{kind}", str(directory)) == 0
+
+    def start(self, *arguments: str, environ: dict[str, str] | None = None, wait: bool = True) -> None:
+        """Start the service, and wait until it watches."""
+        before = self.log().count("watching") + self.log().count("polling")
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", *arguments],
+                stderr=log,
+                env=os.environ | (environ or {}),
+            )
+        if wait:
+            until(lambda: self.log().count("watching") + self.log().count("polling") > before, "the service to watch")
+
+    def end(self, with_signal: int = signal.SIGTERM) -> int:
+        """Send a signal, and wait for the end; the exit code."""
+        assert self.process is not None
+        self.process.send_signal(with_signal)
+        code = self.process.wait(PATIENCE)
+        self.process = None
+        return code
+
+    def once(self) -> int:
+        """`run --once` as a process of its own."""
+        with self.log_file.open("ab") as log:
+            command = [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", "--once"]
+            return subprocess.run(command, stderr=log, timeout=PATIENCE, check=False).returncode
+
+    def log(self) -> str:
+        """What the service said."""
+        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+
+    def deliver(self, content: bytes, folder: str = "INBOX") -> bytes:
+        """Deliver as an MDA does."""
+        deliver(self.folders[folder], content, next(self.bases))
+        return content
+
+    def contents(self, folder: str) -> list[bytes]:
+        """What the messages of a folder are, by content."""
+        found = []
+        for entry in scan(self.folders[folder]):
+            try:
+                found.append(Path(entry.path(self.folders[folder])).read_bytes())
+            except FileNotFoundError:
+                continue
+        return found
+
+    def everything(self) -> list[bytes]:
+        """The contents of all folders, sorted."""
+        return sorted(content for name in self.folders for content in self.contents(name))
+
+    def path_of(self, folder: str, content: bytes) -> Path:
+        """The file of a message."""
+        where: Folder = self.folders[folder]
+        return next(
+            Path(entry.path(where)) for entry in scan(where) if Path(entry.path(where)).read_bytes() == content
+        )
+
+    def move(self, content: bytes, source: str, destination: str, flags: str = "S") -> Path:
+        """Move as an IMAP server does: another base name in `cur/`, and other flags."""
+        target = Path(self.folders[destination].subdir("cur")) / f"{next(self.bases)}:2,{flags}"
+        self.path_of(source, content).rename(target)
+        return target
+
+    def label(self, content: bytes) -> int | None:
+        """What the ledger has learned a message as: 0 ham, 1 spam, None."""
+        from spamnb.mail.identity import identity
+
+        with Ledger(str(self.ledger)) as ledger:
+            known = ledger.messages.find(identity(content))
+            return None if known is None else known.label
+
+    def faults(self) -> list[str]:
+        """What `verify` finds."""
+        with Ledger(str(self.ledger)) as ledger:
+            return ledger.learned.verify() + [f"open intent {intent.id}" for intent in ledger.journal.intents()]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A Maildir++ site; the service is ended with the test."""
+    made = Site(tmp_path)
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.process.kill()
+        made.process.wait()

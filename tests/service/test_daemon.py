@@ -1,0 +1,117 @@
+"""The service as a process: signals, reload, the service manager, and who may run it."""
+
+import socket
+import sqlite3
+from pathlib import Path
+
+from spamnb.cli.sample_mail import message
+from tests.service.conftest import Site, until
+
+
+def test_stops_cleanly(site: Site) -> None:
+    """SIGTERM ends the service with exit code 0."""
+    site.start()
+    assert site.end() == 0
+    assert "stopped" in site.log()
+
+
+def test_second_service_refuses(site: Site) -> None:
+    """Two services over one ledger are refused, in one line that says what to do."""
+    site.start()
+    assert site.once() == 3
+    assert "another spamnb service already works with" in site.log()
+
+
+def test_reload(site: Site) -> None:
+    """SIGHUP reads the configuration again; a faulty one is reported, and the old one stays in force."""
+    import signal
+
+    site.teach()
+    site.start()
+    assert site.process is not None
+    good = site.config.read_text()
+    site.config.write_text("mailboxes: 3\n")
+    site.process.send_signal(signal.SIGHUP)
+    until(lambda: "the old one stays in force" in site.log(), "the fault reported")
+    spam = site.deliver(message("spam", 920))
+    until(lambda: spam in site.contents("Junk"), "spam moved under the old configuration")
+    site.config.write_text(good + "scoring:\n  spam_cutoff: 1.0\n  ham_cutoff: 0.0\n")
+    site.process.send_signal(signal.SIGHUP)
+    until(lambda: "read the configuration again" in site.log(), "the new one read")
+    undecided = site.deliver(message("spam", 921))
+    until(lambda: "stays in INBOX, unsure" in site.log(), "judged by the new cutoffs")
+    assert undecided in site.contents("INBOX")
+
+
+def test_tells_the_service_manager(site: Site) -> None:
+    """READY comes once watching has begun, WATCHDOG at half the asked interval, STOPPING at the end."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(site.directory / "notify"))
+        manager.settimeout(30)
+        site.start(environ={"NOTIFY_SOCKET": str(site.directory / "notify"), "WATCHDOG_USEC": "400000"}, wait=False)
+        states: list[str] = []
+        while not any(state.startswith("READY=1") for state in states):
+            states.append(manager.recv(4096).decode())
+        assert "watching" in site.log()
+        assert any("STATUS=watching 6 folders" in state for state in states)
+        while states[-1] != "WATCHDOG=1":
+            states.append(manager.recv(4096).decode())
+        site.end()
+        while states[-1] != "STOPPING=1":
+            states.append(manager.recv(4096).decode())
+
+
+def test_broken_configuration_ends_with_78(site: Site) -> None:
+    """A faulty configuration ends the service with EX_CONFIG, so that it is not started again and again."""
+    site.config.write_text("mailboxes:\n  - path: relative\n    rolles: {}\n")
+    assert site.once() == 78
+    assert "rolles" in site.log()
+    assert "Traceback" not in site.log()
+
+
+def test_missing_maildir(site: Site, tmp_path: Path) -> None:
+    """A Maildir that is not there ends the service with a line that names it."""
+    site.root.rename(tmp_path / "elsewhere")
+    assert site.once() == 3
+    assert str(site.root) in site.log()
+    assert "Traceback" not in site.log()
+
+
+def test_sees_what_the_command_line_teaches(site: Site) -> None:
+    """Counts learned by another process are used by a running service at once."""
+    site.start()
+    spam = site.deliver(message("spam", 922))
+    until(lambda: "nothing is moved yet" in site.log(), "judged without lessons")
+    site.teach()
+    again = site.deliver(message("spam", 923))
+    until(lambda: again in site.contents("Junk"), "judged with the new lessons")
+    assert spam in site.contents("INBOX")
+
+
+def test_waits_for_a_locked_ledger(site: Site) -> None:
+    """A ledger that another process holds for a while delays the service, and loses nothing."""
+    site.teach()
+    site.start()
+    with sqlite3.connect(site.ledger, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        spam = site.deliver(message("spam", 924))
+        other.execute("ROLLBACK")
+    other.close()
+    until(lambda: spam in site.contents("Junk"), "spam moved once the ledger was free")
+
+
+def test_several_mailboxes(tmp_path: Path) -> None:
+    """Several mailboxes in one configuration share one filter."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, two = Site(tmp_path / "a"), Site(tmp_path / "b")
+    text = one.config.read_text()
+    second = two.config.read_text().split("mailboxes:\n", 1)[1].split("\nledger", 1)[0]
+    one.config.write_text(text.replace("mailboxes:\n", f"mailboxes:\n{second}\n", 1))
+    one.teach()
+    one.start()
+    try:
+        spam, other = one.deliver(message("spam", 925)), two.deliver(message("spam", 926))
+        until(lambda: spam in one.contents("Junk") and other in two.contents("Junk"), "spam moved in both")
+    finally:
+        one.end()
