@@ -53,7 +53,7 @@ def find_spot(ledger: Ledger, folder: int) -> Spot | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class Intent:
     """A move in hand: the action that says so, and from which to which folder and base name."""
 
     action: int
@@ -84,9 +84,15 @@ class Mover:
         self, message: int, source: Spot, entry: Entry, destination: Spot, why: str, origin: Origin = "filter"
     ) -> bool:
         """Move a file of a message, as it was last seen; False where it had vanished before we came to it."""
+        return self.carry_out(self.intend(message, source, entry, destination, why, origin), entry)
+
+    def intend(
+        self, message: int, source: Spot, entry: Entry, destination: Spot, why: str, origin: Origin = "filter"
+    ) -> Intent:
+        """Write a move down. In one transaction with the decision, so that a crash does not part the two."""
         base = parse_name(entry.name).key
         action = self._ledger.journal.intend(message, (source.id, base), (destination.id, base), why, self._now())
-        return self._carry_out(_Job(action, message, source, base, destination, base, origin), entry)
+        return Intent(action, message, source, base, destination, base, origin)
 
     def resolve(self) -> int:
         """End every intent that a crash has left open. Returns how many there were."""
@@ -116,7 +122,8 @@ class Mover:
             None if action.destination is None else self._spot(action.destination),
         )
 
-    def _carry_out(self, job: _Job, entry: Entry | None) -> bool:
+    def carry_out(self, job: Intent, entry: Entry | None) -> bool:
+        """Make a move that was written down; False where the message had vanished before we came to it."""
         letters = matching_letters(read_keywords(job.source.folder), read_keywords(job.destination.folder))
         for _ in range(_TRIES):
             if entry is None:
@@ -146,7 +153,7 @@ class Mover:
         self._ledger.journal.settle(job.action, "failed")
         return False
 
-    def _done(self, job: _Job, flags: str) -> None:
+    def _done(self, job: Intent, flags: str) -> None:
         now = self._now()
         placed = self._ledger.files.get(job.source.id, job.base)
         with self._ledger.transaction():
@@ -162,11 +169,13 @@ class Mover:
             self._ledger.journal.settle(intent.id, "failed")
             return
         origin: Origin = "undo" if intent.why.startswith(_UNDO) else "filter"
-        job = _Job(intent.id, intent.message, source, intent.source_base, destination, intent.destination_base, origin)
+        job = Intent(
+            intent.id, intent.message, source, intent.source_base, destination, intent.destination_base, origin
+        )
         there = locate(destination.folder, job.wanted)
         here = locate(source.folder, job.base)
         if there is None:
-            self._carry_out(job, here)
+            self.carry_out(job, here)
             return
         if here is not None:
             finish(here.path(source.folder), there.path(destination.folder))

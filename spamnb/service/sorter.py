@@ -22,10 +22,11 @@ from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder
 from spamnb.maildir.keywords import read_keywords
 from spamnb.maildir.mailbox import Entry, locate, read_bytes, scan
 from spamnb.maildir.names import Name, parse_name
-from spamnb.moves import Mover, Spot
+from spamnb.moves import Intent, Mover, Spot
 from spamnb.policy import (
     BREAKER_NOTE,
     RESUMED_NOTE,
+    Consequence,
     Do,
     Goal,
     Meaning,
@@ -113,9 +114,6 @@ class Sorter:
     def _box(self, folder: Folder) -> Box:
         role, unsure = self._role_of(self.id, folder.name)
         return Box(Spot(self._ledger.files.folder(self.id, folder.name), folder), role, unsure)
-
-    def _named(self, name: str) -> Spot:
-        return next(box.spot for box in self._boxes.values() if box.folder.name == name)
 
     # From the start.
 
@@ -255,14 +253,16 @@ class Sorter:
         label = {
             Do.LEARN_HAM: HAM, Do.LEARN_HAM_AND_FILE: HAM, Do.LEARN_SPAM: SPAM, Do.LEARN_SPAM_AND_FILE: SPAM
         }.get(meant.do)  # fmt: skip
+        goal = {
+            Do.LEARN_SPAM_AND_FILE: self.mailbox.spam_folder, Do.LEARN_HAM_AND_FILE: self.mailbox.inbox_folder
+        }.get(meant.do)  # fmt: skip
         with self._ledger.transaction():
             known = self._place(box, entry, reading)
             if label is not None:
                 self._learn(reading, label, meant.why)
-        if meant.do is Do.LEARN_SPAM_AND_FILE:
-            self._move(known, box, entry, self._named(self.mailbox.spam_folder), meant.why)
-        elif meant.do is Do.LEARN_HAM_AND_FILE:
-            self._move(known, box, entry, self._named(self.mailbox.inbox_folder), meant.why)
+            intent = None if goal is None else self._intend(known, box, entry, goal, meant.why)
+        if intent is not None:
+            self._carry_out(intent, entry)
 
     def _place(self, box: Box, entry: Entry, reading: Reading) -> Known:
         name, now = parse_name(entry.name), self._now()
@@ -277,9 +277,21 @@ class Sorter:
         with self._ledger.transaction():
             known = self._place(box, entry, reading)
             self._ledger.messages.judged(known.id, judgement.verdict, judgement.probability, self._now())
+            then = self._consequence(judgement, entry, known)
+            goal = {Goal.SPAM: self.mailbox.spam_folder, Goal.UNSURE: self.mailbox.unsure_folder}.get(then.goal)
+            intent = None
+            if goal is not None and goal != box.folder.name:
+                intent = self._intend(known, box, entry, goal, f"{then.why}, probability {judgement.probability:.4f}")
+        what = f"{judgement.verdict} {judgement.probability:.4f} {reading.summary}"
+        if intent is None:
+            _log.info("%s: stays in %s, %s", what, box.folder.name, then.why)
+        elif self._carry_out(intent, entry):
+            _log.info("%s: moved from %s to %s", what, box.folder.name, goal)
+
+    def _consequence(self, judgement: Judgement, entry: Entry, known: Known) -> Consequence:
         ham, spam = self._ledger.learned.totals()[:2].tolist()
         missing = missing_lessons(ham, spam, self._config.learning)
-        then = consequence(
+        return consequence(
             judgement.verdict,
             parse_name(entry.name),
             known.label,
@@ -287,15 +299,6 @@ class Sorter:
             self._tripped(not missing),
             self.mailbox.unsure_folder is not None,
         )
-        if then.goal is Goal.STAY:
-            _log.info("%s: stays in %s, %s", _described(judgement, reading), box.folder.name, then.why)
-            return
-        wanted = self.mailbox.spam_folder if then.goal is Goal.SPAM else self.mailbox.unsure_folder
-        destination = self._named(wanted or "")
-        if destination.id != box.spot.id:
-            why = f"{then.why}, probability {judgement.probability:.4f}"
-            if self._move(known, box, entry, destination, why):
-                _log.info("%s: moved from %s to %s", _described(judgement, reading), box.folder.name, wanted)
 
     def _tripped(self, ready: bool) -> bool:
         """Whether the circuit breaker is open; opens it where an abnormal share of new mail is spam."""
@@ -314,9 +317,13 @@ class Sorter:
         )
         return True
 
-    def _move(self, known: Known, box: Box, entry: Entry, destination: Spot, why: str) -> bool:
+    def _intend(self, known: Known, box: Box, entry: Entry, goal: str, why: str) -> Intent:
+        destination = next(other.spot for other in self._boxes.values() if other.folder.name == goal)
+        return self._mover.intend(known.id, box.spot, entry, destination, why)
+
+    def _carry_out(self, intent: Intent, entry: Entry) -> bool:
         try:
-            return self._mover.move(known.id, box.spot, entry, destination, why)
+            return self._mover.carry_out(intent, entry)
         except MaildirError as fault:
             _log.error("%s", fault)
             return False
@@ -419,7 +426,3 @@ def _same_file(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
-
-
-def _described(judgement: Judgement, reading: Reading) -> str:
-    return f"{judgement.verdict} {judgement.probability:.4f} {reading.summary}"

@@ -125,9 +125,7 @@ class Site:
     def path_of(self, folder: str, content: bytes) -> Path:
         """The file of a message."""
         where: Folder = self.folders[folder]
-        return next(
-            Path(entry.path(where)) for entry in scan(where) if Path(entry.path(where)).read_bytes() == content
-        )
+        return next(Path(entry.path(where)) for entry in scan(where) if Path(entry.path(where)).read_bytes() == content)
 
     def move(self, content: bytes, source: str, destination: str, flags: str = "S") -> Path:
         """Move as an IMAP server does: another base name in `cur/`, and other flags."""

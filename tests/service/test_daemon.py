@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from spamnb.cli.sample_mail import message
+from spamnb.config import Mailbox, render
 from tests.service.conftest import Site, until
 
 
@@ -81,7 +82,7 @@ def test_sees_what_the_command_line_teaches(site: Site) -> None:
     """Counts learned by another process are used by a running service at once."""
     site.start()
     spam = site.deliver(message("spam", 922))
-    until(lambda: "nothing is moved yet" in site.log(), "judged without lessons")
+    until(lambda: "stays in INBOX, unsure" in site.log(), "judged without lessons")
     site.teach()
     again = site.deliver(message("spam", 923))
     until(lambda: again in site.contents("Junk"), "judged with the new lessons")
@@ -105,9 +106,8 @@ def test_several_mailboxes(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     one, two = Site(tmp_path / "a"), Site(tmp_path / "b")
-    text = one.config.read_text()
-    second = two.config.read_text().split("mailboxes:\n", 1)[1].split("\nledger", 1)[0]
-    one.config.write_text(text.replace("mailboxes:\n", f"mailboxes:\n{second}\n", 1))
+    mailboxes = [Mailbox(path=site.root, roles=site.roles) for site in (one, two)]
+    one.config.write_text(render(mailboxes, one.ledger) + "\nlearning:\n  dwell_seconds: 0.3\n")
     one.teach()
     one.start()
     try:

@@ -216,7 +216,7 @@ def test_fs_layout_and_polling(tmp_path: Path, more: str) -> None:
         until(lambda: spam in site.contents("Junk"), "spam moved")
         site.move(spam, "Junk", "INBOX")
         until(lambda: site.label(spam) == 0, "correction learned")
-        assert ("polling" in site.log()) == bool(more)
+        assert ("polling 6 folders" in site.log()) == bool(more)
     finally:
         site.end()
 
