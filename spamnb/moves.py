@@ -6,10 +6,14 @@
 
 Killed before 2, the file lies at its source; after 2, at its destination; a move across file systems may leave
 both, holding the same bytes. The open intent tells which file to look for, and `resolve` ends each one: it makes
-the move that was not made, removes the source of a copy that is complete, and ticks off what is done.
+the move that was not made, removes the source of a copy that is complete, and ticks off what is done. Where a
+folder cannot be looked into (a disk that is not mounted) the intent stays open: what lies there is unknown, and
+an intent given up too early would make the filter's own move look like a person's.
 """
 
+import logging
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -19,14 +23,18 @@ from spamnb.errors import MaildirError, SpamnbError
 from spamnb.ledger.files import Origin
 from spamnb.ledger.journal import Action
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
+from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.keywords import matching_letters, read_keywords
-from spamnb.maildir.mailbox import Entry, locate
+from spamnb.maildir.mailbox import Entry, locate, read_bytes
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.maildir.rename import finish, move
 
+_log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
-_UNDO = "undo of"
+_PERSONS_FLAGS = frozenset("DFPRS")
+_UNDO = re.compile(r"undo of (\d+)")  # why a move was made that took back another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,10 @@ def find_spot(ledger: Ledger, folder: int) -> Spot | None:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A move in hand: the action that says so, and from which to which folder and base name."""
+    """A move in hand: the action that says so, and from which to which folder and base name.
+
+    flags: those that the message had when the move was decided. takes_back: the action that the move undoes.
+    """
 
     action: int
     message: int
@@ -62,7 +73,13 @@ class Intent:
     base: str
     destination: Spot
     wanted: str
-    origin: Origin
+    flags: str
+    takes_back: int | None
+
+    @property
+    def origin(self) -> Origin:
+        """Who puts the message there."""
+        return "filter" if self.takes_back is None else "undo"
 
 
 class Mover:
@@ -80,26 +97,20 @@ class Mover:
         self._bases = bases
         self._spot = spot
 
-    def move(
-        self, message: int, source: Spot, entry: Entry, destination: Spot, why: str, origin: Origin = "filter"
-    ) -> bool:
+    def move(self, message: int, source: Spot, entry: Entry, destination: Spot, why: str) -> bool:
         """Move a file of a message, as it was last seen; False where it had vanished before we came to it."""
-        return self.carry_out(self.intend(message, source, entry, destination, why, origin), entry)
+        return self.carry_out(self.intend(message, source, entry, destination, why), entry)
 
-    def intend(
-        self, message: int, source: Spot, entry: Entry, destination: Spot, why: str, origin: Origin = "filter"
-    ) -> Intent:
+    def intend(self, message: int, source: Spot, entry: Entry, destination: Spot, why: str) -> Intent:
         """Write a move down. In one transaction with the decision, so that a crash does not part the two."""
-        base = parse_name(entry.name).key
+        name = parse_name(entry.name)
+        base = name.key
         action = self._ledger.journal.intend(message, (source.id, base), (destination.id, base), why, self._now())
-        return Intent(action, message, source, base, destination, base, origin)
+        return Intent(action, message, source, base, destination, base, name.flags, _taken_back(why))
 
     def resolve(self) -> int:
-        """End every intent that a crash has left open. Returns how many there were."""
-        intents = self._ledger.journal.intents()
-        for intent in intents:
-            self._resolve(intent)
-        return len(intents)
+        """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many."""
+        return sum(self._resolve(intent) for intent in self._ledger.journal.intents())
 
     def take_back(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
@@ -112,9 +123,8 @@ class Mover:
         entry = locate(destination.folder, action.destination_base)
         if entry is None:
             raise SpamnbError(f"cannot undo {action.id}: the message is not in {destination.folder.name} any more")
-        if not self.move(action.message, destination, entry, source, f"{_UNDO} {action.id}", "undo"):
+        if not self.move(action.message, destination, entry, source, f"undo of {action.id}"):
             raise SpamnbError(f"cannot undo {action.id}: the message was moved meanwhile")
-        self._ledger.journal.settle(action.id, "undone")
 
     def _ends(self, action: Action) -> tuple[Spot | None, Spot | None]:
         return (
@@ -123,10 +133,13 @@ class Mover:
         )
 
     def carry_out(self, job: Intent, entry: Entry | None) -> bool:
-        """Make a move that was written down; False where the message had vanished before we came to it."""
+        """Make a move that was written down; False where the message had vanished before we came to it.
+
+        A message that a person has read or marked since the filter decided to move it stays where it is.
+        """
         letters = matching_letters(read_keywords(job.source.folder), read_keywords(job.destination.folder))
         for _ in range(_TRIES):
-            if entry is None:
+            if entry is None or _is_touched(job, entry):
                 break
             name = parse_name(entry.name).for_other_folder(letters)
             if name.key != job.wanted:
@@ -143,40 +156,92 @@ class Mover:
                 self._ledger.journal.redirect(job.action, job.wanted)
                 continue
             except (OSError, MaildirError) as fault:
-                if locate(job.destination.folder, job.wanted) is None:
-                    self._ledger.journal.settle(job.action, "failed")
-                    raise MaildirError(
-                        f"cannot move a message from {job.source.folder.path} to {job.destination.folder.path}: {fault}"
-                    ) from fault
+                self._after_fault(job, fault)
             self._done(job, name.flags)
             return True
         self._ledger.journal.settle(job.action, "failed")
-        return False
+        ended = self._ledger.journal.get(job.action)
+        return ended is not None and ended.state == "done"  # by another process, to which the intent looked left open
+
+    def _after_fault(self, job: Intent, fault: Exception) -> None:
+        """Look what came of a move that failed. Returns where it was made all the same; else raises MaildirError."""
+        said = MaildirError(
+            f"cannot move a message from {job.source.folder.path} to {job.destination.folder.path}: {fault}"
+        )
+        try:
+            here, there = locate(job.source.folder, job.base), None
+            try:
+                there = locate(job.destination.folder, job.wanted)
+            except FolderUnavailableError:
+                if here is None:
+                    raise
+            if here is not None and there is not None:
+                finish(here.path(job.source.folder), there.path(job.destination.folder))
+        except (OSError, MaildirError):
+            raise said from fault  # the intent stays open: `resolve` looks again
+        if there is None:
+            self._ledger.journal.settle(job.action, "failed")
+            raise said from fault
 
     def _done(self, job: Intent, flags: str) -> None:
         now = self._now()
-        placed = self._ledger.files.get(job.source.id, job.base)
+        last = self._ledger.files.last(job.source.id, job.base)
+        content = last.content if last is not None and last.message == job.message else b""
         with self._ledger.transaction():
             self._ledger.files.gone(job.source.id, [job.base], now)
-            self._ledger.files.put(
-                job.destination.id, job.wanted, job.message, job.origin, placed.content if placed else b"", flags, now
-            )
+            self._ledger.files.put(job.destination.id, job.wanted, job.message, job.origin, content, flags, now)
             self._ledger.journal.settle(job.action, "done")
+            if job.takes_back is not None:
+                self._ledger.journal.settle(job.takes_back, "undone")
 
-    def _resolve(self, intent: Action) -> None:
-        source, destination = self._ends(intent)
+    def _resolve(self, action: Action) -> bool:
+        """End an intent; False where it has to stay open."""
+        source, destination = self._ends(action)
         if source is None or destination is None:
-            self._ledger.journal.settle(intent.id, "failed")
-            return
-        origin: Origin = "undo" if intent.why.startswith(_UNDO) else "filter"
-        job = Intent(
-            intent.id, intent.message, source, intent.source_base, destination, intent.destination_base, origin
+            return False  # of another mailbox, or gone for now
+        last = self._ledger.files.last(source.id, action.source_base)
+        intent = Intent(
+            action.id,
+            action.message,
+            source,
+            action.source_base,
+            destination,
+            action.destination_base,
+            flags="" if last is None else last.flags,
+            takes_back=_taken_back(action.why),
         )
-        there = locate(destination.folder, job.wanted)
-        here = locate(source.folder, job.base)
-        if there is None:
-            self.carry_out(job, here)
-            return
-        if here is not None:
-            finish(here.path(source.folder), there.path(destination.folder))
-        self._done(job, parse_name(there.name).flags)
+        try:
+            there = _of_message(destination.folder, locate(destination.folder, intent.wanted), action.digest)
+            here = locate(source.folder, intent.base)
+            if there is None:
+                self.carry_out(intent, here)
+                return True
+            if here is not None:
+                finish(here.path(source.folder), there.path(destination.folder))
+        except (OSError, MaildirError) as fault:
+            _log.warning("a move that was interrupted cannot be ended yet: %s", fault)
+            return False
+        self._done(intent, parse_name(there.name).flags)
+        return True
+
+
+def _taken_back(why: str) -> int | None:
+    found = _UNDO.fullmatch(why)
+    return None if found is None else int(found[1])
+
+
+def _is_touched(intent: Intent, entry: Entry) -> bool:
+    """Whether a person has read or marked a message since the filter decided to move it."""
+    new = set(parse_name(entry.name).flags) - set(intent.flags)
+    return intent.origin == "filter" and not new.isdisjoint(_PERSONS_FLAGS)
+
+
+def _of_message(folder: Folder, entry: Entry | None, digest: bytes) -> Entry | None:
+    """The file if it holds that message; None if it only has a name that we wanted."""
+    if entry is None:
+        return None
+    try:
+        raw, _ = read_bytes(entry.path(folder), DEFAULT_LIMITS.message_bytes + 1)
+    except FileNotFoundError:  # renamed between our look and our reading
+        return _of_message(folder, locate(folder, parse_name(entry.name).key), digest)
+    return entry if identity(raw) == digest else None

@@ -4,7 +4,7 @@ The table of the README, row by row. Two questions are asked, one after the othe
 file appeared here (`meaning`), and, where it means "judge it", what follows from the verdict (`consequence`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -63,7 +63,7 @@ def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]
     """What it means that a file appeared in a folder of this role.
 
     `unsure`: it is the folder for unsure mail. `label`: what the message is learned as, or None. `traces`:
-    all other places of the message.
+    all other places of the message, without those that the filter emptied itself.
     """
     if role is Role.TRAIN_SPAM:
         return Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")
@@ -77,6 +77,10 @@ def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]
     if role is Role.SPAM:
         if came_from is not None and came_from.role is Role.SPAM:
             return Meaning(Do.NOTHING, "moved from one spam folder to another")
+        known = _latest(trace for trace in traces if trace.same_delivery or trace.same_file)
+        if known is not None and known.role is Role.SPAM:
+            # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
+            return Meaning(Do.NOTHING, f"{'the filter' if known.by_filter else 'a person'} had put it into spam")
         return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
     if came_from is not None and (came_from.role is Role.SPAM or came_from.unsure):
         return Meaning(Do.LEARN_HAM, "a person took it out of " + ("spam" if came_from.role is Role.SPAM else "unsure"))
@@ -97,8 +101,12 @@ def _came_from(traces: Sequence[Trace]) -> Trace | None:
     A place it has not left counts only if both are one file: then a mail program copied it. Any other file
     that lies elsewhere is another delivery of the same message, and says nothing of this one.
     """
-    candidates = [trace for trace in traces if trace.same_file or (trace.left and trace.same_delivery)]
-    return max(candidates, key=lambda trace: trace.since, default=None)
+    return _latest(trace for trace in traces if trace.same_file or (trace.left and trace.same_delivery))
+
+
+def _latest(traces: Iterable[Trace]) -> Trace | None:
+    """The latest place with a meaning: what was rescued from the trash comes from where it lay before."""
+    return max(traces, key=lambda trace: (trace.unsure or trace.role is not Role.NEUTRAL, trace.since), default=None)
 
 
 class Goal(Enum):
@@ -125,6 +133,8 @@ def consequence(
     `missing`: what the filter still has to learn before it may move mail ("" for nothing). `tripped`: the
     circuit breaker is open.
     """
+    if label == HAM:
+        return Consequence(Goal.STAY, "a person called this message ham")
     if label == SPAM:
         verdict = Verdict.SPAM
     if verdict is Verdict.HAM:

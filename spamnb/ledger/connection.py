@@ -3,12 +3,15 @@
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from spamnb.errors import LedgerBusyError, LedgerError
-from spamnb.ledger.schema import migrate
+from spamnb.ledger.schema import check, migrate
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
+_WAL_PAUSE = 0.01
 
 
 class Connection:
@@ -21,8 +24,8 @@ class Connection:
     def __init__(self, path: str, *, busy_seconds: float = _BUSY_SECONDS) -> None:
         self.path = path
         self._depth = 0
+        _make_private(path)
         with self.plain_faults():
-            _make_private(path)
             self._sqlite = sqlite3.connect(
                 os.fsencode(path),
                 timeout=busy_seconds,
@@ -31,20 +34,32 @@ class Connection:
                 check_same_thread=False,
             )
             try:
-                self._sqlite.execute("PRAGMA journal_mode = WAL")
+                check(self._sqlite, path)  # before anything is written: it may be another program's file
+                self._use_wal(busy_seconds)
                 self._sqlite.execute("PRAGMA synchronous = FULL")
                 self._sqlite.execute("PRAGMA foreign_keys = ON")
                 self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
-                migrate(self._sqlite, path)
+                migrate(self._sqlite)
             except BaseException:
                 self._sqlite.close()
                 raise
 
-    def execute(self, statement: str, parameters: Sequence[object] = ()) -> sqlite3.Cursor:
-        """Run one statement."""
+    def execute(self, statement: str, parameters: Sequence[object] = ()) -> int:
+        """Run one statement that writes. Returns the id of the row inserted last."""
         try:
-            return self._sqlite.execute(statement, parameters)
+            return self._sqlite.execute(statement, parameters).lastrowid or 0
         except sqlite3.Error as fault:
+            raise self._plain(fault) from fault
+
+    def row(self, statement: str, parameters: Sequence[object] = ()) -> Any:
+        """The first row that a statement finds, a tuple, or None."""
+        return next(self.rows(statement, parameters), None)
+
+    def rows(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
+        """The rows that a statement finds, each a tuple, read as they are asked for."""
+        try:
+            yield from self._sqlite.execute(statement, parameters)
+        except sqlite3.Error as fault:  # SQLite may find out late: in the middle of the rows
             raise self._plain(fault) from fault
 
     def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
@@ -61,11 +76,19 @@ class Connection:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing, as one writer; a transaction inside a transaction is part of it."""
+        yield from self._bracket("BEGIN IMMEDIATE")
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read inside is of one moment, whatever other processes commit meanwhile."""
+        yield from self._bracket("BEGIN")
+
+    def _bracket(self, begin: str) -> Iterator[None]:
         if self._depth:
             yield
             return
         with self.plain_faults():
-            self._sqlite.execute("BEGIN IMMEDIATE")
+            self._sqlite.execute(begin)
             self._depth += 1
             try:
                 yield
@@ -79,15 +102,27 @@ class Connection:
 
     @contextlib.contextmanager
     def plain_faults(self) -> Iterator[None]:
-        """Turn SQLite's and the disk's faults into errors that say what to do."""
+        """Turn SQLite's faults into errors that say what to do."""
         try:
             yield
         except sqlite3.Error as fault:
             raise self._plain(fault) from fault
-        except PermissionError as fault:
-            raise LedgerError(
-                f"No permission to use the ledger {self.path}: check who owns {fault.filename}"
-            ) from fault
+
+    def _use_wal(self, busy_seconds: float) -> None:
+        """Switch to WAL mode, which the file keeps from then on.
+
+        QUIRK: two processes that open a new file at once get SQLITE_BUSY here without SQLite's own waiting.
+        """
+        deadline = time.monotonic() + busy_seconds
+        while True:
+            try:
+                self._sqlite.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(_WAL_PAUSE)
+            else:
+                return
 
     def _plain(self, fault: sqlite3.Error) -> LedgerError:
         code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
@@ -95,9 +130,14 @@ class Connection:
             return LedgerBusyError(f"Another process is writing to the ledger {self.path}: try again in a moment")
         if code == sqlite3.SQLITE_FULL:
             return LedgerError(f"The disk that holds the ledger {self.path} is full: free some space. Nothing was lost")
-        if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        if code == sqlite3.SQLITE_NOTADB:
             return LedgerError(
-                f"The ledger {self.path} is damaged: move it away and train again, or put back a copy. No mail is affected"
+                f"{self.path} is no ledger: set `ledger` in the configuration to another path, or put back a copy of it"
+            )
+        if code == sqlite3.SQLITE_CORRUPT:
+            return LedgerError(
+                f"The ledger {self.path} is damaged: move it away and train again, or put back a copy."
+                " No mail is affected"
             )
         if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}:
             return LedgerError(
@@ -107,12 +147,20 @@ class Connection:
 
 
 def _make_private(path: str) -> None:
-    """Make the directory 0700 and the file 0600 before SQLite does it with the process's umask."""
-    directory = os.path.dirname(os.path.abspath(path))
+    """Make the directories 0700 and the file 0600 before SQLite does it with the process's umask."""
     try:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        _make_directories(os.path.dirname(os.path.abspath(path)))
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    except PermissionError:
-        raise
+    except PermissionError as fault:
+        raise LedgerError(f"No permission to use the ledger {path}: check who owns {fault.filename}") from fault
     except OSError as fault:
-        raise LedgerError(f"The ledger {path} cannot be made: {fault.strerror} ({fault.filename})") from fault
+        raise LedgerError(
+            f"The ledger {path} cannot be made ({fault.strerror}): set `ledger` in the configuration to another path"
+        ) from fault
+
+
+def _make_directories(path: str) -> None:
+    if not os.path.isdir(path):
+        _make_directories(os.path.dirname(path))
+        with contextlib.suppress(FileExistsError):  # another process was first; a file in the way is found by open
+            os.mkdir(path, 0o700)

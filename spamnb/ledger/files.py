@@ -42,7 +42,7 @@ class Files:
 
     def mailbox(self, path: str) -> tuple[int, float | None]:
         """The mailbox's id, made where it is new, and since when it has been watched (None: not yet)."""
-        row = self._db.execute("SELECT id, started_at FROM mailbox WHERE path = ?", (os.fsencode(path),)).fetchone()
+        row = self._db.row("SELECT id, started_at FROM mailbox WHERE path = ?", (os.fsencode(path),))
         if row is None:
             with self._db.transaction():
                 self._db.execute("INSERT OR IGNORE INTO mailbox (path) VALUES (?)", (os.fsencode(path),))
@@ -56,7 +56,7 @@ class Files:
 
     def folder(self, mailbox: int, name: str) -> int:
         """The folder's id, made where it is new."""
-        row = self._db.execute("SELECT id FROM folder WHERE mailbox = ? AND name = ?", (mailbox, name)).fetchone()
+        row = self._db.row("SELECT id FROM folder WHERE mailbox = ? AND name = ?", (mailbox, name))
         if row is None:
             with self._db.transaction():
                 self._db.execute("INSERT OR IGNORE INTO folder (mailbox, name) VALUES (?, ?)", (mailbox, name))
@@ -65,36 +65,49 @@ class Files:
 
     def where(self, folder: int) -> tuple[str, str]:
         """The path of the folder's mailbox, and the folder's name."""
-        row = self._db.execute(
+        row = self._db.row(
             "SELECT m.path, o.name FROM folder AS o JOIN mailbox AS m ON m.id = o.mailbox WHERE o.id = ?", (folder,)
-        ).fetchone()
+        )
         return os.fsdecode(row[0]), row[1]
 
     def lying_in(self, folder: int) -> dict[str, str]:
         """Base name to flags of each file that lay in the folder when it was last looked at."""
-        rows = self._db.execute("SELECT base, flags FROM file WHERE folder = ? AND gone_at IS NULL", (folder,))
+        rows = self._db.rows("SELECT base, flags FROM file WHERE folder = ? AND gone_at IS NULL", (folder,))
         return {os.fsdecode(base): flags for base, flags in rows}
 
     def get(self, folder: int, base: str) -> Placed | None:
         """The file of that name which lies in the folder, or None."""
-        rows = self._db.execute(
-            f"SELECT {_COLUMNS} WHERE f.folder = ? AND f.base = ? AND f.gone_at IS NULL", (folder, os.fsencode(base))
-        )
-        return next(map(_placed, rows), None)
+        last = self.last(folder, base)
+        return None if last is None or last.gone_at is not None else last
+
+    def last(self, folder: int, base: str) -> Placed | None:
+        """The file of that name which lies in the folder, or was the last to lie there; None where none ever did."""
+        row = self._db.row(f"SELECT {_COLUMNS} WHERE f.folder = ? AND f.base = ?", (folder, os.fsencode(base)))
+        return None if row is None else _placed(row)
 
     def of_message(self, message: int) -> list[Placed]:
-        """All files that the message has or had, the oldest first."""
-        return [
-            _placed(row)
-            for row in self._db.execute(f"SELECT {_COLUMNS} WHERE f.message = ? ORDER BY f.since", (message,))
-        ]
+        """The files that the message has, and those it had until another hand took them; the oldest first.
+
+        A place that the filter emptied itself is left out: no one took the message from there.
+        """
+        rows = self._db.rows(
+            f"SELECT {_COLUMNS}"  # noqa: S608 - a constant of this module
+            " WHERE f.message = ? AND (f.gone_at IS NULL OR NOT EXISTS ("
+            "SELECT 1 FROM action AS a WHERE a.message = f.message AND a.kind = 'moved' AND a.state = 'done'"
+            " AND a.source = f.folder AND a.source_base = f.base AND a.at >= f.since)) ORDER BY f.since",
+            (message,),
+        )
+        return [_placed(row) for row in rows]
 
     def unlearned(self, folder: int) -> list[Placed]:
-        """Files that came to the folder after the start, lie there still, were read or answered, and have no label."""
-        rows = self._db.execute(
+        """Files that came to the folder after the start, lie there still, were read or answered, and never learned.
+
+        A message that a person made the filter forget is left out: it would be learned again at once.
+        """
+        rows = self._db.rows(
             f"SELECT {_COLUMNS} JOIN message AS m ON m.id = f.message"
-            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin <> 'before' AND m.label IS NULL"
-            " AND (f.flags LIKE '%S%' OR f.flags LIKE '%R%')",
+            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin <> 'before'"
+            " AND m.label IS NULL AND m.tokens IS NULL AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')",
             (folder,),
         )
         return [_placed(row) for row in rows]
@@ -104,7 +117,7 @@ class Files:
         with self._db.transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
-                (folder, os.fsencode(base), message, origin, content, _storable(flags), at),
+                (folder, os.fsencode(base), message, origin, content, flags, at),
             )
 
     def gone(self, folder: int, bases: Iterable[str], at: float) -> None:
@@ -120,14 +133,9 @@ class Files:
         with self._db.transaction():
             self._db.executemany(
                 "UPDATE file SET flags = ? WHERE folder = ? AND base = ?",
-                [(_storable(letters), folder, os.fsencode(base)) for base, letters in flags],
+                [(letters, folder, os.fsencode(base)) for base, letters in flags],
             )
 
 
 def _placed(row: tuple[int, int, str, bytes, int, Origin, bytes, str, float, float | None]) -> Placed:
     return Placed(row[0], row[1], row[2], os.fsdecode(row[3]), *row[4:])
-
-
-def _storable(flags: str) -> str:
-    """Flags are letters; an info part with other bytes in it has none that mean anything."""
-    return flags if flags.isascii() else ""

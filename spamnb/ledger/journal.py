@@ -8,7 +8,7 @@ from typing import Literal
 from spamnb.ledger.connection import Connection
 
 Kind = Literal["moved", "learned"]
-# An intent is written before a move and ends as done, or as failed where there was nothing to move any more.
+# An intent is written before a move and ends as done, or as failed where nothing was moved.
 State = Literal["intent", "done", "failed", "undone"]
 
 
@@ -50,12 +50,11 @@ class Journal:
     def intend(self, message: int, source: tuple[int, str], destination: tuple[int, str], why: str, at: float) -> int:
         """Write down a move before it is made; source and destination are a folder's id and a base name."""
         with self._db.transaction():
-            done = self._db.execute(
+            return self._db.execute(
                 "INSERT INTO action (at, message, kind, state, why, source, source_base, destination, destination_base)"
                 " VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?)",
                 (at, message, why, source[0], os.fsencode(source[1]), destination[0], os.fsencode(destination[1])),
             )
-            return int(done.lastrowid or 0)
 
     def redirect(self, action: int, base: str) -> None:
         """Give an open intent another base name at its destination."""
@@ -72,26 +71,26 @@ class Journal:
 
     def get(self, action: int) -> Action | None:
         """The action of that id, or None."""
-        return next(map(_action, self._db.execute(f"{_SELECT} WHERE a.id = ?", (action,))), None)
+        return next(map(_action, self._db.rows(f"{_SELECT} WHERE a.id = ?", (action,))), None)
 
     def intents(self) -> list[Action]:
         """Moves that were begun and not ended: another process is at it, or the last one died."""
-        return [_action(row) for row in self._db.execute(f"{_SELECT} WHERE a.state = 'intent' ORDER BY a.id")]
+        return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE a.state = 'intent' ORDER BY a.id")]
 
     def newest(self, most: int) -> Iterator[Action]:
         """The newest actions, the newest first."""
-        return map(_action, self._db.execute(f"{_SELECT} ORDER BY a.id DESC LIMIT ?", (most,)))
+        return map(_action, self._db.rows(f"{_SELECT} ORDER BY a.id DESC LIMIT ?", (most,)))
 
     def since(self, at: float) -> list[Action]:
         """Actions done since a time that stand, the newest first: the order in which they are undone."""
-        rows = self._db.execute(
+        rows = self._db.rows(
             f"{_SELECT} WHERE a.at >= ? AND a.state = 'done' AND a.why NOT LIKE 'undo of %' ORDER BY a.id DESC", (at,)
         )
         return [_action(row) for row in rows]
 
     def of_message(self, message: int) -> list[Action]:
         """What was done to a message, the oldest first."""
-        return [_action(row) for row in self._db.execute(f"{_SELECT} WHERE a.message = ? ORDER BY a.id", (message,))]
+        return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE a.message = ? ORDER BY a.id", (message,))]
 
 
 def _action(row: Sequence[object]) -> Action:

@@ -1,5 +1,6 @@
 """What was learned: labels, the exact tokens behind each, and the counts that are their sum."""
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
+from spamnb.errors import LedgerError
 from spamnb.ledger.blob import pack, unpack
 from spamnb.ledger.connection import Connection
 
@@ -45,10 +47,11 @@ class Learned:
 
     def counts(self, tokens: Sequence[str]) -> Counts:
         """The counts of these tokens, in their order; zeros for tokens never learned."""
-        found = {row[1]: row[2:] for row in self._rows(tokens)}
+        with self._db.snapshot():  # counts and totals of one moment: a class has as many messages as its tokens say
+            found = {row[1]: row[2:] for row in self._rows(tokens)}
+            total = self.totals()
         zeros = (0, 0, 0, 0)
         rows = np.array([found.get(token, zeros) for token in tokens], dtype=np.int64).reshape(-1, 4).T
-        total = self.totals()
         return Counts(
             messages=rows[:2],
             occurrences=rows[2:],
@@ -60,40 +63,41 @@ class Learned:
 
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
-        row = self._db.execute(
+        row = self._db.row(
             "SELECT ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
             " ham_occurrences, spam_occurrences, vocabulary FROM total"
-        ).fetchone()
+        )
+        if row is None:
+            raise LedgerError("The ledger is damaged, its totals are gone: put back a copy of it, or train anew")
         return np.array(row, dtype=np.int64)
 
     def label(self, digest: bytes) -> int | None:
         """What the message was learned as, or None."""
-        row = self._db.execute("SELECT label FROM message WHERE digest = ?", (digest,)).fetchone()
+        row = self._db.row("SELECT label FROM message WHERE digest = ?", (digest,))
         return None if row is None else row[0]
 
     def learn(self, lessons: Iterable[Lesson]) -> list[tuple[bytes, int | None]]:
         """Learn messages, all or none of them. Returns the digest and former label of each one that changed.
 
         A message that is already learned as its lesson says is left alone; one that was learned otherwise is
-        corrected with the very tokens it was learned with.
+        corrected with the very tokens it was learned with. Of several lessons on one message the last one stands.
         """
         changed: list[tuple[bytes, int | None]] = []
+        latest = {lesson.digest: lesson for lesson in lessons}
         with self._db.transaction():
             sum_ = _Sum(self._db)
-            new: dict[bytes, Lesson] = {}
-            for lesson in lessons:
+            new: list[Lesson] = []
+            for lesson in latest.values():
                 known = self._known(lesson.digest)
                 before = known[1] if known else None
-                if lesson.digest in new:
-                    continue
                 if before == lesson.label:
                     continue
                 if known and before is not None:
                     self._relabel(sum_, known[0], before, lesson.label, lesson.at, lesson.why)
                 else:
-                    new[lesson.digest] = lesson
+                    new.append(lesson)
                 changed.append((lesson.digest, before))
-            self._learn_new(sum_, list(new.values()))
+            self._learn_new(sum_, new)
             sum_.write()
             for digest, before in changed:
                 self._record(digest, before)
@@ -106,9 +110,7 @@ class Learned:
         ValueError.
         """
         with self._db.transaction():
-            row = self._db.execute(
-                "SELECT label, tokens IS NULL, digest FROM message WHERE id = ?", (message,)
-            ).fetchone()
+            row = self._db.row("SELECT label, tokens IS NULL, digest FROM message WHERE id = ?", (message,))
             before: int | None = row[0]
             if before == label:
                 return before
@@ -126,12 +128,13 @@ class Learned:
         wanted = np.array(sorted(texts), dtype=np.int64)
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
         open_ = len(wanted)
-        for message, summary, label, at, blob in self._db.execute(
-            "SELECT id, summary, label, learned_at, tokens FROM message WHERE label IS NOT NULL ORDER BY learned_at DESC, id DESC"
+        for message, summary, label, at, blob in self._db.rows(
+            "SELECT id, summary, label, learned_at, tokens FROM message"
+            " WHERE label IS NOT NULL ORDER BY learned_at DESC, id DESC"
         ):
             if not open_:
                 break
-            for token in np.intersect1d(wanted, unpack(blob)[0], assume_unique=True).tolist():
+            for token in np.intersect1d(wanted, _unpacked(message, blob)[0], assume_unique=True).tolist():
                 teachers = found[texts[token]]
                 if len(teachers) < most:
                     teachers.append(Teacher(message, summary, label, at))
@@ -140,21 +143,19 @@ class Learned:
 
     def verify(self) -> list[str]:
         """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
-        with self._db.plain_faults():
-            faults = [row[0] for row in self._db.execute("PRAGMA quick_check") if row[0] != "ok"]
+        with self._db.snapshot():  # of one moment, while other processes learn
+            faults = [row[0] for row in self._db.rows("PRAGMA quick_check") if row[0] != "ok"]
             faults += [
                 f"row {row[1]} of {row[0]} refers to nothing in {row[2]}"
-                for row in self._db.execute("PRAGMA foreign_key_check")
+                for row in self._db.rows("PRAGMA foreign_key_check")
             ]
             sums: dict[int, list[int]] = {}
             total = np.zeros(7, dtype=np.int64)
-            for message, label, blob in self._db.execute(
-                "SELECT id, label, tokens FROM message WHERE label IS NOT NULL"
-            ):
+            for message, label, blob in self._db.rows("SELECT id, label, tokens FROM message WHERE label IS NOT NULL"):
                 try:
-                    ids, occurrences = unpack(blob)
-                except Exception as fault:
-                    faults.append(f"the tokens of message {message} cannot be read: {fault}")
+                    ids, occurrences = _unpacked(message, blob)
+                except LedgerError as fault:
+                    faults.append(str(fault))
                     continue
                 total[label] += 1
                 total[2 + label] += len(ids)
@@ -164,7 +165,7 @@ class Learned:
                     row[label] += 1
                     row[2 + label] += number
             total[6] = len(sums)
-            for token, *kept in self._db.execute(
+            for token, *kept in self._db.rows(
                 "SELECT id, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token"
             ):
                 expected = sums.pop(token, [0, 0, 0, 0])
@@ -178,16 +179,14 @@ class Learned:
     def _rows(self, tokens: Sequence[str]) -> Iterable[tuple[int, str, int, int, int, int]]:
         for start in range(0, len(tokens), _CHUNK):
             chunk = tokens[start : start + _CHUNK]
-            yield from self._db.execute(
-                "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token"
-                f" WHERE text IN ({','.join('?' * len(chunk))})",
+            yield from self._db.rows(
+                "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"  # noqa: S608 - no text
+                f" FROM token WHERE text IN ({','.join('?' * len(chunk))})",
                 chunk,
             )
 
     def _known(self, digest: bytes) -> tuple[int, int | None] | None:
-        row: tuple[int, int | None] | None = self._db.execute(
-            "SELECT id, label FROM message WHERE digest = ?", (digest,)
-        ).fetchone()
+        row: tuple[int, int | None] | None = self._db.row("SELECT id, label FROM message WHERE digest = ?", (digest,))
         return row
 
     def _learn_new(self, sum_: "_Sum", lessons: list[Lesson]) -> None:
@@ -212,7 +211,7 @@ class Learned:
     def _token_ids(self, tokens: set[str]) -> dict[str, int]:
         texts = sorted(tokens)  # neighbours in the index: one page is read and written once
         ids = {row[1]: row[0] for row in self._rows(texts)}
-        first = self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM token").fetchone()[0]
+        first = self._db.row("SELECT coalesce(max(id), 0) + 1 FROM token")[0]
         new = [text for text in texts if text not in ids]
         self._db.executemany(
             "INSERT INTO token VALUES (?, ?, 0, 0, 0, 0)", [(first + i, text) for i, text in enumerate(new)]
@@ -221,8 +220,7 @@ class Learned:
         return ids
 
     def _relabel(self, sum_: "_Sum", message: int, before: int | None, after: int | None, at: float, why: str) -> None:
-        blob = self._db.execute("SELECT tokens FROM message WHERE id = ?", (message,)).fetchone()[0]
-        ids, occurrences = unpack(blob)
+        ids, occurrences = _unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])
         if before is not None:
             sum_.add(ids, occurrences, before, -1)
         if after is not None:
@@ -239,6 +237,15 @@ class Learned:
             " FROM message WHERE digest = ?",
             (at, why, before, digest),
         )
+
+
+def _unpacked(message: int, blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    try:
+        return unpack(blob)
+    except (ValueError, zlib.error) as fault:
+        raise LedgerError(
+            f"the tokens of message {message} in the ledger are damaged: see `spamnb verify`, and put back a copy of it"
+        ) from fault
 
 
 class _Sum:
@@ -268,18 +275,22 @@ class _Sum:
         ids, place = np.unique(np.concatenate(self._ids), return_inverse=True)
         changes = np.zeros((len(ids), 4), dtype=np.int64)
         np.add.at(changes, place, np.concatenate(self._changes))
-        empty = "SELECT count(*) FROM token WHERE id IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = 0"
+        empty = (
+            "SELECT count(*) FROM token"
+            " WHERE id IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = 0"
+        )
         listed = str(ids.tolist())
-        empty_before = self._db.execute(empty, (listed,)).fetchone()[0]
+        empty_before = self._db.row(empty, (listed,))[0]
         self._db.executemany(
             "UPDATE token SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
             " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE id = ?",
             np.column_stack([changes, ids]).tolist(),
         )
-        empty_after = self._db.execute(empty, (listed,)).fetchone()[0]
+        empty_after = self._db.row(empty, (listed,))[0]
         self._db.execute(
             "UPDATE total SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
             " ham_token_messages = ham_token_messages + ?, spam_token_messages = spam_token_messages + ?,"
-            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ?, vocabulary = vocabulary + ?",
+            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ?,"
+            " vocabulary = vocabulary + ?",
             (*self._total.tolist(), empty_before - empty_after),
         )

@@ -37,7 +37,7 @@ class Ledger:
 
     def note(self, name: str) -> str | None:
         """A note kept under a name, or None."""
-        row = self._connection.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
+        row = self._connection.row("SELECT value FROM note WHERE name = ?", (name,))
         return None if row is None else row[0]
 
     def set_note(self, name: str, value: str | None) -> None:

@@ -30,12 +30,12 @@ class Messages:
 
     def find(self, digest: bytes) -> Known | None:
         """The message of that identity, or None where it was never seen."""
-        row = self._db.execute(f"{_SELECT} WHERE digest = ?", (digest,)).fetchone()
+        row = self._db.row(f"{_SELECT} WHERE digest = ?", (digest,))
         return None if row is None else Known(*row)
 
     def get(self, message: int) -> Known:
         """The message of that id."""
-        return Known(*self._db.execute(f"{_SELECT} WHERE id = ?", (message,)).fetchone())
+        return Known(*self._db.row(f"{_SELECT} WHERE id = ?", (message,)))
 
     def ensure(self, digest: bytes, summary: str, at: float) -> Known:
         """The message of that identity, made where it is new."""
@@ -45,7 +45,7 @@ class Messages:
                 " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary WHERE summary = ''",
                 (digest, summary, at),
             )
-            return Known(*self._db.execute(f"{_SELECT} WHERE digest = ?", (digest,)).fetchone())
+            return Known(*self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
 
     def judged(self, message: int, verdict: str, probability: float, at: float) -> None:
         """Keep a verdict on a message."""
@@ -57,12 +57,12 @@ class Messages:
 
     def last_verdicts(self, most: int, since: float) -> Sequence[str]:
         """The newest verdicts given after a time, the newest first."""
-        rows = self._db.execute(
+        rows = self._db.rows(
             "SELECT verdict FROM message WHERE judged_at > ? ORDER BY judged_at DESC LIMIT ?", (since, most)
         )
         return [row[0] for row in rows]
 
     def numbers(self) -> dict[str, int]:
         """How many messages were seen, and how many were judged, by verdict."""
-        rows = self._db.execute("SELECT coalesce(verdict, 'not judged'), count(*) FROM message GROUP BY verdict")
-        return dict(rows.fetchall())
+        rows = self._db.rows("SELECT coalesce(verdict, 'not judged'), count(*) FROM message GROUP BY verdict")
+        return dict(rows)

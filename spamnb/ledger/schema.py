@@ -82,22 +82,33 @@ VERSION = len(_STEPS)
 APPLICATION_ID = 0x73706E62  # "spnb": what file(1) and SQLite call a file format's mark
 
 
-def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Bring a ledger to this version, each step in a transaction of its own; make a new one where there is none.
-
-    Raises LedgerError for a database of another program, or of a later version.
-    """
+def check(connection: sqlite3.Connection, path: str) -> None:
+    """Raise LedgerError for a database of another program, or of a later version; writes nothing."""
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    version = _version(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
     if version > VERSION:
         raise LedgerError(
-            f"{path} was written by a later spamnb (its version is {version}, this one knows up to {VERSION}): upgrade spamnb"
+            f"{path} was written by a later spamnb (its version is {version}, this one knows up to {VERSION}):"
+            " upgrade spamnb"
         )
-    for step in range(version, VERSION):
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {_STEPS[step]} PRAGMA application_id = {APPLICATION_ID};"
-            f" PRAGMA user_version = {step + 1}; COMMIT;"
-        )
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a ledger to this version, each step in a transaction of its own; make a new one where there is none."""
+    while _version(connection) < VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        step = _version(connection)  # another process may have been first
+        if step < VERSION:
+            for statement in _STEPS[step].split(";"):  # one by one: executescript would commit first
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {step + 1}")
+        connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
