@@ -1,0 +1,215 @@
+"""What was learned, and the counts that are its sum."""
+
+import os
+import sqlite3
+from contextlib import closing
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spamnb.errors import LedgerError
+from spamnb.ledger.ledger import Ledger
+from tests.ledger.lessons import known, lesson
+
+HAM, SPAM = 0, 1
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+def test_learned_once(ledger: Ledger) -> None:
+    """A message is never learned twice."""
+    assert ledger.learned.learn([lesson("a", SPAM, {"x": 2})]) == [(b"a", None)]
+    assert ledger.learned.learn([lesson("a", SPAM, {"x": 2})]) == []
+    assert known(ledger, "x") == [0, 1, 0, 2]
+
+
+def test_learned_once_within_a_batch(ledger: Ledger) -> None:
+    """A message that stands twice in one batch is learned once."""
+    assert len(ledger.learned.learn([lesson("a", SPAM, {"x": 2})] * 3)) == 1
+    assert known(ledger, "x") == [0, 1, 0, 2]
+    assert ledger.learned.verify() == []
+
+
+@pytest.mark.parametrize("before", [None, HAM, SPAM])
+def test_both_labels_in_a_batch(ledger: Ledger, before: int | None) -> None:
+    """Of two labels in one batch the last one stands, whatever the message was before."""
+    if before is not None:
+        ledger.learned.learn([lesson("a", before, {"x": 1})])
+    ledger.learned.learn([lesson("a", HAM, {"x": 1}), lesson("b", HAM, {"y": 1}), lesson("a", SPAM, {"x": 1})])
+    assert ledger.learned.label(b"a") == SPAM
+    assert known(ledger, "x") == [0, 1, 0, 1]
+    assert ledger.learned.verify() == []
+    actions = [action for action in ledger.journal.newest(9) if action.digest == b"a"]
+    assert [(action.before, action.after) for action in actions] == {
+        None: [(None, SPAM)],
+        HAM: [(HAM, SPAM), (None, HAM)],
+        SPAM: [(None, SPAM)],
+    }[before]
+
+
+def test_correction_is_exact(ledger: Ledger) -> None:
+    """A correction takes back the very tokens that were learned, though the message reads otherwise by now."""
+    ledger.learned.learn([lesson("a", SPAM, {"x": 2, "y": 1})])
+    ledger.learned.learn([lesson("a", HAM, {"z": 5})])
+    assert (known(ledger, "x"), known(ledger, "y"), known(ledger, "z")) == ([1, 0, 2, 0], [1, 0, 1, 0], [0, 0, 0, 0])
+    assert ledger.learned.verify() == []
+
+
+def test_forgotten_leaves_nothing(ledger: Ledger) -> None:
+    """Forgetting the only message brings every count and total back to zero."""
+    ledger.learned.learn([lesson("a", SPAM, {"x": 2, "y": 1})])
+    found = ledger.messages.find(b"a")
+    assert found is not None
+    assert ledger.learned.set_label(found.id, None, 2.0, "a test") == SPAM
+    assert known(ledger, "x") == [0, 0, 0, 0]
+    assert ledger.learned.totals().tolist() == [0] * 7
+    assert ledger.learned.verify() == []
+
+
+def test_forgotten_learned_anew(ledger: Ledger) -> None:
+    """A forgotten message that is learned anew counts with the tokens it has then."""
+    ledger.learned.learn([lesson("a", SPAM, {"x": 2})])
+    found = ledger.messages.find(b"a")
+    assert found is not None
+    ledger.learned.set_label(found.id, None, 2.0, "a test")
+    ledger.learned.learn([lesson("a", HAM, {"z": 1})])
+    assert (known(ledger, "x"), known(ledger, "z")) == ([0, 0, 0, 0], [1, 0, 1, 0])
+    assert ledger.learned.verify() == []
+
+
+def test_all_or_nothing(ledger: Ledger) -> None:
+    """A batch that fails leaves no trace."""
+
+    def lessons() -> object:
+        yield lesson("a", SPAM, {"x": 1})
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.learned.learn(lessons())  # type: ignore[arg-type]
+    with pytest.raises(UnicodeEncodeError):
+        ledger.learned.learn([lesson("b", SPAM, {"x": 1}), lesson("c", SPAM, {"\ud800": 1})])
+    assert ledger.messages.find(b"a") is None
+    assert ledger.messages.find(b"b") is None
+    assert ledger.learned.totals().tolist() == [0] * 7
+    assert ledger.learned.verify() == []
+
+
+def test_no_label_without_tokens(ledger: Ledger) -> None:
+    """A message that was only seen cannot be given a label: its tokens are not known."""
+    seen = ledger.messages.ensure(b"a", "a", 1.0)
+    with pytest.raises(ValueError, match="never learned"):
+        ledger.learned.set_label(seen.id, HAM, 2.0, "a test")
+
+
+def test_empty_message(ledger: Ledger) -> None:
+    """A message without tokens is a message all the same."""
+    ledger.learned.learn([lesson("a", HAM, {})])
+    assert ledger.learned.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert ledger.learned.verify() == []
+
+
+def test_more_tokens_than_a_statement_takes(ledger: Ledger) -> None:
+    """The counts of a long message come in the order asked for, with zeros for what was never learned."""
+    ledger.learned.learn([lesson("a", SPAM, {f"t{i}": i + 1 for i in range(3000)})])
+    counts = ledger.learned.counts([f"t{i}" for i in reversed(range(4000))])
+    assert counts.messages[1].tolist() == [0] * 1000 + [1] * 3000
+    assert counts.occurrences[1].tolist() == [0] * 1000 + list(range(3000, 0, -1))
+
+
+@given(st.dictionaries(TEXT, st.integers(1, 0xFFFF)))
+@settings(max_examples=30)
+def test_any_text_is_a_token(tokens: dict[str, int]) -> None:
+    """Any text is a token, NUL, quotes and private characters among it, and none is taken for another."""
+    with TemporaryDirectory() as directory, Ledger(f"{directory}/ledger") as ledger:
+        ledger.learned.learn([lesson("a", HAM, tokens)])
+        counts = ledger.learned.counts(list(tokens))
+        assert counts.occurrences[0].tolist() == list(tokens.values())
+        assert counts.vocabulary_size == len(tokens)
+        assert ledger.learned.verify() == []
+
+
+def test_alike_is_not_equal(ledger: Ledger) -> None:
+    """Tokens that differ in case, in a NUL or in how an accent is written are different tokens."""
+    alike = ["a", "A", "a\0", "a\0b", "é", "e\u0301", "a ", "'a'"]
+    ledger.learned.learn([lesson("m", HAM, {token: i + 1 for i, token in enumerate(alike)})])
+    assert ledger.learned.counts(alike).occurrences[0].tolist() == list(range(1, 9))
+
+
+def test_teachers(ledger: Ledger) -> None:
+    """The newest learned messages with a token are its teachers; a forgotten one is none."""
+    for number in range(5):
+        ledger.learned.learn([lesson(f"m{number}", number % 2, {"x": 1, f"y{number}": 1}, at=float(number))])
+    gone = ledger.messages.find(b"m4")
+    assert gone is not None
+    ledger.learned.set_label(gone.id, None, 9.0, "a test")
+    found = ledger.learned.teachers(["x", "y0", "never"], most=2)
+    assert [teacher.summary for teacher in found["x"]] == ["m3", "m2"]
+    assert [teacher.summary for teacher in found["y0"]] == ["m0"]
+    assert found["never"] == []
+
+
+DAMAGE = {
+    "a changed count": ("UPDATE token SET spam_messages = spam_messages + 1 WHERE text = 'x'", "token"),
+    "changed occurrences": ("UPDATE token SET ham_occurrences = 7 WHERE text = 'x'", "token"),
+    "a changed total": ("UPDATE total SET spam_occurrences = spam_occurrences - 1", "totals"),
+    "a changed vocabulary": ("UPDATE total SET vocabulary = 99", "totals"),
+    "tokens cut short": ("UPDATE message SET tokens = substr(tokens, 1, 5) WHERE digest = x'61'", "message 1"),
+    "a token's row deleted": ("DELETE FROM token WHERE text = 'x'", "not in the dictionary"),
+    "a changed label": ("UPDATE message SET label = 1 - label WHERE digest = x'61'", "token"),
+    "a learned message deleted": ("DELETE FROM message WHERE digest = x'61'", "refers to nothing"),
+    "a place in no folder": (
+        "INSERT INTO file VALUES (77, x'61', 1, 'before', x'', '', 1.0, NULL)",
+        "refers to nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "said"), DAMAGE.values(), ids=DAMAGE)
+def test_verify_finds(ledger: Ledger, path: str, damage: str, said: str) -> None:
+    """Each kind of damage to the counts is found and named."""
+    ledger.learned.learn([lesson("a", SPAM, {"x": 2, "y": 1}), lesson("b", HAM, {"x": 1, "z": 3})])
+    assert ledger.learned.verify() == []
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(damage)
+        other.commit()
+    faults = ledger.learned.verify()
+    assert any(said in fault for fault in faults), faults
+
+
+def test_lost_totals_are_an_error(ledger: Ledger, path: str) -> None:
+    """Without its totals a ledger says that it is damaged, instead of scoring with nothing."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DELETE FROM total")
+        other.commit()
+    with pytest.raises(LedgerError, match="damaged"):
+        ledger.learned.counts(["x"])
+    with pytest.raises(LedgerError, match="damaged"):
+        ledger.learned.verify()
+
+
+def test_damaged_tokens_are_an_error(ledger: Ledger, path: str) -> None:
+    """A correction that would need damaged tokens fails with what to do next, and changes nothing."""
+    ledger.learned.learn([lesson("a", SPAM, {"x": 2})])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE message SET tokens = x'00'")
+        other.commit()
+    with pytest.raises(LedgerError, match="spamnb verify"):
+        ledger.learned.learn([lesson("a", HAM, {"x": 2})])
+    with pytest.raises(LedgerError, match="spamnb verify"):
+        ledger.learned.teachers(["x"])
+    assert ledger.learned.label(b"a") == SPAM
+    assert known(ledger, "x") == [0, 1, 0, 2]
+
+
+def test_names_of_any_bytes(ledger: Ledger) -> None:
+    """A base name of any bytes comes back as it was."""
+    folder = ledger.files.folder(ledger.files.mailbox("/mail/\udcff")[0], "INBOX")
+    seen = ledger.messages.ensure(b"a", "", 1.0)
+    base = os.fsdecode(bytes(range(1, 256)).replace(b"/", b""))
+    ledger.files.put(folder, base, seen.id, "appeared", b"", "S", 1.0)
+    assert ledger.files.lying_in(folder) == {base: "S"}
+    assert ledger.files.where(folder) == ("/mail/\udcff", "INBOX")
+    action = ledger.journal.intend(seen.id, (folder, base), (folder, base + "'"), "a test", 1.0)
+    intents = ledger.journal.intents()
+    assert [(one.id, one.source_base, one.destination_base) for one in intents] == [(action, base, base + "'")]

@@ -1,0 +1,302 @@
+"""Opening a ledger: new, of another version, of another program, and no ledger at all."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.ledger import schema
+from spamnb.ledger.ledger import Ledger
+from tests.ledger.lessons import known, lesson
+
+NOBODY = 65_534
+
+
+def test_new(tmp_path: Path) -> None:
+    """A new ledger is made with its directories, for its owner only."""
+    path = tmp_path / "a" / "b" / "ledger.sqlite"
+    with Ledger(str(path)) as ledger:
+        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
+    assert [stat.S_IMODE(one.stat().st_mode) for one in (path.parent, path.parent.parent)] == [0o700, 0o700]
+
+
+def test_any_name(tmp_path: Path) -> None:
+    """A ledger may have any name that a file may have."""
+    path = str(tmp_path / "a?mode=ro&#%20\udcff")
+    with Ledger(path) as ledger:
+        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+    assert os.path.getsize(path) > 0
+
+
+def test_empty_file(path: str) -> None:
+    """A file of no bytes, as a process killed at its first moment leaves it, becomes a ledger."""
+    Path(path).touch()
+    with Ledger(path) as ledger:
+        assert ledger.learned.verify() == []
+
+
+def test_opened_again(path: str) -> None:
+    """What was learned is there at the next opening, and the version is this one's."""
+    with Ledger(path) as ledger:
+        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+    with Ledger(path) as ledger:
+        assert known(ledger, "x") == [1, 0, 1, 0]
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+        assert other.execute("PRAGMA application_id").fetchone() == (0x73706E62,)
+
+
+def test_durable(path: str) -> None:
+    """Each commit is durable: a lost intent would make the filter's own move look like a person's."""
+    with Ledger(path) as ledger:
+        assert ledger._connection.row("PRAGMA synchronous") == (2,)
+        assert ledger._connection.row("PRAGMA journal_mode") == ("wal",)
+        assert ledger._connection.row("PRAGMA foreign_keys") == (1,)
+
+
+def test_migration(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger of an earlier version becomes one of this version, with all that it holds."""
+    with Ledger(path) as ledger:
+        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+    more = "CREATE TABLE extra (a); INSERT INTO extra VALUES (1); INSERT INTO extra VALUES (2)"
+    monkeypatch.setattr(schema, "_STEPS", (*schema._STEPS, more))
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    for _ in range(2):
+        with Ledger(path) as ledger:
+            assert ledger._connection.row("SELECT count(*) FROM extra") == (2,)
+            assert known(ledger, "x") == [1, 0, 1, 0]
+
+
+def test_migration_that_fails(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A migration that fails leaves the ledger as it was."""
+    with Ledger(path) as ledger:
+        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "_STEPS", (*schema._STEPS, "DELETE FROM token; CREATE nonsense"))
+        patch.setattr(schema, "VERSION", schema.VERSION + 1)
+        with pytest.raises(LedgerError, match="cannot be used"):
+            Ledger(path)
+    with Ledger(path) as ledger:
+        assert known(ledger, "x") == [1, 0, 1, 0]
+
+
+def test_later_version(path: str) -> None:
+    """A ledger of a later version is left alone, and the error says to upgrade."""
+    Ledger(path).close()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA user_version = 99")
+    before = Path(path).read_bytes()
+    with pytest.raises(LedgerError, match="upgrade spamnb"):
+        Ledger(path)
+    assert Path(path).read_bytes() == before
+
+
+@pytest.mark.parametrize("mark", [0, 77])
+def test_another_program(path: str, mark: int) -> None:
+    """Another program's database is left alone to the last byte, and the error says what to configure."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE theirs (a)")
+        other.execute(f"PRAGMA application_id = {mark}")
+    before = Path(path).read_bytes()
+    with pytest.raises(LedgerError, match="set `ledger` in the configuration"):
+        Ledger(path)
+    assert Path(path).read_bytes() == before
+    assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
+
+
+def test_no_database(path: str) -> None:
+    """A file that is no database is left alone, and the error says what to configure."""
+    Path(path).write_text("my diary\n" * 500)
+    with pytest.raises(LedgerError, match="set `ledger` in the configuration"):
+        Ledger(path)
+    assert Path(path).read_text() == "my diary\n" * 500
+
+
+@pytest.mark.parametrize("pages", [0.5, 1, 2, 5, 9])
+def test_cut_short(path: str, pages: float) -> None:
+    """A ledger that was cut short is an error that says what to do, or is found by `verify`; never a traceback."""
+    with Ledger(path) as ledger:
+        ledger.learned.learn([lesson(f"m{i}", i % 2, {f"t{i}.{j}": 1 for j in range(200)}) for i in range(20)])
+    os.truncate(path, int(pages * 4096))
+    with pytest.raises(LedgerError, match=r"put back a copy|free space"), Ledger(path) as ledger:
+        faults = ledger.learned.verify()
+        assert faults
+        raise LedgerError("put back a copy")
+
+
+def test_garbled(path: str) -> None:
+    """Garbled pages are found by `verify` or are of no consequence; no fault is other than one for a person."""
+    with Ledger(path) as ledger:
+        ledger.learned.learn([lesson(f"m{i}", i % 2, {f"t{i}.{j}": 1 for j in range(200)}) for i in range(20)])
+    whole = Path(path).read_bytes()
+    for start in range(4096, len(whole), 4096 * 3):
+        Path(path).write_bytes(whole[: start + 16] + b"\xff" * 2048 + whole[start + 2064 :])
+        with suppress(LedgerError), Ledger(path) as ledger:
+            if not ledger.learned.verify():
+                ledger.learned.counts([f"t{i}.{j}" for i in range(20) for j in range(0, 200, 10)])
+                ledger.learned.teachers(["t1.1"])
+                ledger.messages.find(b"m1")
+
+
+def test_in_a_files_place(tmp_path: Path) -> None:
+    """A path through a file, and one that is a directory, are errors that say what to configure."""
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file" / "ledger", tmp_path):
+        with pytest.raises(LedgerError, match="set `ledger` in the configuration"):
+            Ledger(str(path))
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Nobody's rights, where the tests run with root's."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_no_permission() -> None:
+    """In a directory that cannot be written, the error names it and says to look who owns it."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o555)
+        try:
+            with unprivileged(), pytest.raises(LedgerError, match=r"check who owns .*here"):
+                Ledger(f"{directory}/here/ledger")
+            with unprivileged(), pytest.raises(LedgerError, match=r"check who owns .*ledger"):
+                Ledger(f"{directory}/ledger")
+        finally:
+            os.chmod(directory, 0o755)
+
+
+def test_read_only_directory() -> None:
+    """A ledger in a directory that became read-only says so, and nothing is lost."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/ledger"
+        with Ledger(path) as ledger:
+            ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        os.chmod(path, 0o666)
+        os.chmod(directory, 0o555)
+        try:
+            with unprivileged(), pytest.raises(LedgerError, match="check its directory, its owner"):
+                Ledger(path)
+        finally:
+            os.chmod(directory, 0o755)
+        with Ledger(path) as ledger:
+            assert known(ledger, "x") == [1, 0, 1, 0]
+
+
+def test_locked(path: str) -> None:
+    """While another process writes, a writer waits no longer than it was told, and says to try again."""
+    with Ledger(path, busy_seconds=0.05) as ledger, closing(sqlite3.connect(path)) as other:
+        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerBusyError, match="try again") as raised:
+            ledger.learned.learn([lesson("b", 1, {"x": 1})])
+        assert raised.value.exit_code == 75
+        assert known(ledger, "x") == [1, 0, 1, 0]  # reading goes on
+        other.rollback()
+        ledger.learned.learn([lesson("b", 1, {"x": 1})])
+        assert ledger.learned.verify() == []
+
+
+def test_locked_when_opened(path: str) -> None:
+    """A new file that another process holds is an error that says to try again."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(LedgerBusyError, match="try again"):
+            Ledger(path, busy_seconds=0.05)
+
+
+def test_disk_full(path: str) -> None:
+    """When the disk is full nothing is learned by half: what was there stays, and the error says to free space."""
+    with Ledger(path) as ledger:
+        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        pages = ledger._connection.row("PRAGMA page_count")[0]
+        ledger._connection.row(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(LedgerError, match="free some space"):
+            ledger.learned.learn([lesson("b", 1, {f"token {i}": 1 for i in range(20_000)})])
+        assert ledger.messages.find(b"b") is None
+        assert known(ledger, "x") == [1, 0, 1, 0]
+        assert ledger.learned.verify() == []
+        ledger._connection.row("PRAGMA max_page_count = 1000000")
+        ledger.learned.learn([lesson("b", 1, {f"token {i}": 1 for i in range(20_000)})])
+        assert ledger.learned.verify() == []
+
+
+OPEN_AND_LEARN = """
+import sys
+from spamnb.ledger.ledger import Ledger
+from tests.ledger.lessons import lesson
+print("ready", flush=True)
+sys.stdin.readline()
+with Ledger(sys.argv[1]) as ledger:
+    for number in range(5):
+        ledger.learned.learn([lesson(f"{sys.argv[2]}.{number}", number % 2, {"x": 1, f"{sys.argv[2]}.{number}": 2})])
+"""
+
+
+def child(script: str, *arguments: str) -> subprocess.Popen[str]:
+    """A process that runs a script, with its standard streams as pipes."""
+    root = Path(__file__).parents[2]
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=root,
+    )
+
+
+def test_opened_by_several_at_once(path: str) -> None:
+    """Processes that open a new ledger at the same moment make it once, and all of them can learn."""
+    with ExitStack() as stack:
+        children = [stack.enter_context(child(OPEN_AND_LEARN, path, name)) for name in "abcd"]
+        for one in children:
+            assert one.stdout is not None
+            assert one.stdout.readline() == "ready\n"
+        for one in children:
+            assert one.stdin is not None
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        assert [one.wait(60) for one in children] == [0] * 4
+    with Ledger(path) as ledger:
+        assert known(ledger, "x") == [12, 8, 12, 8]
+        assert ledger.learned.verify() == []
+
+
+TRAIN = """
+import sys
+from spamnb.ledger.ledger import Ledger
+from tests.ledger.lessons import lesson
+with Ledger(sys.argv[1]) as ledger:
+    for line in sys.stdin:
+        ledger.learned.learn([lesson(line.strip(), 1, {"x": 1})])
+        print("learned", flush=True)
+"""
+
+
+def test_one_trains_while_another_scores(path: str) -> None:
+    """What another process has learned counts at the next look, without opening the ledger anew."""
+    with Ledger(path) as ledger, child(TRAIN, path) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        for number in range(1, 4):
+            assert known(ledger, "x") == [0, number - 1, 0, number - 1]
+            other.stdin.write(f"m{number}\n")
+            other.stdin.flush()
+            assert other.stdout.readline() == "learned\n"
+            assert known(ledger, "x") == [0, number, 0, number]
+            assert ledger.learned.verify() == []
