@@ -80,7 +80,7 @@ mailboxes:
     other_folders: neutral
     unsure_folder: Maybe
 ledger: ~/ledger.sqlite
-scoring: {model: bernoulli, alpha: 1, weak: 0.4, spam_cutoff: 0.9, ham_cutoff: 0.1}
+scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
 learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false}
 breaker: {window: 10, share: 1}
 service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
@@ -99,7 +99,7 @@ service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
     assert read == Config(
         mailboxes=(Mailbox(Path("/srv/mail/anna"), roles, "fs", Role.NEUTRAL, "Maybe"),),
         ledger=Path("/home/anna/ledger.sqlite"),
-        scoring=Scoring("bernoulli", 1.0, 0.4, 0.9, 0.1),
+        scoring=Scoring("bernoulli", 1.0, 0.9, 0.1),
         learning=Learning(False, 1.5, 0.0, 1, False),
         breaker=Breaker(10, 1.0),
         service=Service(60.0, "polling", 0.5),
@@ -157,7 +157,7 @@ def test_all_faults_at_once():
 mailboxs: 3
 scoring:
   alpha: .inf
-  weak: true
+  model: yes
   modl: x
   ham_cutoff: 0.995
   ham_cutoff: 0.2
@@ -178,10 +178,10 @@ learning:
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, breaker, "
         "service (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
-        "c.yaml:4: scoring.weak: 'true' is not allowed; write a number from 0 to below 0.5",
-        "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, weak, spam_cutoff, ham_cutoff "
+        "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
+        "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
         "(did you mean model?)",
-        "c.yaml:6: scoring.ham_cutoff: 0.995 is not below spam_cutoff, which is 0.99; lower it, or raise spam_cutoff",
+        "c.yaml:6: scoring.ham_cutoff: 0.995 is not below spam_cutoff, which is 0.95; lower it, or raise spam_cutoff",
         "c.yaml:7: scoring.ham_cutoff: is written twice, first in line 6; keep one",
         "c.yaml:9: mailboxes[0].path: 'Mail' is not a full path; write a full path such as /home/you/Maildir "
         "or ~/Maildir",
@@ -203,9 +203,9 @@ learning:
     ("section", "key", "value"),
     [
         *[("scoring", "alpha", value) for value in ("0", "-1", "1001", "1e999", ".nan", "yes", "1_0", "[1]", "{}", "")],
-        *[("scoring", "weak", value) for value in ("0.5", "-0.1", "1:30", "0x1")],
+        *[("scoring", "alpha", value) for value in ("0", "-0.1", "1:30", "0x1")],
         *[("scoring", "spam_cutoff", value) for value in ("1.01", "'0.9'", "-0.1")],
-        ("scoring", "ham_cutoff", "0.99"),
+        ("scoring", "ham_cutoff", "0.95"),
         ("scoring", "model", "bayes"),
         ("scoring", "model", ""),
         *[("learning", "kept", value) for value in ("1", "'true'", "maybe", "", "[]")],

@@ -1,25 +1,51 @@
-"""The score that ranks messages: the mean of their tokens' log-odds."""
+"""The score that ranks messages: a mean of their tokens' log-odds, each weighted by its own strength.
+
+The textbook posterior is the sum of the log-odds. It grows with a message's length until messages that differ have
+the same probability 0 or 1, and so it ranks badly. A mean does not saturate. (1−ROCA)% online, on csdmc2010 in index
+order / with subject and body only / on Enron1 / on Enron6:
+
+    the sum, α = 1                                0.320 / 0.587 / 0.396 / 1.546
+    the mean                                      0.025 / 0.100 / 0.201 / 0.148
+    the mean without weak tokens (|p − ½| < 0.4)  0.022 / 0.091 / 0.192 / 0.202
+    this score                                    0.020 / 0.097 / 0.170 / 0.137
+
+Weighting by strength does what dropping weak tokens does, without an edge at which a token is suddenly heard.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from spamnb.bayes.arrays import FloatArray
+from spamnb.bayes.arrays import FloatArray, IntArray
+
+# What pulls a message with little evidence to 0, in units of one token's log-odds. Without it:
+# 0.020 / 0.101 / 0.187 / 0.156.
+CAUTION = 20.0
+
+# Tokens of one kind (the hosts of all Received fields, say) repeat one another. Dividing by the fourth root of their
+# number hears a large crowd less; without it: 0.024 / 0.104 / 0.177 / 0.135, and on second halves 0.007 for 0.002.
+CROWD = -0.25
+
+# A token never learned says nothing, but weighs as much as a weak one. Without: 0.020 / 0.098 / 0.171 / 0.127, and
+# 0.024 for 0.021 over shuffled orders of csdmc2010.
+UNKNOWN = 1.0
 
 
-def mean_log_odds(log_odds: FloatArray, weights: FloatArray | None, minimum_strength: float) -> float:
-    """Mean of the finite log-odds (n,) that are strong enough, by weights (n,) if given; 0.0 if none is.
+def weights(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
+    """How much each token is heard, float64 (n,), for log-odds (n,) that are 0 for tokens never learned.
 
-    With p = 1 / (1 + exp(-log-odds)), a token with |p - ½| < minimum_strength is weak and left out.
-
-    The sum, which is the textbook posterior, saturates: it grows with a message's length, until messages that
-    differ have the same probability 0 or 1. On the corpus csdmc2010 the posterior ranks with (1-ROCA)% 0.565,
-    the mean with 0.082, and the mean without weak tokens better still.
-
-    >>> mean_log_odds(np.array([3.0, 1.0, 0.1]), None, minimum_strength=0.2)
-    2.0
+    crowd: int64 (n,), how many tokens of the message are of its kind. |log-odds| · crowd^CROWD, and UNKNOWN in the
+    place of |log-odds| for a token that says nothing.
     """
-    strong = 0.5 * np.tanh(np.abs(log_odds) / 2) >= minimum_strength  # |p - ½|, without overflow
-    weight = strong if weights is None else np.where(strong, weights, 0.0)
-    total = float(weight.sum())
-    return float(log_odds @ weight) / total if total > 0 else 0.0
+    heard = np.where(log_odds == 0.0, UNKNOWN, np.abs(log_odds))
+    return heard * crowd.astype(np.float64) ** CROWD
+
+
+def score(log_odds: FloatArray, weight: FloatArray) -> float:
+    """Σ w · log-odds / (CAUTION + Σ w), for log-odds (n,) and weights w (n,).
+
+    >>> log_odds = np.array([3.0, -1.0])
+    >>> score(log_odds, weights(log_odds, np.array([1, 1])))  # (9 - 1) / (20 + 4)
+    0.3333333333333333
+    """
+    return float(weight @ log_odds) / (CAUTION + float(weight.sum()))

@@ -157,7 +157,6 @@ _SCORING = _made(
     {
         "model": choice(get_args(Model)),
         "alpha": number(0, 1000, above=True),
-        "weak": number(0, 0.5, below=True),
         "spam_cutoff": number(0, 1),
         "ham_cutoff": number(0, 1),
     },

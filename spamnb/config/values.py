@@ -54,15 +54,17 @@ class Mailbox:
 class Scoring:
     """How a message is judged.
 
-    Tokens whose spam probability is nearer to 1/2 than `weak` are left out of the score. From `spam_cutoff`
-    up a message is spam, from `ham_cutoff` down it is ham, between them it is unsure.
+    From `spam_cutoff` up a message is spam, from `ham_cutoff` down it is ham, between them it is unsure.
+
+    `alpha`: on csdmc2010 online, (1−ROCA)% is 0.139 with 1 and 0.020 with 0.01 or 0.005, on Enron6 0.239, 0.137 and
+    0.144. `spam_cutoff`: 0.95 loses 1 of csdmc2010's 2,949 ham and catches 95.4 % of the spam, 0.90 loses 2 and catches
+    97.0 %, 0.97 none and 94.1 %.
     """
 
     model: Model = "multinomial-boolean"
-    alpha: float = 0.001
-    weak: float = 0.0
-    spam_cutoff: float = 0.99
-    ham_cutoff: float = 0.2
+    alpha: float = 0.01
+    spam_cutoff: float = 0.95
+    ham_cutoff: float = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,8 @@ class Learning:
 class Breaker:
     """When to stop moving mail: more than `share` of the last `window` judged messages were spam."""
 
-    window: int = 50
-    share: float = 0.9
+    window: int = 100
+    share: float = 0.95
 
 
 @dataclass(frozen=True, slots=True)

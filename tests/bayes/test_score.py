@@ -1,38 +1,53 @@
-"""The ranking score of a message."""
-
-import math
+"""The score: a mean of log-odds, each weighted by its own strength."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from spamnb.bayes.score import mean_log_odds
+from spamnb.bayes.score import CAUTION, UNKNOWN, score, weights
 
-log_odds = arrays(np.float64, st.integers(0, 20), elements=st.floats(-2000, 2000))
-
-
-def test_the_score_is_the_mean_of_the_log_odds():
-    """Without a minimum strength every token counts, by its weight if it has one."""
-    assert mean_log_odds(np.array([1.0, -2.0, 4.0]), None, 0.0) == pytest.approx(1.0)
-    assert mean_log_odds(np.array([1.0, -2.0]), np.array([3.0, 1.0]), 0.0) == pytest.approx(0.25)
+numbers = st.floats(-20, 20, allow_nan=False)
 
 
-def test_weak_tokens_are_dropped():
-    """A token whose |p - ½| is below the minimum strength has no part in the mean; at the minimum it has."""
-    at = [math.log(p / (1 - p)) for p in (0.95, 0.85, 0.15, 0.5)]
-    assert mean_log_odds(np.array(at), None, 0.4) == pytest.approx(at[0])
-    assert mean_log_odds(np.array(at), None, 0.3) == pytest.approx((at[0] + at[1] + at[2]) / 3)
+def test_arithmetic() -> None:
+    """Two tokens of log-odds 3 and -1, each alone of its kind: (3·3 − 1·1) / (20 + 3 + 1)."""
+    log_odds = np.array([3.0, -1.0])
+    assert score(log_odds, weights(log_odds, np.array([1, 1]))) == pytest.approx(8 / (CAUTION + 4))
 
 
-@given(log_odds)
-def test_each_class_is_treated_alike(values):
-    """Changing the sign of all log-odds changes the sign of the score, however large they are."""
-    assert mean_log_odds(-values, None, 0.3) == pytest.approx(-mean_log_odds(values, None, 0.3))
+def test_a_crowd_is_heard_less() -> None:
+    """Each of 16 tokens of one kind is heard half as much as it would be alone."""
+    alone = weights(np.array([2.0]), np.array([1]))
+    in_crowd = weights(np.array([2.0]), np.array([16]))
+    assert in_crowd == pytest.approx(alone / 2)
 
 
-@pytest.mark.parametrize(("values", "weights"), [([], None), ([0.1], None), ([5.0], [0.0])])
-def test_no_evidence_is_zero(values, weights):
-    """No tokens, weak tokens alone, or no weight at all: the score is 0.0."""
-    assert mean_log_odds(np.array(values), None if weights is None else np.array(weights), 0.2) == 0.0
+def test_unknown_tokens_dilute() -> None:
+    """A token never learned says nothing, and draws the score to 0."""
+    known = np.array([4.0, 4.0])
+    more = np.array([4.0, 4.0, 0.0])
+    diluted = score(more, weights(more, np.array([1, 1, 1])))
+    assert diluted == pytest.approx(32 / (CAUTION + 8 + UNKNOWN))
+    assert 0 < diluted < score(known, weights(known, np.array([1, 1])))
+
+
+def test_nothing_known_is_zero() -> None:
+    """A message without a known token, or without any, scores 0."""
+    assert score(np.zeros(3), weights(np.zeros(3), np.ones(3, dtype=np.int64))) == 0.0
+    assert score(np.zeros(0), weights(np.zeros(0), np.zeros(0, dtype=np.int64))) == 0.0
+
+
+@given(st.lists(numbers, min_size=1, max_size=50))
+def test_classes_are_alike(values: list[float]) -> None:
+    """Swapping the classes turns the score's sign, and nothing else."""
+    log_odds, crowd = np.array(values), np.full(len(values), len(values))
+    swapped = score(-log_odds, weights(-log_odds, crowd))
+    assert swapped == pytest.approx(-score(log_odds, weights(log_odds, crowd)))
+
+
+@given(st.lists(numbers, min_size=1, max_size=50))
+def test_bounded_by_the_strongest(values: list[float]) -> None:
+    """No message is spammier than its spammiest token."""
+    log_odds, crowd = np.array(values), np.ones(len(values), dtype=np.int64)
+    assert abs(score(log_odds, weights(log_odds, crowd))) <= np.abs(log_odds).max()
