@@ -1,0 +1,98 @@
+"""Dying at a chosen call: what a power cut or a kill does, at each point where it could matter."""
+
+import contextlib
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir import rename
+
+# The calls that change what is on disk, or make it durable.
+_OF_OS = ("rename", "link", "unlink", "open", "write", "fsync", "fchmod", "utime")
+
+
+class DeathError(BaseException):
+    """The process is no more: nothing that runs `except Exception` may outlive it."""
+
+
+class Fuse:
+    """Burns at the `at`th call that passes, counted from 1; then `die` is called, and at each later call again."""
+
+    def __init__(self, at: int, die: Callable[[], None]) -> None:
+        self.at = at
+        self.passed = 0
+        self._die = die
+
+    def through(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The call, by way of the fuse."""
+
+        def wrapped(*arguments: Any, **named: Any) -> Any:
+            self.passed += 1
+            if self.passed >= self.at:
+                self._die()
+            return call(*arguments, **named)
+
+        return wrapped
+
+
+class _Fused:
+    """SQLite's connection by way of a fuse."""
+
+    def __init__(self, sqlite: Any, fuse: Fuse) -> None:
+        self._sqlite = sqlite
+        self.execute = fuse.through(sqlite.execute)
+        self.executemany = fuse.through(sqlite.executemany)
+        self.close = sqlite.close
+
+    @property
+    def in_transaction(self) -> bool:
+        """The dead roll nothing back."""
+        return False
+
+
+@contextlib.contextmanager
+def burning(ledger: Ledger, fuse: Fuse) -> Iterator[None]:
+    """Every call that changes the disk or the ledger goes by way of the fuse."""
+    connection: Connection = ledger._connection
+    sqlite = connection._sqlite
+    with contextlib.ExitStack() as stack:
+        for name in _OF_OS:
+            stack.enter_context(mock.patch.object(os, name, fuse.through(getattr(os, name))))
+        stack.enter_context(mock.patch.object(rename, "_rename_flagged", fuse.through(rename._rename_flagged)))
+        connection._sqlite = _Fused(sqlite, fuse)  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            connection._sqlite = sqlite
+
+
+def dead() -> None:
+    """Die within this process: an exception passes through everything."""
+    raise DeathError
+
+
+def killed_at(at: int, ledger_path: str, work: Callable[[Ledger], object]) -> bool:
+    """Do the work in a child process that is killed at its `at`th call; False where it came to its end before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # no thread of ours runs, and the child starts none
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            ledger = Ledger(ledger_path)
+            with burning(ledger, Fuse(at, lambda: os.kill(os.getpid(), signal.SIGKILL))):
+                work(ledger)
+            code = 0
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return True
+    assert os.waitstatus_to_exitcode(status) == 0
+    return False
