@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
+from spamnb.ledger.blob import OCCURRENCES_MAX
 from spamnb.ledger.learned import Lesson, Teacher
 
 
@@ -51,9 +52,9 @@ class MemoryLearned:
             changed.append((lesson.digest, None if before is None else before[0]))
         return changed
 
-    def teachers(self, tokens: Sequence[str], most: int = 3) -> dict[str, list[Teacher]]:
+    def teachers(self, tokens: Sequence[str]) -> dict[str, list[Teacher]]:
         """Nobody: messages are not kept here."""
-        return {token: [] for token in tokens[: max(most, 0) * len(tokens)]}
+        return {token: [] for token in tokens}
 
     def _numbered(self, lesson: Lesson) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         known = self._ids
@@ -62,14 +63,14 @@ class MemoryLearned:
         )
         while len(known) >= self._counts.shape[1]:
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
-        return ids, np.fromiter(lesson.tokens.values(), np.int64, len(lesson.tokens))
+        return ids, np.minimum(np.fromiter(lesson.tokens.values(), np.int64, len(lesson.tokens)), OCCURRENCES_MAX)
 
     def _add(self, ids: NDArray[np.int64], occurrences: NDArray[np.int64], label: int, sign: int) -> None:
-        held = self._counts[:2].sum(axis=0)[ids] if sign < 0 else self._counts[0, ids] + self._counts[1, ids]
+        before = self._counts[0, ids] + self._counts[1, ids]
         self._counts[label, ids] += sign
         self._counts[2 + label, ids] += sign * occurrences
         after = self._counts[0, ids] + self._counts[1, ids]
         self._totals[label] += sign
         self._totals[2 + label] += sign * len(ids)
         self._totals[4 + label] += sign * int(occurrences.sum())
-        self._totals[6] += int(((held == 0) & (after > 0)).sum() - ((held > 0) & (after == 0)).sum())
+        self._totals[6] += int((after > 0).sum() - (before > 0).sum())

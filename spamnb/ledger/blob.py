@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-_OCCURRENCES_MAX = 0xFFFF  # what is kept of a token's occurrences in one message, and what is counted
+OCCURRENCES_MAX = 0xFFFF  # what is kept of a token's occurrences in one message, and what is counted
 
 
 def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:
@@ -16,7 +16,7 @@ def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:
     """
     order = np.argsort(ids)
     steps = np.diff(ids[order], prepend=0).astype("<u4")
-    counts = np.minimum(occurrences[order], _OCCURRENCES_MAX).astype("<u2")
+    counts = np.minimum(occurrences[order], OCCURRENCES_MAX).astype("<u2")
     planes = steps.view(np.uint8).reshape(-1, 4).T.tobytes() + counts.view(np.uint8).reshape(-1, 2).T.tobytes()
     return zlib.compress(planes, 9)
 

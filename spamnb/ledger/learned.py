@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.errors import LedgerError
-from spamnb.ledger.blob import pack, unpack
+from spamnb.ledger.blob import OCCURRENCES_MAX, pack, unpack
 from spamnb.ledger.connection import Connection
 
 HAM, SPAM = 0, 1
@@ -194,7 +194,7 @@ class Learned:
         rows = []
         for lesson in lessons:
             numbers = np.fromiter((ids[token] for token in lesson.tokens), np.int64, len(lesson.tokens))
-            occurrences = np.minimum(np.fromiter(lesson.tokens.values(), np.int64, len(lesson.tokens)), 0xFFFF)
+            occurrences = np.minimum(np.fromiter(lesson.tokens.values(), np.int64, len(lesson.tokens)), OCCURRENCES_MAX)
             sum_.add(numbers, occurrences, lesson.label, 1)
             blob = pack(numbers, occurrences)
             rows.append(
