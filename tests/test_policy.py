@@ -1,0 +1,389 @@
+"""What a place means, and what follows from a verdict: the table of the folder roles, row by row."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spamnb.config import Breaker, Learning, Role
+from spamnb.filter import Verdict
+from spamnb.ledger.learned import HAM, SPAM
+from spamnb.maildir.names import parse_name
+from spamnb.policy import (
+    Do,
+    Goal,
+    Trace,
+    consequence,
+    is_kept,
+    labelled,
+    meaning,
+    missing_lessons,
+    trips,
+)
+
+LEARNING = Learning()
+DAY = 86_400
+PERSON = {
+    Role.INBOX: Trace(
+        Role.INBOX,
+        unsure=False,
+        same_folder=False,
+        by_filter=False,
+        left=True,
+        same_delivery=True,
+        same_file=False,
+        since=1.0,
+    )
+}
+for _role in (Role.SPAM, Role.HAM, Role.NEUTRAL):
+    PERSON[_role] = replace(PERSON[Role.INBOX], role=_role)
+INBOX, IN_SPAM, IN_HAM, IN_TRASH = (PERSON[role] for role in (Role.INBOX, Role.SPAM, Role.HAM, Role.NEUTRAL))
+BY_FILTER = replace(IN_SPAM, by_filter=True, since=2.0)  # the filter put it into spam, and it is there no more
+STILL_THERE = replace(BY_FILTER, left=False)
+
+
+def seen_in(role: Role, *traces: Trace, label: int | None = None, unsure: bool = False) -> Do:
+    """What is done with a message that appears in a folder of that role."""
+    return meaning(role, unsure, label, traces).do
+
+
+def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Goal:
+    """Where a judged message goes."""
+    usual: dict[str, object] = {"missing": "", "tripped": False, "has_unsure_folder": True}
+    return consequence(verdict, parse_name(name), label, **(usual | how)).goal  # type: ignore[arg-type]
+
+
+# New in inbox: judge it.
+
+
+def test_new_mail_is_judged() -> None:
+    """New in inbox: judge it."""
+    assert seen_in(Role.INBOX) is Do.JUDGE
+
+
+@pytest.mark.parametrize(
+    ("verdict", "where"), [(Verdict.SPAM, Goal.SPAM), (Verdict.HAM, Goal.STAY), (Verdict.UNSURE, Goal.UNSURE)]
+)
+def test_consequences(verdict: Verdict, where: Goal) -> None:
+    """Move to spam if spam; leave ham; unsure goes to an optional folder."""
+    assert goal(verdict) is where
+
+
+def test_unsure_stays() -> None:
+    """Unsure stays where there is no folder for it."""
+    assert goal(Verdict.UNSURE, has_unsure_folder=False) is Goal.STAY
+
+
+# In spam, the filter did not put it there: a person says spam.
+
+
+@pytest.mark.parametrize("traces", [(), (INBOX,), (IN_HAM,), (IN_TRASH,)])
+@pytest.mark.parametrize("label", [None, HAM, SPAM])
+def test_person_says_spam(traces: tuple[Trace, ...], label: int | None) -> None:
+    """In spam, the filter did not put it there: learn spam, whatever it was learned as."""
+    assert seen_in(Role.SPAM, *traces, label=label) is Do.LEARN_SPAM
+
+
+def test_spam_again_after_ham() -> None:
+    """A message that a person took out of spam and puts back later is spam again."""
+    kept = replace(INBOX, since=3.0)
+    assert seen_in(Role.SPAM, BY_FILTER, kept, label=HAM) is Do.LEARN_SPAM
+
+
+def test_out_of_unsure_into_spam() -> None:
+    """What a person moves from the folder for unsure mail into spam is spam."""
+    assert seen_in(Role.SPAM, replace(IN_HAM, unsure=True, by_filter=True)) is Do.LEARN_SPAM
+
+
+# In inbox or ham, the filter had put it into spam: a person says ham.
+
+
+@pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])
+@pytest.mark.parametrize("label", [None, HAM, SPAM])
+def test_person_says_ham(role: Role, label: int | None) -> None:
+    """In inbox or ham, the filter had put it into spam: learn ham."""
+    assert seen_in(role, BY_FILTER, label=label) is Do.LEARN_HAM
+    assert seen_in(role, replace(IN_SPAM, since=2.0), label=label) is Do.LEARN_HAM  # a person had
+
+
+@pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])
+def test_out_of_unsure(role: Role) -> None:
+    """What a person takes out of the folder for unsure mail is ham."""
+    assert seen_in(role, replace(IN_HAM, unsure=True, by_filter=True)) is Do.LEARN_HAM
+
+
+def test_never_moved_again() -> None:
+    """A message that a person called ham is never moved again, though its name changes or it is delivered anew."""
+    assert seen_in(Role.INBOX, label=HAM) is Do.NOTHING
+    assert goal(Verdict.SPAM, label=HAM) is Goal.STAY
+
+
+# In a ham folder.
+
+
+@pytest.mark.parametrize("source", [INBOX, IN_HAM, IN_TRASH])
+def test_filed(source: Trace) -> None:
+    """In a ham folder, seen elsewhere before: a person filed it, learn ham."""
+    assert seen_in(Role.HAM, source) is Do.LEARN_HAM
+
+
+def test_server_side_rule() -> None:
+    """In a ham folder, never seen before: a server-side rule delivered it, which is only a weak word."""
+    assert seen_in(Role.HAM) is Do.NOTHING
+
+
+def test_another_copy_is_not_filed() -> None:
+    """A copy that a rule delivered into a ham folder was not filed because another delivery left the inbox."""
+    assert seen_in(Role.HAM, replace(INBOX, same_delivery=False)) is Do.NOTHING
+    assert seen_in(Role.HAM, STILL_THERE) is Do.NOTHING
+
+
+# Kept in the inbox or a ham folder: a weak word for ham.
+
+
+@pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])
+def test_kept(role: Role) -> None:
+    """Replied to, or read and kept for N days: a weak word for ham."""
+    assert is_kept(parse_name("1.host:2,S"), role, 3 * DAY, LEARNING)
+    assert is_kept(parse_name("1.host:2,R"), role, 0, LEARNING)
+
+
+@pytest.mark.parametrize("name", ["1.host", "1.host:2,", "1.host:2,F", "1.host:2,ST", "1.host:2,RT", "1.host:2,rs"])
+def test_not_kept(name: str) -> None:
+    """Mail that nobody read, or that is marked as deleted, was not kept."""
+    assert not is_kept(parse_name(name), Role.INBOX, 30 * DAY, LEARNING)
+
+
+def test_not_kept_long_enough() -> None:
+    """Read mail was kept when the days are over, not before."""
+    assert not is_kept(parse_name("1.host:2,S"), Role.INBOX, 3 * DAY - 1, LEARNING)
+    assert is_kept(parse_name("1.host:2,S"), Role.INBOX, 10, Learning(kept_days=10 / DAY))
+
+
+@pytest.mark.parametrize("role", [Role.SPAM, Role.NEUTRAL, Role.TRAIN_SPAM, Role.TRAIN_HAM])
+def test_kept_elsewhere(role: Role) -> None:
+    """Mail that lies in spam or in a neutral folder says nothing by lying there."""
+    assert not is_kept(parse_name("1.host:2,RS"), role, 30 * DAY, LEARNING)
+
+
+def test_kept_is_off() -> None:
+    """Nothing is learned from being kept where `kept` is off."""
+    assert not is_kept(parse_name("1.host:2,RS"), Role.INBOX, 30 * DAY, Learning(kept=False))
+
+
+# Neutral folders.
+
+
+@pytest.mark.parametrize("source", [(), (INBOX,), (IN_SPAM,), (BY_FILTER,), (IN_HAM,)])
+def test_neutral(source: tuple[Trace, ...]) -> None:
+    """Spam or anything to neutral: no word, nothing."""
+    assert seen_in(Role.NEUTRAL, *source) is Do.NOTHING
+
+
+def test_unsure_folder_has_no_meaning() -> None:
+    """Mail that is put into the folder for unsure mail is neither judged nor learned."""
+    assert seen_in(Role.HAM, INBOX, unsure=True) is Do.NOTHING
+
+
+@pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])
+def test_rescued_from_the_trash(role: Role) -> None:
+    """Mail that went from spam by way of the trash to inbox or ham was taken out of spam."""
+    assert seen_in(role, BY_FILTER, replace(IN_TRASH, since=3.0)) is Do.LEARN_HAM
+
+
+def test_deleted_and_put_back_into_spam() -> None:
+    """Mail that the filter put into spam, and that comes back there from the trash, teaches nothing."""
+    assert seen_in(Role.SPAM, replace(BY_FILTER, same_folder=True), replace(IN_TRASH, since=3.0)) is Do.NOTHING
+    assert seen_in(Role.SPAM, BY_FILTER, replace(IN_TRASH, since=3.0)) is Do.NOTHING
+
+
+def test_out_of_the_trash() -> None:
+    """Mail that a person puts from the trash into the inbox stays there."""
+    assert seen_in(Role.INBOX, IN_TRASH) is Do.NOTHING
+
+
+# Drop folders.
+
+
+@pytest.mark.parametrize("label", [None, HAM, SPAM])
+def test_drop_folders(label: int | None) -> None:
+    """Mail put into a drop folder is learned, then moved on to spam or inbox."""
+    assert seen_in(Role.TRAIN_SPAM, INBOX, label=label) is Do.LEARN_SPAM_AND_FILE
+    assert seen_in(Role.TRAIN_HAM, BY_FILTER, label=label) is Do.LEARN_HAM_AND_FILE
+
+
+# Copies, changes of mind, and other hands.
+
+
+def test_copy_then_delete() -> None:
+    """A client's copy whose original is marked as deleted is a move."""
+    assert seen_in(Role.INBOX, replace(BY_FILTER, left=True)) is Do.LEARN_HAM
+    assert seen_in(Role.SPAM, replace(INBOX, left=True)) is Do.LEARN_SPAM
+
+
+def test_hard_linked_copy() -> None:
+    """A copy that is one file with its original was made by a mail program, though the original still lies there."""
+    assert seen_in(Role.INBOX, replace(STILL_THERE, same_file=True)) is Do.LEARN_HAM
+    assert seen_in(Role.SPAM, replace(INBOX, left=False, same_file=True)) is Do.LEARN_SPAM
+
+
+def test_second_delivery() -> None:
+    """A second delivery of a message is judged where it lies, while the first one lies in spam or is gone from it."""
+    assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False)) is Do.JUDGE
+    assert seen_in(Role.INBOX, STILL_THERE) is Do.JUDGE
+    assert seen_in(Role.INBOX, replace(BY_FILTER, same_delivery=False)) is Do.JUDGE
+
+
+def test_second_delivery_of_known_spam() -> None:
+    """A second delivery of a message that a person called spam goes to spam, whatever the verdict."""
+    assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False), label=SPAM) is Do.JUDGE
+    assert goal(Verdict.HAM, label=SPAM) is Goal.SPAM
+
+
+def test_second_delivery_put_into_spam() -> None:
+    """A person who puts a second delivery into spam, where the filter had put the first, says spam."""
+    first = replace(STILL_THERE, same_delivery=False, same_folder=True)
+    assert seen_in(Role.SPAM, first, replace(INBOX, since=3.0)) is Do.LEARN_SPAM
+
+
+def test_change_of_mind() -> None:
+    """Into another folder and back before anyone looked is a new name in the same folder, and teaches nothing."""
+    for role, trace in PERSON.items():
+        assert seen_in(role, replace(trace, same_folder=True)) is Do.NOTHING
+
+
+def test_renamed_in_place() -> None:
+    """A file that gets another base name where it lies is the same file: it is not judged again."""
+    assert seen_in(Role.INBOX, replace(INBOX, same_folder=True)) is Do.NOTHING
+    assert seen_in(Role.SPAM, INBOX, replace(BY_FILTER, same_folder=True)) is Do.NOTHING
+
+
+def test_among_spam_folders() -> None:
+    """A move from one spam folder to another teaches nothing."""
+    assert seen_in(Role.SPAM, BY_FILTER) is Do.NOTHING
+    assert seen_in(Role.SPAM, IN_SPAM) is Do.NOTHING
+
+
+@pytest.mark.parametrize("trace", [STILL_THERE, replace(STILL_THERE, same_folder=True)])
+def test_doubled_in_spam(trace: Trace) -> None:
+    """What the filter put into spam teaches nothing by appearing there again: a folder was renamed, or a file copied."""
+    assert seen_in(Role.SPAM, trace) is Do.NOTHING
+    assert seen_in(Role.SPAM, INBOX, trace) is Do.NOTHING
+
+
+def test_put_back() -> None:
+    """A message that a person moves from a ham folder back to the inbox stays there and teaches nothing."""
+    assert seen_in(Role.INBOX, IN_HAM) is Do.NOTHING
+
+
+# Verdicts and what stands above them.
+
+
+@pytest.mark.parametrize("flag", "DFPRS")
+@pytest.mark.parametrize("verdict", [Verdict.SPAM, Verdict.UNSURE])
+def test_marked_mail_stays(flag: str, verdict: Verdict) -> None:
+    """Mail that a person has read or marked is never moved."""
+    assert goal(verdict, f"1.host:2,{flag}") is Goal.STAY
+    assert goal(verdict, f"1.host:2,{flag}", SPAM) is Goal.STAY
+
+
+def test_missing_lessons_hold() -> None:
+    """Until each class has enough learned messages nothing is moved."""
+    assert goal(Verdict.SPAM, missing="3 more spam messages to learn") is Goal.STAY
+    assert goal(Verdict.UNSURE, missing="3 more spam messages to learn") is Goal.STAY
+
+
+def test_breaker_holds() -> None:
+    """While the circuit breaker is open nothing is moved."""
+    assert goal(Verdict.SPAM, tripped=True) is Goal.STAY
+    assert goal(Verdict.UNSURE, tripped=True) is Goal.STAY
+
+
+@pytest.mark.parametrize(
+    ("ham", "spam", "said"),
+    [
+        (20, 20, ""),
+        (19, 20, "1 more ham message to learn"),
+        (0, 19, "20 more ham messages and 1 more spam message to learn"),
+    ],
+)
+def test_missing_lessons(ham: int, spam: int, said: str) -> None:
+    """What is missing is said for each class."""
+    assert missing_lessons(ham, spam, LEARNING) == said
+
+
+def test_breaker_trips() -> None:
+    """An abnormal share of spam among the newest verdicts opens the breaker; a short history never does."""
+    breaker = Breaker(window=10, share=0.8)
+    assert not trips(["spam"] * 9, breaker)
+    assert not trips(["spam"] * 8 + ["ham"] * 2, breaker)
+    assert trips(["spam"] * 9 + ["unsure"], breaker)
+    assert not trips(["ham"] * 2 + ["spam"] * 50, breaker)
+
+
+# A client's keywords.
+
+
+@pytest.mark.parametrize(
+    ("keywords", "label"),
+    [
+        (["$Junk"], SPAM),
+        (["todo", "junk"], SPAM),
+        (["$NotJunk"], HAM),
+        (["NonJunk"], HAM),
+        (["$Junk", "NonJunk"], None),
+        (["junkmail"], None),
+        ([], None),
+    ],
+)
+def test_keywords(keywords: list[str], label: int | None) -> None:
+    """A client's junk keyword is a person's word, unless the client says both."""
+    assert labelled(keywords) == label
+
+
+# Whatever has happened.
+
+TRACES = st.lists(
+    st.builds(
+        Trace,
+        role=st.sampled_from(Role),
+        unsure=st.booleans(),
+        same_folder=st.booleans(),
+        by_filter=st.booleans(),
+        left=st.booleans(),
+        same_delivery=st.booleans(),
+        same_file=st.booleans(),
+        since=st.floats(0, 100),
+    ),
+    max_size=5,
+)
+LEARNS = {Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE}
+
+
+@given(st.sampled_from([Role.INBOX, Role.HAM, Role.SPAM]), TRACES, st.sampled_from([None, HAM, SPAM]))
+def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list[Trace], label: int | None) -> None:
+    """Where the filter put a message, and nobody moved it since, its appearing in spam teaches nothing."""
+    own = replace(BY_FILTER, since=101.0, left=False)
+    if role is Role.SPAM:
+        traces = [replace(trace, same_file=False) for trace in traces]
+        assert meaning(role, False, label, [*traces, own]).do is Do.NOTHING
+    elif not any(trace.left or trace.same_file for trace in traces):
+        assert meaning(role, False, label, [*traces, own]).do not in LEARNS
+
+
+@given(TRACES, st.sampled_from([None, HAM, SPAM]))
+def test_taken_out_of_spam_is_never_judged(traces: list[Trace], label: int | None) -> None:
+    """Whatever else has happened to it, a message that last left a spam folder is ham, not new mail."""
+    assert meaning(Role.INBOX, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
+    assert meaning(Role.HAM, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
+
+
+@given(TRACES)
+def test_the_order_of_traces_does_not_matter(traces: list[Trace]) -> None:
+    """What a place means does not depend on the order in which the other places are named."""
+    traces = [replace(trace, since=float(number)) for number, trace in enumerate(traces)]
+    for role in Role:
+        found = {meaning(role, False, None, order) for order in itertools.permutations(traces[:3])}
+        assert len(found) == 1
