@@ -1,0 +1,90 @@
+"""The folders of one mailbox, each with its role; and reading what lies in them."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from spamnb.config import Mailbox, Role
+from spamnb.errors import MaildirError
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.maildir.folders import Folder, create_folder, find_folders
+from spamnb.maildir.mailbox import Entry, read_bytes
+from spamnb.moves import Spot
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A folder with its role; `unsure` marks the one for unsure mail."""
+
+    spot: Spot
+    role: Role
+    unsure: bool
+
+    @property
+    def folder(self) -> Folder:
+        """The folder on disk."""
+        return self.spot.folder
+
+
+class Boxes:
+    """The folders of a mailbox as they were when last looked at.
+
+    `role_of` gives the role of any folder of any mailbox, and whether it is the one for unsure mail, by the
+    mailbox's id in the ledger and the folder's name.
+    """
+
+    def __init__(self, mailbox: Mailbox, ledger: Ledger, role_of: Callable[[int, str], tuple[Role, bool]]) -> None:
+        self.mailbox = mailbox
+        self.root = str(mailbox.path)
+        self.id, self.started_at = ledger.files.mailbox(self.root)
+        self.role_of = role_of
+        self._ledger = ledger
+        self._by_path: dict[str, Box] = {}
+
+    def __iter__(self) -> Iterator[Box]:
+        return iter(list(self._by_path.values()))
+
+    def refresh(self) -> list[Folder]:
+        """Look which folders there are, and make the ones that the filter moves mail to. Returns those found."""
+        found = find_folders(self.root, self.mailbox.layout)
+        names = {folder.name for folder in found}
+        for wanted in (self.mailbox.spam_folder, self.mailbox.unsure_folder):
+            if wanted is not None and wanted not in names:
+                found = (*found, create_folder(self.root, self.mailbox.layout, wanted))
+                _log.info("made the folder %s in %s", wanted, self.root)
+        if self.mailbox.inbox_folder not in names:
+            raise MaildirError(
+                f"{self.root} has no folder {self.mailbox.inbox_folder!r}: set the role `inbox` in the configuration"
+            )
+        self._by_path = {folder.path: self._box(folder) for folder in found}
+        return list(found)
+
+    def at(self, path: str) -> Box | None:
+        """The folder of that directory, or None."""
+        return self._by_path.get(path)
+
+    def named(self, name: str) -> Box:
+        """The folder of that name, which is one that `refresh` has found or made."""
+        return next(box for box in self if box.folder.name == name)
+
+    def spot(self, folder: int) -> Spot | None:
+        """A folder of this mailbox by the ledger's id, or None."""
+        return next((box.spot for box in self if box.spot.id == folder), None)
+
+    def _box(self, folder: Folder) -> Box:
+        role, unsure = self.role_of(self.id, folder.name)
+        return Box(Spot(self._ledger.files.folder(self.id, folder.name), folder), role, unsure)
+
+
+def read_entry(box: Box, entry: Entry) -> bytes | None:
+    """A file's bytes up to the limit; None where it is gone, or cannot be read."""
+    try:
+        return read_bytes(entry.path(box.folder), DEFAULT_LIMITS.message_bytes + 1)[0]
+    except FileNotFoundError:
+        return None
+    except MaildirError as fault:
+        _log.warning("%s", fault)
+        return None
