@@ -1,0 +1,175 @@
+"""What spamnb takes: memory of the service, time of a short command, and bytes of the ledger.
+
+ledger: a corpus is learned in its order. The bytes are the file's after a checkpoint, with and without those of an
+    empty ledger, over the number of learned messages; then the growth over the last tenth alone, when most words
+    are known already.
+memory: the same ledger is filled with made-up words up to 500,000 tokens, the service is started on it, 50
+    messages are delivered and judged, and the kernel is asked what the process takes. PSS counts a page that n
+    processes share as 1/n of a page.
+time: the whole process, from start to exit, with that large ledger; medians of 15 runs by turns. An interpreter
+    that does nothing is the floor.
+
+    python benchmarks/footprint.py CORPUS [--tokens 500000] [--runs 15] [--json]
+"""
+
+import contextlib
+import json
+import random
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import common
+
+from spamnb.cli.sample_mail import message
+from spamnb.evaluation.corpus import Labelled
+from spamnb.filter import lesson
+from spamnb.ledger.learned import Lesson
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
+from spamnb.mail.tokenizer import VERSION
+from spamnb.maildir.mailbox import deliver
+from spamnb.moves import bases_now
+
+_BATCH = 100  # messages a transaction
+_WORDS_A_LESSON = 400
+_DELIVERED = 50
+_PACE = 20.0  # messages a second
+
+
+def main() -> None:
+    """Measure the three, and print the figures."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
+    parser.add_argument("--tokens", type=int, default=500_000)
+    parser.add_argument("--runs", type=int, default=15)
+    options = parser.parse_args()
+
+    messages = common.warmed(options.corpus)
+    with tempfile.TemporaryDirectory() as directory:
+        spamnb = common.Spamnb(Path(directory))
+        figures = _ledger(spamnb, messages)
+        figures += _memory(spamnb, options.tokens)
+        figures += _times(spamnb, messages[-1].path, options.runs)
+    common.report([{"what": what, "value": value, "unit": unit} for what, value, unit in figures], options.json)
+
+
+def _ledger(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> list[tuple[str, float, str]]:
+    """Learn a corpus in its order."""
+    empty = _learn(spamnb, [])
+    last_tenth = len(messages) - len(messages) // 10
+    before = _learn(spamnb, _read(messages[:last_tenth]))
+    learned_before = _learned(spamnb)
+    after = _learn(spamnb, _read(messages[last_tenth:]))
+    learned = _learned(spamnb)
+    return [
+        ("ledger: learned messages", learned, ""),
+        ("ledger: empty", empty, "bytes"),
+        ("ledger: per message", after / learned, "bytes"),
+        ("ledger: per message, without the empty", (after - empty) / learned, "bytes"),
+        ("ledger: per message of the last tenth", (after - before) / (learned - learned_before), "bytes"),
+    ]
+
+
+def _read(messages: Sequence[Labelled]) -> Iterator[Lesson]:
+    for number, each in enumerate(messages):
+        yield lesson(read(Path(each.path).read_bytes()), each.label, "trained by hand", float(number))
+
+
+def _learn(spamnb: common.Spamnb, lessons: Iterable[Lesson]) -> int:
+    """Learn in transactions of a few messages; the ledger's bytes once all of it is in the one file."""
+    waiting = iter(lessons)
+    with Ledger(str(spamnb.ledger)) as ledger:
+        while batch := list(islice(waiting, _BATCH)):
+            ledger.learned.learn(batch)
+    with contextlib.closing(sqlite3.connect(spamnb.ledger)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return spamnb.ledger.stat().st_size
+
+
+def _learned(spamnb: common.Spamnb) -> int:
+    with Ledger(str(spamnb.ledger)) as ledger:
+        return int(ledger.learned.totals()[:2].sum())
+
+
+def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
+    """Fill the ledger with words, and look at the service at work."""
+    with Ledger(str(spamnb.ledger)) as ledger:
+        missing = max(0, tokens - int(ledger.learned.totals()[6]))
+    _learn(spamnb, _made_up_lessons(missing))
+    with Ledger(str(spamnb.ledger)) as ledger:
+        vocabulary = int(ledger.learned.totals()[6])
+    with spamnb.service() as process:
+        bases = bases_now()
+        for number in range(_DELIVERED):
+            deliver(spamnb.inbox, message(common.WORDS[number % 2], number), next(bases))
+            time.sleep(1 / _PACE)
+        common.until(lambda: _judged(spamnb) >= _DELIVERED, f"{_DELIVERED} messages to be judged")
+        status = _kilobytes(Path(f"/proc/{process.pid}/status"))
+        shared = _kilobytes(Path(f"/proc/{process.pid}/smaps_rollup"))
+    return [
+        ("memory: tokens in the ledger", vocabulary, ""),
+        ("memory: service, VmRSS", status["VmRSS"] * 1024 / 1e6, "MB"),
+        ("memory: service, VmHWM", status["VmHWM"] * 1024 / 1e6, "MB"),
+        ("memory: service, PSS", shared["Pss"] * 1024 / 1e6, "MB"),
+    ]
+
+
+def _made_up_lessons(tokens: int) -> Iterator[Lesson]:
+    """Lessons of both kinds that hold so many tokens between them, no token twice; always the same."""
+    choose = random.Random(0)
+    words: dict[str, None] = {}
+    while len(words) < tokens:
+        words[f"{choose.getrandbits(48):012x}"] = None
+    waiting = iter(words)
+    number = 0
+    while taken := list(islice(waiting, _WORDS_A_LESSON)):
+        yield Lesson(
+            digest=number.to_bytes(32),
+            label=number % 2,
+            tokens=dict.fromkeys(taken, 1),
+            tokenizer=VERSION,
+            summary="made-up words (nobody@example.org)",
+            why="trained by hand",
+            at=float(number),
+        )
+        number += 1
+
+
+def _judged(spamnb: common.Spamnb) -> int:
+    done = subprocess.run([*spamnb.command, "status", "--json"], capture_output=True, check=True)
+    return sum(json.loads(done.stdout)["judged"].values())
+
+
+def _kilobytes(account: Path) -> dict[str, int]:
+    """The fields in kB of a file below /proc."""
+    fields = (line.split() for line in account.read_text().splitlines())
+    return {field[0].rstrip(":"): int(field[1]) for field in fields if len(field) == 3 and field[2] == "kB"}
+
+
+def _times(spamnb: common.Spamnb, file: str, runs: int) -> list[tuple[str, float, str]]:
+    """Seconds of whole processes, by turns."""
+    commands = {
+        "time: python -c pass": [sys.executable, "-c", "pass"],
+        "time: spamnb --help": [*spamnb.command, "--help"],
+        "time: spamnb score FILE": [*spamnb.command, "score", file],
+    }
+    seconds: dict[str, list[float]] = {what: [] for what in commands}
+    for _ in range(runs):
+        for what, command in commands.items():
+            start = time.perf_counter()
+            done = subprocess.run(command, capture_output=True, check=False)
+            seconds[what].append(time.perf_counter() - start)
+            if done.returncode > 2:  # up to 2 it is the verdict
+                raise RuntimeError(f"{what} failed: {done.stderr!r}")
+    return [(what, statistics.median(times), "s") for what, times in seconds.items()]
+
+
+if __name__ == "__main__":
+    main()
