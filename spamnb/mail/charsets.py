@@ -62,7 +62,9 @@ def decode(raw: bytes, declared: str = "") -> tuple[str, str]:
     if codec == "cp1252" and "ascii" in declared.lower():
         return _guess(raw), "wrong"
     try:
-        return raw.decode(codec), ""
+        text = raw.decode(codec)
+        # UTF-7 alone can write half a character, which no database takes.
+        return (text.encode("utf-8", "replace").decode("utf-8") if codec == "utf-7" else text), ""
     except (UnicodeError, ValueError):
         pass
     try:
@@ -80,6 +82,6 @@ def _guess(raw: bytes) -> str:
 
 def _decode_anyhow(raw: bytes, codec: str) -> str:
     try:
-        return raw.decode(codec, "replace")
+        return raw.decode(codec, "replace").encode("utf-8", "replace").decode("utf-8")
     except (UnicodeError, ValueError):  # some codecs refuse the error handler on some input
         return raw.decode(_FALLBACK, "replace")

@@ -7,17 +7,21 @@ software writes into a message after its delivery.
 import hashlib
 import re
 
+from spamnb.mail.envelope import without_envelope
+
 _BODY_BYTES = 256 << 10  # of the body: fixed, so that header fields added later do not move the cut
 _SIZE = 16
+# Each pattern begins with a line end, which is searched for as a literal: a third of the time that `^` takes.
 _FIELD = rb":[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)"
-_IDENTITY = re.compile(rb"^(message-id|date|from)" + _FIELD, re.IGNORECASE | re.MULTILINE)
-_ADDRESSED = re.compile(rb"^(subject|to)" + _FIELD, re.IGNORECASE | re.MULTILINE)
+_IDENTITY = re.compile(rb"\n(message-id|date|from)" + _FIELD, re.IGNORECASE)
+_ADDRESSED = re.compile(rb"\n(subject|to)" + _FIELD, re.IGNORECASE)
 
-# Written by mail software after delivery: mbox and IMAP programs, synchronisers, filters in a client.
+# Written by mail software after delivery: mbox and IMAP programs, synchronisers, filters at any station.
 _ADDED_LATER = re.compile(
-    rb"^(?:status|x-status|x-keywords|x-uid|x-uidl|x-imap(?:base)?|x-tuid|x-offlineimap|lines|content-length"
-    rb"|x-mozilla-[\w-]+|x-spam[\w-]*|x-bogosity)" + _FIELD + rb"\n?",
-    re.IGNORECASE | re.MULTILINE,
+    rb"\n(?:status|x-status|x-keywords|x-uid|x-uidl|x-imap(?:base)?|x-tuid|x-offlineimap|lines|content-length"
+    rb"|x-mozilla-[\w-]+|x-spam[\w-]*|x-rspamd-[\w-]+|x-bogosity|x-dspam-[\w-]+|x-crm114-[\w-]+"
+    rb"|x-text-classification)" + _FIELD,
+    re.IGNORECASE,
 )
 
 
@@ -46,15 +50,11 @@ def delivery(raw: bytes) -> bytes:
     copied does not.
     """
     head, body = _split(raw)
-    return hashlib.blake2b(
-        _ADDED_LATER.sub(b"", head + b"\n").rstrip(b"\n") + b"\n\n" + body, digest_size=_SIZE
-    ).digest()
+    return hashlib.blake2b(_ADDED_LATER.sub(b"", head).strip(b"\n") + b"\n\n" + body, digest_size=_SIZE).digest()
 
 
 def _split(raw: bytes) -> tuple[bytes, bytes]:
-    raw = raw.replace(b"\r\n", b"\n")
-    if raw.startswith(b"\n"):
-        head, body = b"", raw
-    else:
-        head, _, body = raw.partition(b"\n\n")
+    """The header block with a line end before each field, and as much of the body as counts."""
+    raw = without_envelope(raw.replace(b"\r\n", b"\n"))
+    head, _, body = (b"\n" + raw).partition(b"\n\n")
     return head, body[:_BODY_BYTES].rstrip(b"\n")

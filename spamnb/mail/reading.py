@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parseaddr
 
+from spamnb.mail.addresses import address
 from spamnb.mail.identity import delivery, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.message import Message, parse
@@ -35,7 +35,7 @@ def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
 def summarise(message: Message) -> str:
     """Subject and sender on one line, without control characters, at most 100 characters."""
     subject = printable(message.first("subject")) or "(no subject)"
-    sender = printable(parseaddr(message.first("from")[:500])[1]) or "(no sender)"
+    sender = printable(address(message.first("from")[:500])[1]) or "(no sender)"
     if len(sender) > 40:
         sender = sender[:39] + "…"
     room = _SUMMARY_CHARS - len(sender) - 3
@@ -51,4 +51,6 @@ def printable(text: str) -> str:
     >>> printable("a\\x1b[2Jb\\nc\\u202ed")
     'a [2Jb c d'
     """
+    if text.isprintable():
+        return " ".join(text.split())
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

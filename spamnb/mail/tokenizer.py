@@ -10,19 +10,25 @@ first would make the filter learn another filter's opinion, the second what the 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from email.utils import getaddresses, parseaddr
-from urllib.parse import unquote
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from spamnb.mail.html import HtmlText, read_html
+from spamnb.mail.addresses import address, addresses
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.message import Attachment, Message
 from spamnb.mail.text import normalise, words
+from spamnb.mail.urls import IPV4, hosts, urls
 
+if TYPE_CHECKING:
+    from spamnb.mail.html import HtmlText
+
+_TOKEN_CHARS = 100  # of a whole token with its prefix
 VERSION = 1  # raised when the same message yields other tokens; kept with what was learned
 
 _NEVER = re.compile(
-    r"x-spam|x-rspamd|x-bogosity|x-dspam|x-crm114|x-text-classification|x-junk|x-antispam|x-barracuda|x-virus"
+    r"[\w-]*(?:spam|virus|mailscanner|spamcheck|scanned|scan-result|score)|x-asg-|x-spam|x-rspamd|x-bogosity|x-dspam|x-crm114|x-text-classification|x-junk|x-antispam|x-barracuda|x-virus"
     r"|x-amavis|x-scanned|x-proofpoint|x-forefront|x-microsoft-antispam|x-ms-exchange-organization|x-exchange-antispam"
     r"|x-ovh-spam|x-gmx-anti|x-ham-report|x-mozilla|x-evolution|x-gmail-labels|x-popfile|x-sa-|x-klms|x-cloudmark|x-sieve"
     r"|x-purgate|x-ironport|x-mailscanner|x-greylist|x-policyd|x-pmx|x-hmailserver-spam|x-spambayes|x-spamnb"
@@ -51,12 +57,11 @@ _MAILER = frozenset(
     }
 )
 _NAMES = re.compile(r"[a-z0-9][a-z0-9.-]{3,100}")
-_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`]{3,2000}")
 _AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
+_MARKS = re.compile(r"[!?$*#=_~.,+-]{2,}")  # a quick look: where the next pattern can have anything to find
 _PUNCTUATION = re.compile(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
-_PATH_WORD = re.compile(r"[^\W_]{2,24}")
 _ZONE = re.compile(r"([+-]\d{4})\s*(?:\(|\Z)")
 
 
@@ -65,32 +70,50 @@ def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int
 
     Never empty, and at most `limits.tokens` distinct ones: the first that were met.
     """
-    tokens: Counter[str] = Counter()
-    tokens.update(_structure(message))
-    tokens.update(_header(message, limits))
-    tokens.update(_bodies(message, limits))
+    tokens: dict[str, int] = Counter(chain(_structure(message), _header(message, limits)))
+    bodies = _bodies(message, limits)
+    both = {token: tokens[token] + bodies[token] for token in tokens.keys() & bodies.keys()}
+    tokens = {**tokens, **bodies, **both}
+    if not "".join(tokens).isprintable() or max(map(len, tokens)) > _TOKEN_CHARS:
+        tokens = _presentable(tokens)
     if len(tokens) > limits.tokens:
-        tokens = Counter(dict(list(tokens.items())[: limits.tokens - 1]))
+        tokens = dict(list(tokens.items())[: limits.tokens - 1])
         tokens["limit:tokens"] = 1
-    return dict(tokens)
+    return tokens
+
+
+def _presentable(tokens: Mapping[str, int]) -> dict[str, int]:
+    """Tokens that can go to a database and a terminal: cut to their greatest length, and printable.
+
+    Addresses, file names and hosts are a stranger's words as they stand; control characters, lone surrogates
+    and the like in them become U+FFFD.
+    """
+    clean: dict[str, int] = {}
+    for token, number in tokens.items():
+        shown = token[:_TOKEN_CHARS]
+        if not shown.isprintable():
+            shown = "".join(c if c.isprintable() else "\ufffd" for c in shown)
+        clean[shown] = clean.get(shown, 0) + number
+    return clean
 
 
 # The header.
 
 
 def _header(message: Message, limits: Limits) -> Iterator[str]:
-    yield from _subject(message.first("subject"), limits)
+    fields = message.by_name()
+    first = {name: values[0] for name, values in fields.items()}
+    yield from _subject(first.get("subject", ""), limits)
     for name in ("from", "reply-to", "sender", "to", "cc"):
-        yield from _addresses(name, list(message.values(name)), limits)
-    yield from _reply_to(message)
-    yield from _received(list(message.values("received")))
-    yield from _hosts("message-id", message.first("message-id").rpartition("@")[2].rstrip("> "))
-    if zone := _ZONE.search(message.first("date")):
-        yield f"date-zone:{zone[1]}"
-    elif message.first("date"):
-        yield "date-zone:none"
-    yield from (f"refers:{name}" for name in ("in-reply-to", "references") if message.first(name))
-    yield from _other_fields(message, limits)
+        yield from _addresses(name, fields.get(name, []), limits)
+    yield from _reply_to(first.get("reply-to", ""), first.get("from", ""))
+    yield from _received(fields.get("received", []))
+    yield from hosts("message-id", first.get("message-id", "").rpartition("@")[2].rstrip("> "))
+    if date := first.get("date"):
+        zone = _ZONE.search(date)
+        yield f"date-zone:{zone[1] if zone else 'none'}"
+    yield from (f"refers:{name}" for name in ("in-reply-to", "references") if first.get(name))
+    yield from _other_fields(first, limits)
     for name, value in message.inner:
         if name == "subject":
             yield from words(normalise(value)[0], limits.token_chars)
@@ -117,29 +140,28 @@ def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
     if not values:
         yield f"{name}:none"
         return
-    pairs = getaddresses([value[:2000] for value in values[:20]])[:50]
+    pairs = addresses([value[:2000] for value in values[:20]])[:50]
     if len(pairs) > 1:
         yield f"{name}-number:{len(pairs).bit_length()}"
     for display, written in pairs[:20]:
-        address = written.lower()
-        local, _, host = address.rpartition("@")
-        yield f"{name}:{address[:60]}"
-        yield from _hosts(name, host)
+        lower = written.lower()
+        local, _, host = lower.rpartition("@")
+        yield f"{name}:{lower[:60]}"
+        yield from hosts(name, host)
         if name == "from" and re.search(r"\d{3,}", local):
             yield "from-digits"
         if display:
             yield from _prefixed(f"{name}-name", display, limits)
-            if "@" in display and address not in display.lower():
+            if "@" in display and lower not in display.lower():
                 yield f"{name}-name-is-another-address"
         else:
             yield f"{name}-name:none"
 
 
-def _reply_to(message: Message) -> Iterator[str]:
-    reply, sender = message.first("reply-to"), message.first("from")
+def _reply_to(reply: str, sender: str) -> Iterator[str]:
     if reply:
-        hosts = {parseaddr(value[:500])[1].rpartition("@")[2].lower() for value in (reply, sender)}
-        yield "reply-to-elsewhere" if len(hosts) > 1 else "reply-to-same"
+        sites = {address(value[:500])[1].rpartition("@")[2].lower() for value in (reply, sender)}
+        yield "reply-to-elsewhere" if len(sites) > 1 else "reply-to-same"
 
 
 def _received(values: list[str]) -> Iterator[str]:
@@ -150,32 +172,23 @@ def _received(values: list[str]) -> Iterator[str]:
         for name in dict.fromkeys(_NAMES.findall(value)):
             if "." not in name:
                 continue
-            if _IPV4.fullmatch(name):
+            if IPV4.fullmatch(name):
                 a, b, c, d = name.split(".")
                 yield f"{prefix}-ip:{a}.{b}"
                 yield f"{prefix}-ip:{a}.{b}.{c}"
                 yield f"{prefix}-ip:{a}.{b}.{c}.{d}"
             elif name.rpartition(".")[2].isalpha():
-                yield from _hosts(prefix, name)
+                yield from hosts(prefix, name)
 
 
-def _hosts(prefix: str, host: str) -> Iterator[str]:
-    """A host and its parent domains, at most five of them.
-
-    >>> list(_hosts("url", "www.shop.example.com"))
-    ['url:www.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com']
-    """
-    parent = host.strip(".").lower()[-100:]
-    for _ in range(5):
-        yield f"{prefix}:{parent}"
-        parent = parent.partition(".")[2]
-        if not parent:
-            return
+@lru_cache(maxsize=1024)
+def _is_never_read(name: str) -> bool:
+    return _NEVER.match(name) is not None
 
 
-def _other_fields(message: Message, limits: Limits) -> Iterator[str]:
-    for name, value in dict(reversed(message.fields)).items():
-        if name in _OWN_WAY or len(name) > 40 or _NEVER.match(name):
+def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:
+    for name, value in first.items():
+        if name in _OWN_WAY or len(name) > 40 or _is_never_read(name):
             continue
         yield f"field:{name}"
         if name in _MAILER:
@@ -213,9 +226,9 @@ def _bodies(message: Message, limits: Limits) -> Counter[str]:
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
     for text in message.texts:
-        found = _html(read_html(text.text, limits), limits) if text.is_html else _plain(text.text, limits)
+        found = _html(text.text, limits) if text.is_html else _plain(text.text, limits)
         if text.group:
-            groups[text.group] = groups.get(text.group, Counter()) | found
+            groups[text.group] = groups[text.group] | found if text.group in groups else found
         else:
             total.update(found)
     for found in groups.values():
@@ -224,59 +237,41 @@ def _bodies(message: Message, limits: Limits) -> Counter[str]:
 
 
 def _plain(text: str, limits: Limits) -> Counter[str]:
-    tokens: Counter[str] = Counter()
-    text, notes = normalise(text)
-    tokens.update(f"body-{note}" for note in notes)
-    lower = text.lower()
+    shown, notes = normalise(text)
+    if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
+        shown = shown[: limits.text_chars]
+        notes.append("limit:text_chars")
+    more: list[str] = [note if ":" in note else f"body-{note}" for note in notes]
+    lower = shown.lower()
     if "://" in lower or "www." in lower:
-        tokens.update(_urls(_URL.findall(lower)[: limits.links]))
+        more.extend(urls(_URL.findall(lower)[: limits.links]))
         lower = _URL.sub(" ", lower)
     if "@" in lower:
         for host in _AT_HOST.findall(lower)[: limits.links]:
-            tokens.update(_hosts("mail", host))
-    tokens.update(words(lower, limits.token_chars))
-    tokens.update(f"shout:{word.lower()}" for word in _SHOUTED.findall(text))
-    tokens.update(run[0][:3] for run in _PUNCTUATION.finditer(text))
+            more.extend(hosts("mail", host))
+    more.extend([f"shout:{word.lower()}" for word in _SHOUTED.findall(shown)])
+    for marks in _MARKS.findall(shown):
+        more.extend([run[0][:3] for run in _PUNCTUATION.finditer(marks)])
+    tokens = Counter(words(lower, limits.token_chars))
+    tokens.update(more)  # once for all: each call costs as much as thirty words
     return tokens
 
 
-def _html(read: HtmlText, limits: Limits) -> Counter[str]:
+def _html(markup: str, limits: Limits) -> Counter[str]:
+    from spamnb.mail.html import read_html  # noqa: PLC0415 - BeautifulSoup takes 0.2 s to import
+
+    read: HtmlText = read_html(markup, limits)
     tokens = _plain(read.visible[: limits.text_chars], limits)
-    tokens.update(read.notes)
-    tokens.update(f"html:{feature}" for feature in read.features)
+    more = [*read.notes, *(f"html:{feature}" for feature in read.features)]
     if read.hidden.strip():
-        tokens["html:hidden-text"] += 1
-        tokens.update(_prefixed("hidden", read.hidden[: limits.text_chars], limits))
-    tokens.update(_prefixed("title", read.title, limits))
-    tokens.update(_urls(read.links))
-    tokens.update(f"image-{token}" for token in _urls(read.images))
-    tokens[f"html-images:{len(read.images).bit_length()}"] += 1
-    tokens[f"html-links:{len(read.links).bit_length()}"] += 1
+        more.append("html:hidden-text")
+        more.extend(_prefixed("hidden", read.hidden[: limits.text_chars], limits))
+    more.extend(_prefixed("title", read.title, limits))
+    more.extend(urls(read.links))
+    more.extend(f"image-{token}" for token in urls(read.images))
+    more.append(f"html-images:{len(read.images).bit_length()}")
+    more.append(f"html-links:{len(read.links).bit_length()}")
     if read.images and len(read.visible.split()) < 20:
-        tokens["html:image-instead-of-text"] += 1
+        more.append("html:image-instead-of-text")
+    tokens.update(more)
     return tokens
-
-
-def _urls(urls: Iterable[str]) -> Iterator[str]:
-    for url in dict.fromkeys(urls):
-        scheme, found, rest = url.partition("://")
-        if not found:
-            scheme, rest = ("http", url) if url.lower().startswith("www.") else (url.partition(":")[0], "")
-        if scheme.lower() not in {"http", "https"}:
-            yield f"url-scheme:{scheme.lower()[:10]}"
-            if scheme.lower() == "mailto":
-                yield from _hosts("mail", url.partition("@")[2].partition("?")[0][:100])
-            continue
-        authority, _, path = rest.partition("/")
-        user, _, host = authority.rpartition("@")
-        if user:
-            yield "url-user"
-        if "%" in host:
-            yield "url-host-escaped"
-        host, _, port = unquote(host[:255]).partition(":")
-        if port not in {"", "80", "443"}:
-            yield "url-port"
-        if _IPV4.fullmatch(host):
-            yield "url-ip"
-        yield from _hosts("url", host)
-        yield from (f"url-path:{word}" for word in _PATH_WORD.findall(path[:200].lower())[:8])

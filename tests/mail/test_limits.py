@@ -1,0 +1,61 @@
+from dataclasses import fields, replace
+
+import pytest
+
+from spamnb.mail.limits import DEFAULT_LIMITS, Limits
+from spamnb.mail.message import parse
+from spamnb.mail.reading import read
+
+PARTS = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\n\ntwo\n--b\n\nthree\n--b--\n"
+LINKS = b"Content-Type: text/html\n\n<a href=http://one.example/>x</a><a href=http://two.example/>y</a>"
+NESTED = b"Content-Type: message/rfc822\n\nContent-Type: message/rfc822\n\nSubject: inner\n\nword\n"
+
+# limit -> (a small value, a message past it, a token that is left out, the token that says so)
+CASES = {
+    "message_bytes": (20, b"Subject: x\n\nkept left\n" + b"out" * 9, "outout", "limit:message_bytes"),
+    "header_bytes": (30, b"Subject: kept\nX-Mailer: one\nX-Left: out\n\nbody", "field:x-left", "limit:header_bytes"),
+    "header_fields": (1, b"Subject: kept\nX-Left: out\n\nbody", "field:x-left", "limit:header_fields"),
+    "field_chars": (4, b"Subject: kept left\n\nbody", "subject:left", "limit:field_chars"),
+    "parts": (3, PARTS, "three", "limit:parts"),
+    "nesting": (1, NESTED, "subject", "limit:nesting"),
+    "text_chars": (9, b"\n\nkept kept left out", "left", "limit:text_chars"),
+    "html_chars": (12, b"Content-Type: text/html\n\n<p>kept kept <p>left", "left", "limit:html_chars"),
+    "html_depth": (4, b"Content-Type: text/html\n\nkept<p><div><div><div>left", "left", "limit:html_depth"),
+    "links": (1, LINKS, "url:two.example", "limit:links"),
+    "tokens": (12, b"Subject: x\n\n" + b" ".join(b"w%d" % n for n in range(99)), "w98", "limit:tokens"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_past_a_limit_the_rest_is_left_out(name):
+    """What lies past a limit is left out, a token says so, and without the limit neither is so."""
+    value, raw, left_out, note = CASES[name]
+    limited = read(raw, replace(DEFAULT_LIMITS, **{name: value})).tokens
+    assert note in limited
+    assert left_out not in limited
+    assert note not in read(raw).tokens
+
+
+def test_a_long_word_becomes_its_shape():
+    """A word longer than the limit counts as its first letter and its length in tens."""
+    assert "w…20" in read(b"\n\nw" + b"o" * 27, replace(DEFAULT_LIMITS, token_chars=10)).tokens
+    assert "w…20" in read(b"\n\nw" + b"o" * 27).tokens
+
+
+def test_every_limit_has_a_test():
+    """No limit is without a case here."""
+    assert {limit.name for limit in fields(Limits)} == CASES.keys() | {"token_chars"}
+
+
+def test_the_number_of_tokens_is_never_above_the_limit():
+    """A message of more distinct tokens than the limit has exactly as many as the limit, with the note."""
+    raw = b"Subject: x\n\n" + b" ".join(b"w%x" % n for n in range(9000))
+    assert len(read(raw).tokens) == DEFAULT_LIMITS.tokens
+
+
+def test_html_chars_are_counted_over_all_parts():
+    """The limit on markup holds for the message, not for each of its parts."""
+    part = b"--b\nContent-Type: text/html\n\n<p>some markup\n"
+    raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 3
+    message = parse(raw, replace(DEFAULT_LIMITS, html_chars=20))
+    assert sum(len(text.text) for text in message.texts) == 20

@@ -1,0 +1,195 @@
+import base64
+
+import pytest
+
+from spamnb.mail.charsets import codec_name, decode
+from spamnb.mail.message import parse, unflow
+from spamnb.mail.reading import read
+from spamnb.mail.transfer import decode_transfer
+
+
+def text_of(header: str, body: bytes) -> str:
+    return parse(header.encode() + b"\n\n" + body).texts[0].text
+
+
+CHARSETS = {
+    "utf-8": "größer",
+    "iso-8859-1": "größer",
+    "windows-1252": "“größer”",
+    "iso-8859-2": "żółw",
+    "koi8-r": "привет",
+    "windows-1251": "привет",
+    "iso-8859-7": "γεια",
+    "windows-1255": "שלום",
+    "windows-1256": "سلام",
+    "iso-8859-9": "ışık",
+    "tis-620": "สวัสดี",
+    "gb2312": "你好",
+    "gb18030": "你好",
+    "big5": "你好",
+    "hz": "你好",
+    "iso-2022-jp": "こんにちは",
+    "shift_jis": "こんにちは",
+    "euc-jp": "こんにちは",
+    "euc-kr": "안녕",
+    "iso-2022-kr": "안녕",
+    "utf-7": "größer",
+    "utf-16": "größer",
+    "utf-32": "größer",
+    "cp437": "größer",
+    "mac-roman": "größer",
+}
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+@pytest.mark.parametrize("encoding", ["base64", "quoted-printable"])
+def test_every_charset_that_python_knows(charset, encoding):
+    """Text in a declared charset is read as it was written, whatever carries it."""
+    raw = CHARSETS[charset].encode(charset)
+    body = base64.encodebytes(raw) if encoding == "base64" else b"".join(b"=%02X" % byte for byte in raw)
+    header = f'Content-Type: text/plain; charset="{charset}"\nContent-Transfer-Encoding: {encoding}'
+    assert text_of(header, body).rstrip() == CHARSETS[charset]
+
+
+@pytest.mark.parametrize(
+    ("raw", "declared", "text", "claim"),
+    [
+        (b"plain", "", "plain", ""),
+        (b"plain", "x-what", "plain", "unknown"),
+        ("größer".encode(), "", "größer", "missing"),
+        ("größer".encode("latin-1"), "", "größer", "missing"),
+        ("größer".encode(), "us-ascii", "größer", "wrong"),
+        ("größer".encode("latin-1"), "utf-8", "gr��er", "wrong"),
+        ("größer".encode(), "euc-jp", "größer", "wrong"),
+        (b"caf\xe9", "zlib", "café", "unknown"),
+        (b"a-99", "punycode", "a-99", "unknown"),
+        (b"\x93quoted\x94", "iso-8859-1", "“quoted”", ""),
+    ],
+)
+def test_wrong_and_missing_charsets(raw, declared, text, claim):
+    """A charset that is missing, unknown or wrong is said, and the text is read as well as it can be."""
+    assert decode(raw, declared) == (text, claim)
+
+
+@pytest.mark.parametrize(
+    "declared", ["zlib", "rot13", "hex", "idna", "punycode", "unicode_escape", "undefined", "", "\0"]
+)
+def test_codecs_that_are_no_charsets(declared):
+    """Python's codecs that are not charsets of mail are not used."""
+    assert codec_name(declared) is None
+
+
+def test_no_charset_yields_lone_surrogates():
+    """UTF-7 can write half a character; what is decoded can always be encoded."""
+    assert decode(b"+2AA-x", "utf-7")[0].encode()
+    assert decode(b"\x00\xd8x\x00", "utf-16-le")[0].encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "content", "note"),
+    [
+        (b"QUJD\nRA==\n", "base64", b"ABCD", ""),
+        (b"QUJD*RA", "base64", b"ABCD", "base64-broken"),
+        (b"QUJDR", "base64", b"ABC", "base64-broken"),
+        (b"QUI=QUI=", "base64", None, "base64-broken"),
+        (b"a=3Db=\nc=ZZ=", "quoted-printable", None, ""),
+        (b"caf=e9 =\r\nx", "quoted-printable", b"caf\xe9 x", ""),
+        (b"begin 644 x\n#86)C\n`\nend\n", "x-uuencode", b"abc", ""),
+        (b"\xff\xfe not uu", "x-uuencode", None, ""),
+        (b"as it is", "8bit", b"as it is", ""),
+        (b"as it is", "nonsense", b"as it is", ""),
+    ],
+)
+def test_transfer_encodings(body, encoding, content, note):
+    """Transfer encodings are undone; of broken ones, what can be had."""
+    found, broken = decode_transfer(body, encoding)
+    assert broken == note
+    assert content is None or found == content
+
+
+def test_a_uuencoded_file_in_text_is_an_attachment_by_name_only():
+    """Uuencoded lines are no words of the text that they stand in."""
+    message = parse(b"\n\nbefore\nbegin 644 x.exe\n#86)C\n`\nend\nafter\n")
+    assert message.texts[0].text.split() == ["before", "after"]
+    assert "uuencoded" in message.notes
+
+
+def test_flowed_text():
+    """Soft line breaks of format=flowed are joined, a signature's line and hard breaks are kept (RFC 3676)."""
+    assert unflow("one \ntwo\n three\n-- \nme", delsp=False) == "one two\nthree\n-- \nme"
+    assert unflow("on \ne", delsp=True) == "one"
+    flowed = text_of("Content-Type: text/plain; format=flowed; delsp=yes", b"Via \ngra\n")
+    assert flowed == "Viagra"
+
+
+def test_alternatives_are_counted_once():
+    """Text and its twin in HTML are one content: a word in both counts as often as in the one that has most."""
+    raw = (
+        b"Content-Type: multipart/alternative; boundary=b\n\n--b\n\noffer offer only\n"
+        b"--b\nContent-Type: text/html\n\n<p>offer <b>markup</b>\n--b--\n"
+    )
+    tokens = read(raw).tokens
+    assert (tokens["offer"], tokens["only"], tokens["markup"]) == (2, 1, 1)
+    assert "mime:multipart/alternative>text/html" in tokens
+    twice = read(raw.replace(b"alternative", b"mixed")).tokens
+    assert twice["offer"] == 3
+
+
+def test_a_nested_message_is_read():
+    """The texts of a forwarded message, and the words of its subject, count as the body's."""
+    raw = b"Subject: fwd\nContent-Type: message/rfc822\n\nSubject: inner words\nFrom: x@y.example\n\ninnermost\n"
+    tokens = read(raw).tokens
+    assert {"inner", "words", "innermost", "mime:message/rfc822>text/plain"} <= tokens.keys()
+    assert "from:x@y.example" not in tokens
+
+
+def test_a_nested_message_in_base64_is_read():
+    """A forwarded message may itself be encoded."""
+    inner = base64.encodebytes(b"Subject: inner\n\ninnermost\n")
+    assert "innermost" in read(b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n" + inner).tokens
+
+
+def test_attachments_are_named_and_measured():
+    """Of an attachment the type, the name, the extension and the class of its size are tokens; not its content."""
+    raw = (
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n--b\nContent-Type: application/pdf\n"
+        b"Content-Disposition: attachment; filename*0=invoice; filename*1=.pdf.exe\n"
+        b"Content-Transfer-Encoding: base64\n\nc2VjcmV0\n--b--\n"
+    )
+    tokens = read(raw).tokens
+    assert {"attached:application/pdf", "attached-size:3", "attached-name:invoice.pdf.exe"} <= tokens.keys()
+    assert "attached-extension:pdf.exe" in tokens
+    assert "secret" not in tokens
+
+
+def test_a_text_file_that_is_attached_is_not_read():
+    """A text that the reader is not shown is only named."""
+    raw = b"Content-Type: text/plain; name=a.txt\nContent-Disposition: attachment\n\nsecret\n"
+    assert "secret" not in read(raw).tokens
+    assert "attached-name:a.txt" in read(raw).tokens
+
+
+@pytest.mark.parametrize("kind", ["text/calendar", "application/ics"])
+def test_calendar_parts_are_read(kind):
+    """An invitation is text."""
+    assert "meeting" in read(f"Content-Type: {kind}\n\nBEGIN:VCALENDAR\nSUMMARY:Meeting\n".encode()).tokens
+
+
+def test_a_truncated_multipart_is_read_to_its_end():
+    """A multipart without its closing boundary is said, and read."""
+    tokens = read(b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nwords\n").tokens
+    assert {"words", "multipart-unclosed"} <= tokens.keys()
+
+
+def test_a_multipart_without_its_boundary_is_text():
+    """A multipart whose boundary never comes is said, and read as the text that it is."""
+    assert "multipart-broken" in read(b"Content-Type: multipart/mixed; boundary=b\n\nwords\n").tokens
+
+
+def test_boundaries_that_begin_alike():
+    """An inner boundary may begin with the outer one (RFC 2046, 5.1.2)."""
+    raw = (
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/mixed; boundary=bb\n\n"
+        b"--bb\n\none\n--bb--\n--b\n\ntwo\n--b--\n"
+    )
+    assert [text.text.strip() for text in parse(raw).texts] == ["one", "two"]

@@ -1,0 +1,130 @@
+import pytest
+
+from spamnb.mail.reading import printable, read
+from spamnb.mail.text import normalise, words
+
+
+def tokens(body: str) -> dict[str, int]:
+    return dict(read(b"Content-Type: text/plain; charset=utf-8\n\n" + body.encode()).tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Pay now, NOW", {"pay": 1, "now": 2}),
+        ("$99.50 and 1,000,000", {"$dd.dd": 1, "and": 1, "d,ddd,ddd": 1}),
+        ("100% of 2024", {"ddd%": 1, "of": 1, "dddd": 1}),
+        ("€5 or £6", {"€d": 1, "or": 1, "£d": 1}),
+        ("don't re-use R&D", {"don't": 1, "re-use": 1, "r&d": 1}),
+        ("V I A G R A now", {"viagra": 1, "now": 1}),
+        ("v.i.a.g.r.a", {"viagra": 1}),
+        ("a b c", {"a": 1, "b": 1, "c": 1}),
+        ("3days", {"d": 1, "days": 1}),
+        ("größer ÉTÉ", {"größer": 1, "été": 1}),
+        ("漢字文", {"漢字": 1, "字文": 1}),
+        ("字", {"字": 1}),
+        ("abc漢字", {"abc": 1, "漢字": 1}),
+        ("สวัสดี", None),
+        ("under_score", {"under": 1, "score": 1}),
+        ("", {}),
+    ],
+)
+def test_words(text, found):
+    """Words in lower case, numbers by shape, money, letters set apart, and scripts without spaces by pairs."""
+    counted = words(text, 24)
+    assert counted if found is None else counted == found
+
+
+@pytest.mark.parametrize("text", ["plain words 12 a-b", "it's $5.00, 3% off-line & r&d x", "1a 2-b c-3 d_e 'f' -g-"])
+def test_ascii_text_has_the_words_that_any_text_has(text):
+    """The quick pattern for ASCII finds what the general one finds."""
+    general = words(text + " é", 24)
+    assert general.pop("é") == 1
+    assert words(text, 24) == general
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "notes"),
+    [
+        ("plain", "plain", []),
+        ("ｖiаgra", "viagra", ["lookalike"]),
+        ("привет", "привет", []),
+        ("vi\u200bagra", "viagra", ["invisible"]),
+        ("ﬁne ①", "fine 1", []),
+        ("𝐯𝐢𝐚𝐠𝐫𝐚", "viagra", []),
+        ("e\u0301", "é", []),
+        ("a\u0300\u0316\u0300b", "ab", []),
+    ],
+)
+def test_disguises_are_undone_and_told(text, shown, notes):
+    """Compatibility forms, invisible characters and look-alike letters become what they look like, with a note."""
+    assert normalise(text) == (shown, notes)
+
+
+def test_a_disguise_is_a_token():
+    """That a word was disguised is a token beside the word."""
+    assert {"viagra", "body-lookalike", "body-invisible"} <= tokens("vіа\u200bgra").keys()
+    assert "subject-lookalike" in read("Subject: vіagra\n\nx".encode()).tokens
+
+
+def test_a_thousand_combining_marks_are_normalised():
+    """Marks out of their order, which cost the square of their number at once, are read in stretches."""
+    assert normalise("\u0591\u05b0" * 1000)[0]
+
+
+def test_urls():
+    """A URL is its host, its parent domains and the words of its path; what honest URLs lack is told."""
+    found = tokens("see http://user@www.shop.example:8080/buy/now?id=5 and https://192.0.2.7/ or www.x.example")
+    assert {"url:www.shop.example", "url:shop.example", "url-path:buy", "url-user", "url-port"} <= found.keys()
+    assert {"url-ip", "url:x.example"} <= found.keys()
+    assert "url-host-escaped" in tokens("http://%77ww.example/")
+    assert "mail:b.example" in tokens("write to a@b.example")
+
+
+def test_shouting_and_punctuation():
+    """Words in upper case and runs of punctuation are tokens of their own."""
+    found = tokens("BUY NOWADAYS!!!! really?! $$$$ -----")
+    assert {"shout:nowadays", "!!!", "?!", "$$$", "---", "nowadays"} <= found.keys()
+    assert "shout:buy" not in found
+
+
+def test_an_empty_message_has_tokens():
+    """No message is without tokens, and one without text says so."""
+    assert "body-empty" in read(b"").tokens
+
+
+def test_tokens_are_printable():
+    """What a stranger wrote into an address, a host or a file name can go to a terminal and a database."""
+    raw = b"From: \x1b[2J\x00 <a\x1b@b\x07.example>\nX-Mailer: \xe2\x80\xae\nMessage-ID: <x@\xed\xa0\x80\x9b>\n"
+    raw += b'Content-Type: application/x\nContent-Disposition: attachment; filename="\x1b]0;x\x07.exe"\n\nx'
+    for token in read(raw).tokens:
+        assert token.isprintable()
+        assert token.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a\x1b[2Jb\nc\u202ed", "a [2Jb c d"), ("  a   b ", "a b"), ("\ud800x\0", "x"), ("größer", "größer"), ("", "")],
+)
+def test_printable(text, line):
+    """Text from a stranger becomes one harmless line."""
+    assert printable(text) == line
+
+
+@pytest.mark.parametrize(
+    ("header", "summary"),
+    [
+        (b"Subject: Hi\nFrom: A <a@b.example>", "Hi (a@b.example)"),
+        (b"X: y", "(no subject) ((no sender))"),
+        (b"Subject: a\x1b[31mb\nFrom: a@b.example", "a [31mb (a@b.example)"),
+    ],
+)
+def test_summary(header, summary):
+    """A message is shown as its subject and sender."""
+    assert read(header + b"\n\nx").summary == summary
+
+
+def test_a_summary_is_short():
+    """A summary has at most 100 characters."""
+    raw = b"Subject: " + b"long " * 90 + b"\nFrom: " + b"a" * 90 + b"@b.example\n\nx"
+    assert len(read(raw).summary) == 100
