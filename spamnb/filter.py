@@ -104,8 +104,22 @@ class Filter:
 
     def judge(self, reading: Reading) -> Judgement:
         """Score a message and say what it is; a filter that has learned nothing of a class is unsure."""
-        tokens = list(reading.tokens)
-        return self._judge(tokens, self._learned.counts(tokens))
+        return self.judge_all([reading])[0]
+
+    def judge_all(self, readings: Sequence[Reading]) -> list[Judgement]:
+        """Judge several messages with the counts of one moment; a token that they share is looked up once."""
+        places: dict[str, int] = {}
+        for reading in readings:
+            for token in reading.tokens:
+                places.setdefault(token, len(places))
+        counts = self._learned.counts(list(places))
+        if not counts.class_messages.all():
+            return [Judgement(Verdict.UNSURE, 0.5, 0.0)] * len(readings)
+        log_odds = self._log_odds(counts)
+        return [
+            self._judge(list(reading.tokens), log_odds[[places[token] for token in reading.tokens]])
+            for reading in readings
+        ]
 
     def explain(self, reading: Reading, strongest: int = 5) -> Explanation:
         """Judge a message, and say why."""
@@ -118,16 +132,13 @@ class Filter:
             key=lambda clue: (-abs(clue.weight * clue.log_odds), -clue.ham - clue.spam, clue.token),
         )
         teachers = self._learned.teachers([clue.token for clue in clues[:strongest]])
-        return Explanation(self._judge(tokens, counts), tuple(clues), teachers, len(tokens))
+        return Explanation(self.judge(reading), tuple(clues), teachers, len(tokens))
 
     def _log_odds(self, counts: Counts) -> NDArray[np.float64]:
         """What each token says, float64 (n_tokens,); above 0 for spam, 0 for tokens never learned."""
         return np.where(counts.messages.any(axis=0), self._model.token_log_odds(counts), 0.0)
 
-    def _judge(self, tokens: Sequence[str], counts: Counts) -> Judgement:
-        if not counts.class_messages.all():
-            return Judgement(Verdict.UNSURE, 0.5, 0.0)
-        log_odds = self._log_odds(counts)
+    def _judge(self, tokens: Sequence[str], log_odds: NDArray[np.float64]) -> Judgement:
         mean = score(log_odds, weights(log_odds, _crowds(tokens)))
         probability = _MAP.probability(mean)
         return Judgement(self._verdict(probability), probability, mean)
@@ -140,9 +151,9 @@ class Filter:
 
 def _crowds(tokens: Sequence[str]) -> NDArray[np.int64]:
     """How many of the tokens are of each one's kind, int64 (n_tokens,); the kind is the prefix, bare words are one."""
-    kinds = [token.partition(":")[0] if ":" in token else "" for token in tokens]
+    kinds = [token[: token.find(":") + 1] for token in tokens]
     numbers = Counter(kinds)
-    return np.fromiter((numbers[kind] for kind in kinds), np.int64, len(kinds))
+    return np.array([numbers[kind] for kind in kinds], dtype=np.int64)
 
 
 def lesson(reading: Reading, label: int, why: str, at: float) -> Lesson:

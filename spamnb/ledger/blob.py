@@ -18,7 +18,7 @@ def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:
     steps = np.diff(ids[order], prepend=0).astype("<u4")
     counts = np.minimum(occurrences[order], OCCURRENCES_MAX).astype("<u2")
     planes = steps.view(np.uint8).reshape(-1, 4).T.tobytes() + counts.view(np.uint8).reshape(-1, 2).T.tobytes()
-    return zlib.compress(planes, 9)
+    return zlib.compress(planes)
 
 
 def unpack(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -176,14 +176,16 @@ class Learned:
                 faults.append(f"totals: counted {kept_total.tolist()}, learned messages say {total.tolist()}")
         return faults
 
-    def _rows(self, tokens: Sequence[str]) -> Iterable[tuple[int, str, int, int, int, int]]:
+    def _rows(self, tokens: Sequence[str]) -> list[tuple[int, str, int, int, int, int]]:
+        found: list[tuple[int, str, int, int, int, int]] = []
         for start in range(0, len(tokens), _CHUNK):
             chunk = tokens[start : start + _CHUNK]
-            yield from self._db.rows(
+            found += self._db.all(
                 "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"  # noqa: S608 - no text
                 f" FROM token WHERE text IN ({','.join('?' * len(chunk))})",
                 chunk,
             )
+        return found
 
     def _known(self, digest: bytes) -> tuple[int, int | None] | None:
         row: tuple[int, int | None] | None = self._db.row("SELECT id, label FROM message WHERE digest = ?", (digest,))
@@ -193,8 +195,8 @@ class Learned:
         ids = self._token_ids({token for lesson in lessons for token in lesson.tokens})
         rows = []
         for lesson in lessons:
-            numbers = np.fromiter((ids[token] for token in lesson.tokens), np.int64, len(lesson.tokens))
-            occurrences = np.minimum(np.fromiter(lesson.tokens.values(), np.int64, len(lesson.tokens)), OCCURRENCES_MAX)
+            numbers = np.array(list(map(ids.__getitem__, lesson.tokens)), dtype=np.int64)
+            occurrences = np.minimum(np.array(list(lesson.tokens.values()), dtype=np.int64), OCCURRENCES_MAX)
             sum_.add(numbers, occurrences, lesson.label, 1)
             blob = pack(numbers, occurrences)
             rows.append(
