@@ -30,10 +30,10 @@ from spamnb.maildir.keywords import matching_letters, read_keywords
 from spamnb.maildir.mailbox import Entry, locate, read_bytes
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.maildir.rename import finish, move
+from spamnb.policy import MARKS
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
-_PERSONS_FLAGS = frozenset("DFPRS")
 _UNDO = re.compile(r"undo of (\d+)")  # why a move was made that took back another one
 
 
@@ -233,7 +233,7 @@ def _taken_back(why: str) -> int | None:
 def _is_touched(intent: Intent, entry: Entry) -> bool:
     """Whether a person has read or marked a message since the filter decided to move it."""
     new = set(parse_name(entry.name).flags) - set(intent.flags)
-    return intent.origin == "filter" and not new.isdisjoint(_PERSONS_FLAGS)
+    return intent.origin == "filter" and not new.isdisjoint(MARKS)
 
 
 def _of_message(folder: Folder, entry: Entry | None, digest: bytes) -> Entry | None:

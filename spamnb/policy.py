@@ -18,6 +18,7 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # Notes in the ledger: since when moving is stopped, and since when it was allowed again (seconds since the epoch).
 BREAKER_NOTE = "moving stopped"
 RESUMED_NOTE = "moving resumed"
+MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 _WORD_FOR_HAM = (Role.INBOX, Role.HAM)
 
 
@@ -141,7 +142,7 @@ def consequence(
         return Consequence(Goal.STAY, "ham")
     if verdict is Verdict.UNSURE and not has_unsure_folder:
         return Consequence(Goal.STAY, "unsure")
-    if name.seen or name.replied or name.flagged or name.passed or name.draft:
+    if not MARKS.isdisjoint(name.flags):
         return Consequence(Goal.STAY, f"{verdict}, but a person has read or marked it")
     if missing:
         return Consequence(Goal.STAY, f"{verdict}, but nothing is moved yet: {missing}")

@@ -268,7 +268,7 @@ def test_among_spam_folders() -> None:
 
 @pytest.mark.parametrize("trace", [STILL_THERE, replace(STILL_THERE, same_folder=True)])
 def test_doubled_in_spam(trace: Trace) -> None:
-    """What the filter put into spam teaches nothing by appearing there again: a folder was renamed, or a file copied."""
+    """What the filter put into spam teaches nothing by appearing there again: a folder was renamed, a file copied."""
     assert seen_in(Role.SPAM, trace) is Do.NOTHING
     assert seen_in(Role.SPAM, INBOX, trace) is Do.NOTHING
 
@@ -281,7 +281,7 @@ def test_put_back() -> None:
 # Verdicts and what stands above them.
 
 
-@pytest.mark.parametrize("flag", "DFPRS")
+@pytest.mark.parametrize("flag", "DFPRST")
 @pytest.mark.parametrize("verdict", [Verdict.SPAM, Verdict.UNSURE])
 def test_marked_mail_stays(flag: str, verdict: Verdict) -> None:
     """Mail that a person has read or marked is never moved."""
