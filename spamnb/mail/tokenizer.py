@@ -262,7 +262,7 @@ def _html(markup: str, limits: Limits) -> Counter[str]:
 
     read: HtmlText = read_html(markup, limits)
     tokens = _plain(read.visible[: limits.text_chars], limits)
-    more = [*read.notes, *(f"html:{feature}" for feature in read.features)]
+    more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]
     if read.hidden.strip():
         more.append("html:hidden-text")
         more.extend(_prefixed("hidden", read.hidden[: limits.text_chars], limits))

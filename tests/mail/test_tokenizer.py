@@ -37,7 +37,7 @@ def test_words(text, found):
 
 @pytest.mark.parametrize("text", ["plain words 12 a-b", "it's $5.00, 3% off-line & r&d x", "1a 2-b c-3 d_e 'f' -g-"])
 def test_ascii_text_has_the_words_that_any_text_has(text):
-    """The quick pattern for ASCII finds what the general one finds."""
+    """Text that is all ASCII has the words that it has beside other letters."""
     general = words(text + " é", 24)
     assert general.pop("é") == 1
     assert words(text, 24) == general
