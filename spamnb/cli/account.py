@@ -1,21 +1,27 @@
 """`status`, `history`, `undo`, `verify`, `resume`: what has happened, and taking it back."""
 
 import argparse
+import contextlib
+import functools
+import itertools
 import re
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 
 from spamnb.cli.context import config_path, configuration, open_ledger
-from spamnb.cli.output import as_json, clock, printable, table
-from spamnb.errors import SpamnbError, UsageError
+from spamnb.cli.output import as_json, clock, is_terminal, plural, printable, progress, table
+from spamnb.errors import LedgerError, SpamnbError, UsageError
 from spamnb.ledger.journal import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.moves import Mover, bases_now, find_spot
+from spamnb.moves import Mover, Spot, bases_now, find_spot
 from spamnb.policy import BREAKER_NOTE, RESUMED_NOTE, missing_lessons
 
 _LABELS = ("ham", "spam")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_STATES = {"intent": "still being made", "failed": "not made: the message was gone", "undone": "undone already"}
+_BATCH = 200  # learnings a transaction
 _EXIT_ERROR = 3
 
 
@@ -102,7 +108,7 @@ def _done(action: Action, source: str, destination: str) -> str:
     if action.kind == "moved":
         return f"moved {source} → {destination}{state}: {action.why}"
     if action.after is None:
-        return f"forgot ({_LABELS[action.before or 0]}){state}: {action.why}"
+        return f"forgot, was {_LABELS[action.before or 0]}{state}: {action.why}"
     return f"learned {_LABELS[action.after]}{state}: {action.why}"
 
 
@@ -133,18 +139,18 @@ def undo(options: argparse.Namespace) -> int:
     _, ledger = open_ledger(options)
     failed = undone = 0
     with ledger:
-        mover = Mover(ledger, time.time, bases_now(), lambda folder: find_spot(ledger, folder))
-        for action in ledger.journal.since(since) if since is not None else _chosen(ledger, options.ids):
-            try:
-                _take_back(ledger, mover, action)
-            except SpamnbError as fault:
+        actions = ledger.journal.since(since) if since is not None else _chosen(ledger, options.ids)
+        mover = Mover(ledger, time.time, bases_now(), _spots(ledger))
+        shown = progress(actions, "undoing", options.quiet or is_terminal(sys.stdout), len(actions))
+        for action, fault in _taken_back(ledger, mover, shown):
+            if fault is not None:
                 failed += 1
-                print(f"spamnb: {fault}", file=sys.stderr)
+                print(f"spamnb: {printable(str(fault))}", file=sys.stderr)
                 continue
             undone += 1
             if not options.quiet:
-                places = _place(ledger, action.source), _place(ledger, action.destination)
-                print(f"undid {action.id}: {printable(_done(action, *places))}: {printable(action.summary)}")
+                done = _done(action, _place(ledger, action.source), _place(ledger, action.destination))
+                print(f"undid {action.id}: {printable(done)}: {printable(action.summary)}")
     if not undone and not failed:
         print("There is nothing to undo.")
     return _EXIT_ERROR if failed else 0
@@ -160,17 +166,41 @@ def _chosen(ledger: Ledger, ids: list[int]) -> list[Action]:
     return found
 
 
-def _take_back(ledger: Ledger, mover: Mover, action: Action) -> None:
+def _spots(ledger: Ledger) -> Callable[[int], Spot | None]:
+    """Folders on disk, each looked for once: an undo may go over thousands of messages in a few folders."""
+    return functools.cache(lambda folder: find_spot(ledger, folder))
+
+
+def _taken_back(ledger: Ledger, mover: Mover, actions: Iterable[Action]) -> Iterator[tuple[Action, SpamnbError | None]]:
+    """Take back one action after the other; each with its fault, or None.
+
+    Learnings that follow each other are taken back in one transaction, since each transaction waits for the
+    disk; moves are not, since an intent has to be on the disk before the file is renamed.
+    """
+    for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
+        size = _BATCH if kind == "learned" else 1
+        while batch := list(itertools.islice(following, size)):
+            with ledger.transaction() if kind == "learned" else contextlib.nullcontext():
+                faults = [_take_back(ledger, mover, action) for action in batch]
+            yield from zip(batch, faults, strict=True)
+
+
+def _take_back(ledger: Ledger, mover: Mover, action: Action) -> SpamnbError | None:
     if action.state != "done":
-        raise SpamnbError(f"cannot undo {action.id}: it is {action.state}")
+        return SpamnbError(f"cannot undo {action.id}: it is {_STATES[action.state]}")
     if action.kind == "moved":
-        mover.take_back(action)
-        return
-    with ledger.transaction():
-        if ledger.messages.get(action.message).label != action.after:
-            raise SpamnbError(f"cannot undo {action.id}: the message was learned anew since; undo that first")
-        ledger.learned.set_label(action.message, action.before, time.time(), f"undo of {action.id}")
-        ledger.journal.settle(action.id, "undone")
+        try:
+            mover.take_back(action)
+        except LedgerError:
+            raise
+        except SpamnbError as fault:
+            return fault
+        return None
+    if ledger.messages.get(action.message).label != action.after:
+        return SpamnbError(f"cannot undo {action.id}: the message was learned anew since; undo that first")
+    ledger.learned.set_label(action.message, action.before, time.time(), f"undo of {action.id}")
+    ledger.journal.settle(action.id, "undone")
+    return None
 
 
 def _moment(text: str, now: float) -> float:
@@ -201,14 +231,15 @@ def verify(options: argparse.Namespace) -> int:
     if faults:
         more = f", {len(faults) - 20} more" if len(faults) > 20 else ""
         print(
-            f"spamnb: {len(faults)} faults in the ledger {ledger.path}{more}: put back a copy of it, or train anew",
+            f"spamnb: {plural(len(faults), 'fault')} in the ledger {printable(ledger.path)}{more}:"
+            " put back a copy of it, or train anew",
             file=sys.stderr,
         )
         return _EXIT_ERROR
     if not options.quiet:
         print(f"The counts of {totals[6]} tokens are the sum of {totals[0]} ham and {totals[1]} spam messages.")
         if open_moves:
-            print(f"{open_moves} moves are open: a running service is at them, or the next start ends them.")
+            print(f"{plural(open_moves, 'move')} not ended: a running service is at it, or the next start ends it.")
     return 0
 
 

@@ -10,13 +10,13 @@ from spamnb.ledger.ledger import Ledger
 
 def config_path(options: argparse.Namespace) -> Path:
     """The configuration that the options name, or the usual one."""
-    return Path(options.config) if options.config else default_config_path(os.environ)
+    return default_config_path(os.environ) if options.config is None else Path(options.config)
 
 
 def configuration(options: argparse.Namespace) -> Config:
     """The configuration. Without one, and unless one was named, the defaults: training and scoring need no Maildir."""
     path = config_path(options)
-    if not options.config and not path.exists():
+    if options.config is None and not path.exists():
         return Config(mailboxes=(), ledger=default_ledger_path(os.environ))
     return load(path, os.environ)
 

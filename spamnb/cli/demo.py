@@ -27,12 +27,11 @@ def demo(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="spamnb-demo-") as directory:
         show = _Show(Path(directory), (lambda text: None) if options.quiet else lambda text: print(text, flush=True))
         show.prepare()
-        service = show.start()
         try:
+            show.start()
             show.play()
         finally:
-            service.terminate()
-            service.wait()
+            show.end()
         show.verify()
     return 0
 
@@ -49,6 +48,7 @@ class _Show:
             create_folder(self.root, "maildir++", name) for name in ("INBOX", "Junk", "Archive")
         )
         self.bases = bases_now()
+        self.service: subprocess.Popen[bytes] | None = None
 
     def prepare(self) -> None:
         """Write the configuration, and teach the filter a little."""
@@ -64,14 +64,24 @@ class _Show:
             self._spamnb("train", f"--{kind}", str(lessons))
         self.say(f"Trained with {_LESSONS} ham and {_LESSONS} spam messages: spamnb train --ham DIR, --spam DIR")
 
-    def start(self) -> "subprocess.Popen[bytes]":
+    def start(self) -> None:
         """Start the service, and wait until it watches."""
-        log = open(self.config.with_name("log"), "wb")  # noqa: SIM115 - the service writes to it until it ends
-        service = subprocess.Popen([sys.executable, "-m", "spamnb", "--config", str(self.config), "run"], stderr=log)
-        log.close()
+        command = [sys.executable, "-m", "spamnb", "--config", str(self.config), "run"]
+        with open(self.config.with_name("log"), "wb") as log:
+            self.service = subprocess.Popen(command, stderr=log, env=_own_environment())
         self._until("the service to start", lambda: "watching" in self._log() or "polling" in self._log())
         self.say("Started the service: spamnb run\n")
-        return service
+
+    def end(self) -> None:
+        """Stop the service, whatever state it is in."""
+        if self.service is None:
+            return
+        self.service.terminate()
+        try:
+            self.service.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.service.kill()
+            self.service.wait()
 
     def play(self) -> None:
         """Three scenes: judging, a wrong verdict put right, a missed spam pointed out."""
@@ -141,6 +151,12 @@ class _Show:
     def _until(self, what: str, done: Callable[[], bool]) -> None:
         end = time.monotonic() + _PATIENCE
         while not done():
-            if time.monotonic() > end:
+            died = self.service is not None and self.service.poll() is not None
+            if died or time.monotonic() > end:
                 raise SpamnbError(f"the demonstration failed: waited in vain for {what}; the log says: {self._log()}")
             time.sleep(0.02)
+
+
+def _own_environment() -> dict[str, str]:
+    """The environment without what a service manager tells this very process."""
+    return {name: value for name, value in os.environ.items() if name not in {"NOTIFY_SOCKET", "JOURNAL_STREAM"}}

@@ -15,8 +15,8 @@ _USUAL = (
         Role.SPAM,
         r"junk|spam|junk[ ._-]?e?-?mails?|bulk(?: mail)?|unsolicited|spamverdacht|unerw[üu]nscht|werbung"
         r"|courrier ind[ée]sirable|ind[ée]sirables?|posta indesiderata|correo (?:no deseado|basura)"
-        r"|lixo eletr[ôo]nico|ongewenste e-?mail|skr[äa]ppost|s[øo]ppelpost|roskaposti|wiadomo[śs]ci-?[śs]mieci|спам|нежелательная почта"
-        r"|nevy[žz][áa]dan[áa] po[šs]ta|迷惑メール|垃圾邮件|垃圾郵件|스팸",
+        r"|lixo eletr[ôo]nico|ongewenste e-?mail|skr[äa]ppost|s[øo]ppelpost|roskaposti|wiadomo[śs]ci-?[śs]mieci"
+        r"|спам|нежелательная почта|nevy[žz][áa]dan[áa] po[šs]ta|迷惑メール|垃圾邮件|垃圾郵件|스팸",
     ),
     (
         Role.NEUTRAL,

@@ -1,146 +1,163 @@
-"""From the paths that a person types to messages."""
+"""Messages that can be read, and one task for each of many of them, on all cores."""
 
-import mailbox
+import ctypes
 import os
-import sys
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
+from typing import Any, TypeVar
 
-from spamnb.errors import MailError
+from spamnb.errors import MaildirError, MailError, SpamnbError
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import Reading, read
-from spamnb.maildir.folders import Folder, FolderUnavailableError, is_maildir
-from spamnb.maildir.mailbox import read_bytes, scan
+from spamnb.maildir.mailbox import read_bytes
 
-_STANDARD_INPUT = "-"
-_MBOX_MARK = b"\n\nFrom "
-_FEW = 64  # fewer messages than this are read sooner than processes are started
+T = TypeVar("T")
+
+MOST = DEFAULT_LIMITS.message_bytes + 1  # bytes of a message; the last tells the reader that there are more
+_FEW = 64  # fewer messages than this are done sooner than processes are started
 _CHUNK = 32  # messages a task
+_AHEAD = 32  # chunks: what the workers read while the ledger learns a batch
+_CHUNK_BYTES = 2 << 20  # of messages that are not read from files of their own
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A message that can be read: where it is, for a person, and a file or the bytes themselves."""
+    """A message that can be read: where it is, for a person, and a file, or the bytes, or why there are none."""
 
     where: str
-    file: str
+    file: str = ""
     content: bytes | None = None
+    fault: str = ""
+
+    def read(self) -> bytes:
+        """The message's bytes, no more of them than the reader takes. Raises MailError where they cannot be read."""
+        if self.fault:
+            raise MailError(self.fault)
+        content = self.content
+        if content is None:
+            try:
+                content = read_bytes(self.file, MOST)[0]
+            except FileNotFoundError:
+                raise MailError("it is gone: it was moved or deleted meanwhile") from None
+            except MaildirError as fault:
+                raise MailError(str(fault)) from fault
+        if not content.strip():
+            raise MailError("it is empty")
+        return content
 
 
-def sources(paths: Iterable[str]) -> Iterator[Source]:
-    """The messages at these paths, in order. Raises MailError for a path without mail."""
-    for path in paths:
-        if path == _STANDARD_INPUT:
-            yield from _standard_input()
-        elif os.path.isdir(path):
-            yield from _directory(path)
-        elif os.path.exists(path):
-            yield from _file(path)
-        else:
-            raise MailError(f"there is no {path}: give {_kinds()}")
+Done = tuple[Source, T | MailError]
+Work = Callable[[list[Source]], list[Done[T]]]
+_work: Work[Any]  # in a worker: what it does
 
 
-def _kinds() -> str:
-    return "a message file, a directory of them, a Maildir, an mbox file, or - for standard input"
+def readings(found: Iterable[Source]) -> Iterator[Done[Reading]]:
+    """Read messages, in order, many of them on all cores."""
+    return each(found, read_all)
 
 
-def _standard_input() -> Iterator[Source]:
-    content = sys.stdin.buffer.read()
-    if not content.strip():
-        raise MailError("nothing came on standard input: pipe a message into it")
-    messages = content.split(_MBOX_MARK) if content.startswith(b"From ") else [content]
-    for message in messages:  # a mail program pipes several messages as an mbox
-        yield Source(_STANDARD_INPUT, "", message.partition(b"\n")[2] if len(messages) > 1 else message)
+def read_all(chunk: list[Source]) -> list[Done[Reading]]:
+    """Read some messages."""
+    return one_by_one(lambda source: read(source.read()), chunk)
 
 
-def _directory(path: str) -> Iterator[Source]:
-    if is_maildir(path):
-        folder = Folder(path, path)
-        try:
-            entries = sorted(scan(folder), key=lambda entry: entry.name)
-        except FolderUnavailableError as fault:
-            raise MailError(str(fault)) from fault
-        yield from (Source(entry.path(folder), entry.path(folder)) for entry in entries)
-        return
-    found = False
-    for directory, below, names in os.walk(path, onerror=_unreadable):
-        below[:] = sorted(name for name in below if not name.startswith("."))
-        for name in sorted(names):
-            file = os.path.join(directory, name)
-            if not name.startswith(".") and os.path.isfile(file):
-                found = True
-                yield Source(file, file)
-    if not found:
-        raise MailError(f"{path} holds no messages: give {_kinds()}")
+def one_by_one(task: Callable[[Source], T], chunk: list[Source]) -> list[Done[T]]:
+    """Do a task for each message; one that cannot be read gives its error."""
+    return [_try(task, source) for source in chunk]
 
 
-def _unreadable(fault: OSError) -> None:
-    raise MailError(f"cannot list {fault.filename}: {fault.strerror}") from fault
+def each(found: Iterable[Source], work: Work[T]) -> Iterator[Done[T]]:
+    """Work on messages, some at a time and in order; on many of them on all cores.
 
-
-def _file(path: str) -> Iterator[Source]:
-    file = os.path.realpath(path)
-    try:
-        with open(file, "rb") as reading:
-            several = reading.read(5) == b"From " and _MBOX_MARK in reading.read()
-    except OSError as fault:
-        raise MailError(f"cannot read {path}: {fault.strerror}") from fault
-    if not several:
-        yield Source(path, file)
-        return
-    box = mailbox.mbox(file, create=False)
-    try:
-        for number, key in enumerate(box.iterkeys(), 1):
-            yield Source(f"{path}:{number}", "", box.get_bytes(key))
-    finally:
-        box.close()
-
-
-def read_source(source: Source) -> Reading:
-    """Read one message. Raises MailError where its file cannot be read."""
-    if source.content is not None:
-        return read(source.content)
-    try:
-        return read(read_bytes(source.file, DEFAULT_LIMITS.message_bytes + 1)[0])
-    except FileNotFoundError as fault:
-        raise MailError(f"{source.where} is gone") from fault
-
-
-def readings(found: Iterable[Source]) -> Iterator[tuple[Source, Reading | MailError]]:
-    """Read messages, many of them on all cores; in order. A message that cannot be read yields its error."""
+    Workers are forked at the call, before the caller opens a ledger: a SQLite connection must not be carried
+    into another process.
+    """
     waiting = iter(found)
     first = list(islice(waiting, _FEW))
-    if len(first) < _FEW or (os.cpu_count() or 1) == 1:
-        yield from map(_try, first)
-        yield from map(_try, waiting)
-        return
-    # fork: the workers need the reader only, which is loaded already; nothing else runs in this process
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
-        chunks = _chunks(first, waiting)
-        running = [pool.submit(_try_all, chunk) for chunk in islice(chunks, 8)]
+    cores = len(os.sched_getaffinity(0))
+    chunks = _chunks(chain(first, waiting))
+    if len(first) < _FEW or cores == 1:
+        return (done for chunk in chunks for done in work(chunk))
+    pool = ProcessPoolExecutor(cores, get_context("fork"), _begin, (work,))
+    with _undisturbed(), _plain_faults():
+        running = [pool.submit(_do, chunk) for chunk in islice(chunks, 2 * cores + _AHEAD)]
+    return _in_order(pool, running, chunks)
+
+
+def _in_order(
+    pool: ProcessPoolExecutor, running: "list[Future[list[Done[T]]]]", chunks: Iterator[list[Source]]
+) -> Iterator[Done[T]]:
+    try:
         while running:
-            yield from running.pop(0).result()
-            running += [pool.submit(_try_all, chunk) for chunk in islice(chunks, 1)]
+            with _plain_faults():
+                done = running.pop(0).result()
+                running += [pool.submit(_do, chunk) for chunk in islice(chunks, 1)]
+            yield from done
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _chunks(first: list[Source], rest: Iterator[Source]) -> Iterator[list[Source]]:
-    for start in range(0, len(first), _CHUNK):
-        yield first[start : start + _CHUNK]
-    while chunk := list(islice(rest, _CHUNK)):
+@contextmanager
+def _plain_faults() -> Iterator[None]:
+    try:
+        yield
+    except BrokenProcessPool as fault:
+        raise SpamnbError(
+            "a reading process was killed, for want of memory perhaps: what was done so far is kept; try again"
+        ) from fault
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold signals back while processes are forked: Python drops an exception that is raised in a hook of fork."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _chunks(found: Iterator[Source]) -> Iterator[list[Source]]:
+    chunk: list[Source] = []
+    size = 0
+    for source in found:
+        chunk.append(source)
+        size += len(source.content or b"")
+        if len(chunk) == _CHUNK or size > _CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
         yield chunk
 
 
-def _try(source: Source) -> tuple[Source, Reading | MailError]:
+def _begin(work: Work[Any]) -> None:
+    """In a worker: Ctrl-C is the parent's to answer, and without the parent there is nothing to do."""
+    global _work  # noqa: PLW0603 - a worker is a process with one purpose
+    _work = work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _do(chunk: list[Source]) -> list[Done[Any]]:
+    return _work(chunk)
+
+
+def _try(task: Callable[[Source], T], source: Source) -> Done[T]:
     try:
-        return source, read_source(source)
+        return source, task(source)
     except MailError as fault:
         return source, fault
-    except Exception as fault:  # MaildirError: not a regular file, no permission
-        return source, MailError(str(fault))
-
-
-def _try_all(chunk: list[Source]) -> list[tuple[Source, Reading | MailError]]:
-    return [_try(source) for source in chunk]
+    except SpamnbError:
+        raise  # the ledger's: it would be the same for every message
+    except Exception as fault:
+        return source, MailError(f"the reader failed with {type(fault).__name__}: {fault}; please report it")

@@ -3,90 +3,88 @@
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
-from spamnb.cli.output import progress
-from spamnb.cli.sources import Source, readings, sources
+from spamnb.cli.context import open_ledger
+from spamnb.cli.output import plural, printable, progress
+from spamnb.cli.paths import how_many, sources
+from spamnb.cli.sources import Done, Source, each, one_by_one, readings
 from spamnb.errors import MailError
-from spamnb.mail.reading import Reading
+from spamnb.filter import lesson
+from spamnb.mail.identity import identity
+
+T = TypeVar("T")
 
 _WORDS = ("ham", "spam")
 _BATCH = 1000  # messages a transaction: each token that they share is written once, and the ledger is not held long
+_EXIT_ERROR = 3
 
 
 def train(options: argparse.Namespace) -> int:
     """Learn the messages at the paths."""
-    counted = learn(sources(options.paths), options.label, "trained by hand", options)
-    if not options.quiet:
-        print(counted)
-    return 0
+    found = sources(options.paths)
+    return learn(found, lambda: how_many(options.paths), options.label, "trained by hand", options)
 
 
-def learn(found: Iterable[Source], label: int, why: str, options: argparse.Namespace) -> str:
-    """Learn messages as ham (0) or spam (1), on all cores. Returns what was done, in words."""
-    reads = readings(found)
-    first = next(reads, None)  # the workers are started before numpy, whose threads do not survive a fork, is loaded
-    from spamnb.cli.context import open_ledger
-    from spamnb.filter import lesson
-
+def learn(
+    found: Iterable[Source], total: int | Callable[[], int | None], label: int, why: str, options: argparse.Namespace
+) -> int:
+    """Learn messages as ham (0) or spam (1), on all cores, and say how many. Returns the exit code."""
+    readable = _Readable(readings(found))
     seen = changed = corrected = 0
     _, ledger = open_ledger(options)
     with ledger:
-        rest = _good(reads if first is None else _chain(first, reads))
-        for batch in _batches(progress(rest, f"learning {_WORDS[label]}", options.quiet), _BATCH):
-            done = ledger.learned.learn([lesson(reading, label, why, time.time()) for _, reading in batch])
+        shown = progress(readable, f"learning {_WORDS[label]}", options.quiet, total)
+        while batch := list(islice(shown, _BATCH)):
+            done = ledger.learned.learn([lesson(reading, label, why, time.time()) for reading in batch])
             seen += len(batch)
             changed += len(done)
             corrected += sum(before is not None for _, before in done)
-    known = f", {seen - changed} known already" if seen > changed else ""
-    was = f", {corrected} of them corrected" if corrected else ""
-    return f"learned {changed} message{'s' if changed != 1 else ''} as {_WORDS[label]}{was}{known}"
+    if not options.quiet:
+        was = f", {corrected} of them corrected" if corrected else ""
+        known = f", {seen - changed} known already" if seen > changed else ""
+        print(f"learned {plural(changed, 'message')} as {_WORDS[label]}{was}{known}")
+    return _EXIT_ERROR if readable.left_out else 0
 
 
 def untrain(options: argparse.Namespace) -> int:
     """Forget the messages at the paths."""
-    reads = list(_good(readings(sources(options.paths))))
-    from spamnb.cli.context import open_ledger
-
-    forgotten = 0
+    digests = _Readable(each(sources(options.paths), _identities))
+    seen = forgotten = 0
     _, ledger = open_ledger(options)
-    with ledger, ledger.transaction():
-        for _, reading in reads:
-            known = ledger.messages.find(reading.digest)
-            if known is not None and known.label is not None:
-                ledger.learned.set_label(known.id, None, time.time(), "forgotten by hand")
-                forgotten += 1
+    with ledger:
+        shown = progress(digests, "forgetting", options.quiet, lambda: how_many(options.paths))
+        while batch := list(islice(shown, _BATCH)):
+            seen += len(batch)
+            with ledger.transaction():
+                for digest in batch:
+                    known = ledger.messages.find(digest)
+                    if known is not None and known.label is not None:
+                        ledger.learned.set_label(known.id, None, time.time(), "forgotten by hand")
+                        forgotten += 1
     if not options.quiet:
-        unknown = len(reads) - forgotten
-        print(
-            f"forgot {forgotten} message{'s' if forgotten != 1 else ''}"
-            + (f", {unknown} not learned" if unknown else "")
-        )
-    return 0
+        unknown = f", {seen - forgotten} not learned" if seen > forgotten else ""
+        print(f"forgot {plural(forgotten, 'message')}{unknown}")
+    return _EXIT_ERROR if digests.left_out else 0
 
 
-def _good(reads: Iterable[tuple[Source, Reading | MailError]]) -> Iterator[tuple[Source, Reading]]:
-    """The messages that could be read; of the others, what is wrong goes to standard error."""
-    for source, reading in reads:
-        if isinstance(reading, MailError):
-            print(f"spamnb: left out {source.where}: {reading}", file=sys.stderr)
-        else:
-            yield source, reading
+def _identities(chunk: list[Source]) -> list[Done[bytes]]:
+    return one_by_one(lambda source: identity(source.read()), chunk)
 
 
-def _chain(
-    first: tuple[Source, Reading | MailError], rest: Iterator[tuple[Source, Reading | MailError]]
-) -> Iterator[tuple[Source, Reading | MailError]]:
-    yield first
-    yield from rest
+class _Readable(Iterator[T]):
+    """What was made of the messages that could be read; what is wrong with the others goes to standard error."""
 
+    def __init__(self, done: Iterator[Done[T]]) -> None:
+        self._done = done
+        self.left_out = 0
 
-def _batches(items: Iterable[tuple[Source, Reading]], size: int) -> Iterator[list[tuple[Source, Reading]]]:
-    batch = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+    def __next__(self) -> T:
+        for source, result in self._done:
+            if not isinstance(result, MailError):
+                return result
+            self.left_out += 1
+            print(f"spamnb: left out {printable(source.where)}: {printable(str(result))}", file=sys.stderr)
+        raise StopIteration

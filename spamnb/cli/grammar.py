@@ -1,0 +1,241 @@
+"""The grammar of the command line: commands, options, and help."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from spamnb import __version__
+from spamnb.cli.output import printable
+
+_Command = Callable[[str, str, str, str, str], argparse.ArgumentParser]
+
+_EXIT_USAGE = 64
+_MESSAGES = "message files, directories of them, Maildir folders, mbox files, or - for standard input"
+_TOP_EPILOG = """\
+examples:
+  spamnb demo                              see the whole of it on a throw-away Maildir
+  spamnb init                              set up your own
+  spamnb train --spam ~/Maildir/.Junk      teach it
+  spamnb score message.eml                 ask it
+  spamnb explain message.eml               ask it why
+
+exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration;
+`score` has its own. Help on a command: spamnb COMMAND --help
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with the exit code of sysexits.h: its own 2 would mean "unsure" to a mail recipe."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(_EXIT_USAGE, f"spamnb: {printable(message)}; help: {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The grammar of the command line."""
+    top = _Parser(
+        prog="spamnb",
+        description="A naive Bayes spam filter for Maildir: it moves spam, and learns from what you move.",
+        epilog=_TOP_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"spamnb {__version__}")
+    top.add_argument("--config", metavar="FILE", help="the configuration (default: ~/.config/spamnb/config.yaml)")
+    loud = top.add_mutually_exclusive_group()
+    loud.add_argument("-v", "--verbose", action="store_true", help="say more")
+    loud.add_argument("-q", "--quiet", action="store_true", help="say only what is wrong")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, module: str, help_: str, more: str, example: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name,
+            help=help_,
+            description=f"{help_[0].upper()}{help_[1:]}.{more and f'{chr(10)}{more}'}",
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.set_defaults(module=module)
+        return sub
+
+    _add_service(command)
+    _add_teaching(command)
+    _add_judging(command)
+    _add_account(command)
+    _add_examination(command)
+    return top
+
+
+def _add_service(command: _Command) -> None:
+    more = "The real service judges, moves and learns; afterwards nothing of it is left."
+    command("demo", "demo", "show it at work on a throw-away Maildir", more, "spamnb demo")
+
+    more = (
+        "Each folder gets a role by its name. Mail that lies there now is never moved. It is\n"
+        "learned from if you say so; a message that lies in a spam folder is then spam, also\n"
+        "where a copy of it lies in a ham folder."
+    )
+    init = command(
+        "init", "init", "find your Maildir and write the configuration", more, "spamnb init ~/Maildir --learn"
+    )
+    init.add_argument(
+        "maildir",
+        nargs="?",
+        metavar="MAILDIR",
+        help="default: $MAILDIR, ~/Maildir, ~/.maildir, ~/Mail, ~/mail, ~/.mail",
+    )
+    init.add_argument("--learn", action="store_true", help="learn from the folders as they are, without asking")
+    init.add_argument("--no-learn", action="store_true", help="do not learn, and do not ask")
+    init.add_argument("--force", action="store_true", help="replace a configuration; the old one is kept beside it")
+
+    more = "SIGHUP reads the configuration again."
+    run = command("run", "run", "watch, judge, move and learn, until stopped", more, "spamnb run --once")
+    run.add_argument("--once", action="store_true", help="do what is to be done now, and exit")
+
+
+def _add_teaching(command: _Command) -> None:
+    more = (
+        "What is known already is skipped; what was learned otherwise is corrected. Of a Maildir\n"
+        "the sub-folders are not read."
+    )
+    train = command("train", "teach", "learn messages as spam or as ham", more, "spamnb train --spam ~/Maildir/.Junk")
+    label = train.add_mutually_exclusive_group(required=True)
+    label.add_argument("--spam", dest="label", action="store_const", const=1, help="they are spam")
+    label.add_argument("--ham", dest="label", action="store_const", const=0, help="they are ham")
+    train.add_argument("paths", nargs="+", metavar="PATH", help=_MESSAGES)
+
+    untrain = command("untrain", "teach", "forget messages that were learned", "", "spamnb untrain message.eml")
+    untrain.add_argument("paths", nargs="+", metavar="PATH", help=_MESSAGES)
+
+
+def _add_judging(command: _Command) -> None:
+    more = "One line a message: S for spam, H for ham, U for unsure; the probability of spam; the path."
+    example = (
+        "spamnb score message.eml\n  spamnb score --json ~/Maildir/new\n\n"
+        "exit codes for a single message: 0 spam, 1 ham, 2 unsure; for several: 0; 3 error, 64 wrong usage"
+    )
+    score = command("score", "judge", "say what messages are", more, example)
+    score.add_argument(
+        "--json", action="store_true", help="one JSON object a line: path, verdict, probability, log_odds"
+    )
+    score.add_argument("paths", nargs="+", metavar="PATH", help=_MESSAGES)
+
+    more = (
+        "The tokens that decide; in how many learned messages each was; what it says (above 0: for\n"
+        "spam); and the messages that taught the strongest ones."
+    )
+    explain = command("explain", "judge", "show why a message is judged as it is", more, "spamnb explain message.eml")
+    explain.add_argument("--json", action="store_true", help="as one JSON object")
+    explain.add_argument("--clues", type=_count, default=15, metavar="N", help="how many clues a side (default: 15)")
+    explain.add_argument("path", metavar="PATH", help="a message file, or - for standard input")
+
+
+def _add_account(command: _Command) -> None:
+    status = command("status", "account", "show what the filter knows, and whether it moves mail", "", "spamnb status")
+    status.add_argument("--json", action="store_true", help="as one JSON object")
+
+    history = command(
+        "history", "account", "list what was moved and learned, the newest first", "", "spamnb history --limit 50"
+    )
+    history.add_argument("--json", action="store_true", help="one JSON object a line")
+    history.add_argument("--limit", type=_count, default=20, metavar="N", help="how many (default: 20)")
+
+    more = "A message returns to where it was and is not judged again; counts are as before."
+    undo = command(
+        "undo", "account", "take back moves and learnings", more, "spamnb undo --since 1h\n  spamnb undo 17 18"
+    )
+    undo.add_argument(
+        "--since", metavar="WHEN", help="everything since then: 30m, 2h, 3d, today, yesterday, 2026-01-31"
+    )
+    undo.add_argument("ids", nargs="*", type=_count, metavar="ID", help="the numbers that `spamnb history` shows")
+
+    command("verify", "account", "prove that the counts are the sum of what was learned", "", "spamnb verify")
+    command("resume", "account", "move mail again after the filter has stopped doing so", "", "spamnb resume")
+
+
+def _add_examination(command: _Command) -> None:
+    evaluate = command(
+        "evaluate",
+        "examine",
+        "test the filter on a corpus or on your own mail",
+        "Each message is scored, and then learned.",
+        "spamnb evaluate ~/corpus --protocol batch --json",
+    )
+    evaluate.add_argument(
+        "corpus",
+        nargs="?",
+        metavar="CORPUS",
+        help="a directory with a file `index`, or with ham/ and spam/ (default: your mail)",
+    )
+    evaluate.add_argument("--protocol", choices=("online", "batch", "folds"), default="online", help="default: online")
+    evaluate.add_argument(
+        "--model", choices=("bernoulli", "multinomial", "multinomial-boolean"), help="default: as configured"
+    )
+    evaluate.add_argument("--limit", type=_number, metavar="N", help="only the first N messages")
+    evaluate.add_argument(
+        "--scores", metavar="FILE", help="write a line for each message, in the form of the TREC spam track"
+    )
+    evaluate.add_argument("--json", action="store_true", help="as one JSON object")
+    evaluate.add_argument("--delay", type=_number, default=0, metavar="N", help="learn a label only N messages later")
+    evaluate.add_argument(
+        "--train",
+        choices=("everything", "near-errors", "errors"),
+        default="everything",
+        help="what is learned (default: everything)",
+    )
+    evaluate.add_argument(
+        "--folds", type=_at_least_two, default=10, metavar="N", help="how many, for --protocol folds (default: 10)"
+    )
+    evaluate.add_argument("--shuffle", type=_number, metavar="SEED", help="in another order than the corpus's")
+    evaluate.add_argument("--seed", type=_number, default=0, help="of every random choice (default: 0)")
+    evaluate.add_argument("--no-header", action="store_true", help="read subject and body only")
+    evaluate.add_argument(
+        "--at-most-one-ham-in", type=_at_least_two, metavar="N", help="say which cutoff loses no more ham than that"
+    )
+    evaluate.add_argument("--plots", metavar="DIR", help="write pictures there (needs the extra `plots`)")
+
+    compare = command(
+        "compare",
+        "examine",
+        "compare all event models by the protocol of Metsis et al. (2006)",
+        "",
+        "spamnb compare enron1 enron2 --attributes 500,1000,3000",
+    )
+    compare.add_argument(
+        "corpora", nargs="+", metavar="CORPUS", help="directories with a file `index`, or with ham/ and spam/"
+    )
+    compare.add_argument(
+        "--attributes",
+        type=_numbers,
+        default=[3000],
+        metavar="N,N",
+        help="how many are selected; 0 for all (default: 3000)",
+    )
+    compare.add_argument("--seed", type=_number, default=0, help="of the order of ham and spam (default: 0)")
+    compare.add_argument("--json", action="store_true", help="one JSON object a trial, with its ROC curve")
+    compare.add_argument("--plots", metavar="DIR", help="write ROC curves there (needs the extra `plots`)")
+
+
+def _count(text: str) -> int:
+    number = _number(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _numbers(text: str) -> list[int]:
+    return [_number(part.strip()) for part in text.split(",")]
+
+
+def _at_least_two(text: str) -> int:
+    number = _number(text)
+    if number < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 2 or more")
+    return number

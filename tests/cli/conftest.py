@@ -1,0 +1,121 @@
+"""A home of its own for each test, and the command line in this process or as one of its own."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.main import main
+from spamnb.cli.sample_mail import message
+
+PATIENCE = 60.0
+COMMAND = (sys.executable, "-m", "spamnb")
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+def until(done: Callable[[], object], what: str) -> None:
+    """Wait for a condition, and fail with its description when the limit has passed."""
+    end = time.monotonic() + PATIENCE
+    while not done():
+        if time.monotonic() > end:
+            pytest.fail(f"waited in vain: {what}")
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home directory, which is the working directory too."""
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "MAILDIR", "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY"):
+        monkeypatch.delenv(name, raising=False)
+    directory = tmp_path / "home"
+    directory.mkdir()
+    monkeypatch.setenv("HOME", str(directory))
+    monkeypatch.chdir(directory)
+    return directory
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process."""
+
+    def call(*arguments: object) -> Result:
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        assert "should not happen" not in said.err
+        return Result(code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
+def process(home: Path) -> Run:
+    """Run a command as a process of its own."""
+
+    def call(*arguments: object, stdin: bytes = b"", **environ: str) -> Result:
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            timeout=PATIENCE,
+            env=os.environ | environ,
+            check=False,
+        )
+        said = Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        assert "Traceback" not in said.err
+        return said
+
+    return call
+
+
+def mail(directory: Path, kind: str, number: int, first: int = 0) -> Path:
+    """A directory with made-up messages of a kind."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for i in range(first, first + number):
+        (directory / f"{i}.eml").write_bytes(message(kind, i))
+    return directory
+
+
+def mbox(kind: str, numbers: range, end: bytes = b"\n") -> bytes:
+    """Made-up messages of a kind as an mbox."""
+    parts = [b"From promo@shop.example Mon Jan  1 10:00:00 2024\n" + message(kind, n) + b"\n" for n in numbers]
+    return b"".join(parts).replace(b"\n", end)
+
+
+def maildir(root: Path, **folders: list[bytes]) -> Path:
+    """A Maildir++ with folders (`_` stands for the dot between levels) and what they hold."""
+    for name, contents in ({"INBOX": []} | folders).items():
+        directory = root if name == "INBOX" else root / ("." + name.replace("_", "."))
+        for sub in ("cur", "new", "tmp"):
+            (directory / sub).mkdir(parents=True, exist_ok=True)
+        for i, content in enumerate(contents):
+            (directory / "cur" / f"17000000{i:02}.M{i}P1.{name}:2,S").write_bytes(content)
+    return root
+
+
+@pytest.fixture
+def taught(home: Path, run: Run) -> Path:
+    """A filter that has learned 25 messages of each kind; a spam and a ham message lie in the home directory."""
+    for kind in ("ham", "spam"):
+        assert run("train", f"--{kind}", mail(home / "lessons" / kind, kind, 25)).code == 0
+        (home / f"{kind}.eml").write_bytes(message(kind, 500))
+    return home

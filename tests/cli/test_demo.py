@@ -1,0 +1,35 @@
+"""`demo`: what a stranger types first."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from tests.cli.conftest import COMMAND, PATIENCE, Run, until
+
+
+def test_demo_works_and_leaves_nothing(home: Path, process: Run) -> None:
+    """The demonstration says what it does, ends with 0, and leaves nothing behind, whatever the locale and the home."""
+    (home / "tmp").mkdir()
+    result = process("demo", TMPDIR=str(home / "tmp"), HOME="/proc/nowhere", LC_ALL="C", PYTHONIOENCODING="ascii")
+    assert (result.code, result.err) == (0, "")
+    for step in ("moved from INBOX to Junk", "learned as ham", "learned as spam", "All of it worked"):
+        assert step in result.out
+    assert os.listdir(home / "tmp") == []
+    assert os.listdir(home) == ["tmp"]
+
+
+def test_demo_cut_short_leaves_nothing(home: Path) -> None:
+    """A demonstration that is stopped in its midst stops its service and removes its files."""
+    (home / "tmp").mkdir()
+    running = subprocess.Popen(
+        [*COMMAND, "demo"], env=os.environ | {"TMPDIR": str(home / "tmp")}, stdout=subprocess.PIPE
+    )
+    assert running.stdout is not None
+    until(lambda: b"Started the service" in running.stdout.readline(), "the service to be started")
+    (service,) = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=PATIENCE)
+    assert running.returncode == 143
+    assert os.listdir(home / "tmp") == []
+    assert not Path(f"/proc/{service}").exists()

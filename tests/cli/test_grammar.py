@@ -1,0 +1,82 @@
+"""Help, usage errors, and how long the help takes."""
+
+import argparse
+import time
+
+import pytest
+
+from spamnb.cli.grammar import parser
+from tests.cli.conftest import Run
+
+COMMANDS: dict[str, argparse.ArgumentParser] = next(
+    action.choices for action in parser()._actions if isinstance(action, argparse._SubParsersAction)
+)
+
+
+def test_contract() -> None:
+    """The commands are those of the contract."""
+    contract = "demo init run train untrain score explain status history undo verify resume evaluate compare"
+    assert sorted(COMMANDS) == sorted(contract.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_an_example(run: Run, name: str) -> None:
+    """Every command has help with an example of itself, and each of its options says what it does."""
+    result = run(name, "--help")
+    assert result.code == 0
+    assert f"example:\n  spamnb {name}" in result.out
+    assert all(action.help for action in COMMANDS[name]._actions)
+    assert max(map(len, result.out.splitlines())) <= 110
+
+
+def test_help_names_examples_and_exit_codes(run: Run) -> None:
+    """The help begins with what to do first, and names the exit codes."""
+    result = run("--help")
+    assert "spamnb demo" in result.out
+    assert "exit codes:" in result.out
+    assert "2 unsure" in run("score", "--help").out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("bogus",),
+        ("score",),
+        ("score", "--bogus", "x"),
+        ("-v", "-q", "status"),
+        ("train", "x"),
+        ("undo",),
+        ("undo", "--since", "1h", "17"),
+        ("undo", "--since", "the other day"),
+        ("undo", "-1"),
+        ("undo", "x"),
+        ("undo", "9" * 30),
+        ("history", "--limit", "0"),
+        ("history", "--limit", "many"),
+        ("explain", "a", "b"),
+        ("init", "--learn", "--no-learn"),
+        ("score", "-", "-"),
+    ],
+)
+def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
+    """A wrong call ends with 64, never with 2, which would mean unsure; and says what is wrong."""
+    result = run(*arguments)
+    assert (result.code, result.out) == (64, "")
+    assert "spamnb: " in result.err
+
+
+def test_usage_errors_are_safe_to_show(run: Run) -> None:
+    """What is quoted from a wrong call cannot control the terminal."""
+    assert "\x1b" not in run("status", "--\x1b[31m").err
+
+
+def test_help_is_quick(process: Run) -> None:
+    """`spamnb --help` takes no more than 0.2 s, the whole process."""
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        assert process("--help").code == 0
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(5)) < 0.2

@@ -1,0 +1,187 @@
+"""`init`: from nothing to a configuration."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Role, load
+from spamnb.service.daemon import alone
+from tests.cli.conftest import Run, maildir
+
+CONFIG = ".config/spamnb/config.yaml"
+
+
+def full(home: Path, name: str = "Maildir") -> Path:
+    """A Maildir with usual folders and some mail."""
+    return maildir(
+        home / name,
+        INBOX=[message("ham", n) for n in range(3)],
+        Junk=[message("spam", n) for n in range(4)],
+        Sent=[message("ham", n) for n in range(50, 52)],
+        Archive_2024=[message("ham", n) for n in range(10, 15)],
+    )
+
+
+def test_finds_proposes_writes(home: Path, run: Run) -> None:
+    """init finds the Maildir, shows each folder's role and what it would teach, and writes the configuration."""
+    root = full(home)
+    result = run("init")
+    assert (result.code, result.err) == (0, "")
+    rows = [line.split() for line in result.out.splitlines()]
+    assert ["INBOX", "inbox", "3", "ham"] in rows
+    assert ["Archive/2024", "ham", "5", "ham"] in rows
+    assert ["Sent", "neutral", "2", "nothing"] in rows
+    assert ["Junk", "spam", "4", "spam"] in rows
+    assert "Spam will be moved to Junk." in result.out
+    (mailbox,) = load(home / CONFIG).mailboxes
+    assert (mailbox.path, mailbox.layout, mailbox.spam_folder, mailbox.inbox_folder) == (
+        root,
+        "maildir++",
+        "Junk",
+        "INBOX",
+    )
+    assert (home / CONFIG).stat().st_mode & 0o777 == 0o600
+    assert "0 ham, 0 spam" in run("status").out
+
+
+def test_never_over_an_existing_one(home: Path, run: Run) -> None:
+    """An existing configuration stays, and --force keeps it beside the new one."""
+    full(home)
+    (home / CONFIG).parent.mkdir(parents=True)
+    (home / CONFIG).write_text("mine: 1\n")
+    result = run("init")
+    assert (result.code, result.out) == (78, "")
+    assert "--force" in result.err
+    assert (home / CONFIG).read_text() == "mine: 1\n"
+    assert "kept as" in run("init", "--force").out
+    assert (home / f"{CONFIG}.old").read_text() == "mine: 1\n"
+    assert sorted(os.listdir((home / CONFIG).parent)) == ["config.yaml", "config.yaml.old"]
+
+
+def test_learns_when_told(home: Path, run: Run) -> None:
+    """--learn learns from the folders by their roles, and not from neutral ones; the same again changes nothing."""
+    full(home)
+    result = run("init", "--learn")
+    assert "learned 8 messages as ham\nlearned 4 messages as spam\n" in result.out
+    assert "learned 0 messages as ham, 8 known already" in run("init", "--learn", "--force").out
+    assert "8 ham, 4 spam" in run("status").out
+    assert run("run", "--once").code == 0
+    assert len(os.listdir(home / "Maildir" / ".Junk" / "cur")) == 4
+
+
+def test_spam_folder_wins(home: Path, run: Run) -> None:
+    """A message that lies in a ham and in a spam folder is learned as spam: someone put it there."""
+    maildir(home / "Maildir", INBOX=[message("spam", 1), message("ham", 1)], Spam=[message("spam", 1)])
+    run("init", "--learn")
+    assert "1 ham, 1 spam" in run("status").out
+    assert run("verify").code == 0
+
+
+def test_does_not_learn_unasked(home: Path, run: Run) -> None:
+    """Without a terminal init never asks; it learns nothing, and says how to."""
+    full(home)
+    result = run("init")
+    assert "init --force --learn" in result.out
+    assert run("init", "--force", "--no-learn").code == 0
+    assert "0 ham, 0 spam" in run("status").out
+
+
+@pytest.mark.parametrize("name", ["Maildir", ".maildir", "Mail"])
+def test_usual_places(home: Path, run: Run, name: str) -> None:
+    """The usual places are looked at."""
+    full(home, name)
+    assert f"Found {home / name} " in run("init").out
+
+
+def test_maildir_variable(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """$MAILDIR comes before the usual places, and an argument before both."""
+    full(home)
+    full(home, "elsewhere")
+    full(home, "third")
+    monkeypatch.setenv("MAILDIR", str(home / "elsewhere"))
+    assert "elsewhere" in run("init").out
+    assert f"Found {home / 'third'} " in run("init", "--force", "third").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [((), "found no Maildir in"), (("nowhere",), "there is no directory"), (("empty",), "is no Maildir")],
+)
+def test_no_maildir(home: Path, run: Run, arguments: tuple[str, ...], says: str) -> None:
+    """Where no Maildir is found, init says where it looked and what to give, and writes nothing."""
+    (home / "empty").mkdir()
+    result = run("init", *arguments)
+    assert result.code == 3
+    assert says in result.err
+    assert not (home / CONFIG).exists()
+
+
+def test_no_spam_folder(home: Path, run: Run) -> None:
+    """Without a spam folder Junk is proposed, and the service makes it."""
+    root = maildir(home / "Maildir", INBOX=[message("ham", 1)])
+    assert "to be made" in run("init").out
+    assert load(home / CONFIG).mailboxes[0].spam_folder == "Junk"
+    assert run("run", "--once").code == 0
+    assert not [name for name in os.listdir(root / "cur") if "Junk" in name]
+
+
+def test_fullest_spam_folder_leads(home: Path, run: Run) -> None:
+    """Of several spam folders the fullest is the one that spam is moved to."""
+    maildir(home / "Maildir", Junk=[], Spam=[message("spam", 1)])
+    assert "Spam will be moved to Spam." in run("init").out
+
+
+def test_odd_folder_names(home: Path, run: Run) -> None:
+    """Folder names with escapes, quotes, line ends and broken bytes are shown safely and come back as they were."""
+    root = maildir(home / "Maildir")
+    for odd in (b".a\x1b[31m", b".line\nbreak", b".caf\xe9", b".: yaml #'\"", b".&", b".Entw&APw-rfe", b".no"):
+        for sub in ("cur", "new", "tmp"):
+            os.makedirs(os.path.join(os.fsencode(root), odd, sub.encode()))
+    result = run("init", "--learn")
+    assert result.code == 0
+    assert result.out.replace("\n", "").isprintable()
+    roles = load(home / CONFIG).mailboxes[0].roles
+    assert {"a\x1b[31m", "line\nbreak", "caf\\xe9", ": yaml #'\"", "&", "Entwürfe", "no", "INBOX", "Junk"} == set(roles)
+    assert roles["Entwürfe"] is Role.NEUTRAL
+
+
+def test_config_elsewhere(home: Path, run: Run) -> None:
+    """With --config the configuration and its ledger lie there, and nowhere else."""
+    full(home)
+    assert run("--config", home / "conf" / "c.yaml", "init", "--learn").code == 0
+    assert (home / "conf" / "ledger.sqlite").exists()
+    assert not (home / ".local").exists()
+    assert "8 ham, 4 spam" in run("--config", home / "conf" / "c.yaml", "status").out
+
+
+def test_unwritable_place(home: Path, run: Run) -> None:
+    """A configuration that cannot be written is said in one line, with the way out."""
+    full(home)
+    (home / ".config").write_text("a file in the way")
+    result = run("init")
+    assert result.code == 78
+    assert "--config FILE" in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_running_service(home: Path, run: Run) -> None:
+    """While a service runs, init changes nothing and says to stop it."""
+    full(home)
+    run("init")
+    before = (home / CONFIG).read_text()
+    with alone(str(home / ".local/share/spamnb/ledger.sqlite")):
+        result = run("init", "--force")
+    assert result.code == 3
+    assert "stop that one first" in result.err
+    assert (home / CONFIG).read_text() == before
+    assert not (home / f"{CONFIG}.old").exists()
+
+
+def test_quiet_init_says_nothing(home: Path, run: Run) -> None:
+    """-q says nothing and does the same."""
+    full(home)
+    result = run("-q", "init", "--learn")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert "8 ham, 4 spam" in run("status").out

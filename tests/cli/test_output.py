@@ -1,0 +1,80 @@
+"""How results look."""
+
+import doctest
+import json
+
+import pytest
+
+from spamnb.cli import init, output, roles
+from spamnb.cli.output import as_json, printable, table
+from spamnb.config import Role
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain  text", "plain  text"),
+        ("a\nb\tc\r", r"a\nb\tc\r"),
+        ("\x1b[31mred\x07", r"\x1b[31mred\x07"),
+        ("\x9b2J", r"\x9b2J"),
+        ("caf\udce9", r"caf\xe9"),
+        ("\ud800", r"\ud800"),
+        ("\u202egpj.exe", r"\u202egpj.exe"),
+        ("no\u00a0break", "no\u00a0break"),
+        ("naïve 名前 🎉", "naïve 名前 🎉"),
+    ],
+)
+def test_nothing_from_a_stranger_controls_a_terminal(text: str, shown: str) -> None:
+    """Control characters, direction marks and broken bytes are shown as escapes, everything else as it is."""
+    assert printable(text) == shown
+
+
+def test_json_is_plain_ascii_and_keeps_names() -> None:
+    """JSON lines hold no byte beyond ASCII and no control character, and give a file name back byte for byte."""
+    line = as_json({"path": "a\nb\x1b\udce9é"})
+    assert line.isascii()
+    assert line.isprintable()
+    assert json.loads(line)["path"] == "a\nb\x1b\udce9é"
+
+
+def test_table_aligns_wide_characters() -> None:
+    """Columns stand below each other also after characters that take two columns, or none."""
+    lines = table([("token", "n"), ("迷惑メール", 1), ("e\u0301", 22), ("plain", 333)]).splitlines()
+    assert lines == ["token         n", "迷惑メール    1", "e\u0301            22", "plain       333"]
+
+
+def test_table_cuts_what_is_endless() -> None:
+    """A cell of any length leaves a table that can be read."""
+    assert max(map(len, table([("x" * 5000, 1), ("y", 2)]).splitlines())) < 130
+
+
+@pytest.mark.parametrize("module", [output, roles, init])
+def test_examples(module: object) -> None:
+    """The examples in the text are true."""
+    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("INBOX", Role.INBOX),
+        ("Inbox", Role.INBOX),
+        ("Junk E-mail", Role.SPAM),
+        ("INBOX/Spam", Role.SPAM),
+        ("Spamverdacht", Role.SPAM),
+        ("нежелательная почта", Role.SPAM),
+        ("迷惑メール", Role.SPAM),
+        ("Sent/2024", Role.NEUTRAL),
+        ("Entwürfe", Role.NEUTRAL),
+        ("Éléments supprimés", Role.NEUTRAL),
+        ("[Gmail]/All Mail", Role.NEUTRAL),
+        ("TrainSpam", Role.TRAIN_SPAM),
+        ("learn as ham", Role.TRAIN_HAM),
+        ("Antispam discussions", Role.HAM),
+        ("Projects/Überblick", Role.HAM),
+        ("line\nbreak", Role.HAM),
+    ],
+)
+def test_usual_roles(name: str, role: Role) -> None:
+    """Folders are known by the names that mail programs give them; an ordinary name means ham."""
+    assert roles.usual_role(name) is role

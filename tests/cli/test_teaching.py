@@ -1,0 +1,88 @@
+"""`train` and `untrain`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from tests.cli.conftest import Run, mail, maildir, mbox
+
+
+def learned(run: Run) -> dict[str, int]:
+    """How many messages of each kind are learned."""
+    return dict(json.loads(run("status", "--json").out)["learned"])
+
+
+def test_everything_that_holds_mail_can_be_learned(home: Path, run: Run) -> None:
+    """A message file, a directory of them, a Maildir and an mbox are learned in one call."""
+    (home / "one.eml").write_bytes(message("ham", 1))
+    mail(home / "some", "ham", 3, first=10)
+    maildir(home / "Maildir", INBOX=[message("ham", 20), message("ham", 21)])
+    (home / "box").write_bytes(mbox("ham", range(30, 34)))
+    assert run("train", "--ham", "one.eml", "some", "Maildir", "box").out == "learned 10 messages as ham\n"
+    assert learned(run) == {"ham": 10, "spam": 0}
+
+
+def test_a_message_is_learned_once(home: Path, run: Run) -> None:
+    """A path given twice, a copy, and the same message in an mbox count once."""
+    mail(home / "a", "spam", 2)
+    mail(home / "b", "spam", 2)
+    (home / "box").write_bytes(mbox("spam", range(2)))
+    assert run("train", "--spam", "a", "a", "b").out == "learned 2 messages as spam, 4 known already\n"
+    assert run("train", "--spam", "box").out == "learned 0 messages as spam, 2 known already\n"
+    assert learned(run) == {"ham": 0, "spam": 2}
+
+
+def test_correction(home: Path, run: Run) -> None:
+    """What was learned as ham and is called spam is spam from then on, and ham no more."""
+    mail(home / "a", "spam", 3)
+    run("train", "--ham", "a")
+    assert run("train", "--spam", "a").out == "learned 3 messages as spam, 3 of them corrected\n"
+    assert learned(run) == {"ham": 0, "spam": 3}
+    assert run("verify").code == 0
+
+
+def test_untrain_forgets(home: Path, run: Run) -> None:
+    """`untrain` takes a message back, exactly; of what was never learned it says so."""
+    mail(home / "a", "spam", 3)
+    run("train", "--spam", "a")
+    assert run("untrain", "a/1.eml", "a/1.eml").out == "forgot 1 message, 1 not learned\n"
+    assert learned(run) == {"ham": 0, "spam": 2}
+    assert run("untrain", "a").out == "forgot 2 messages, 1 not learned\n"
+    assert json.loads(run("status", "--json").out)["tokens"] == 0
+    assert run("verify").code == 0
+
+
+def test_quiet(home: Path, run: Run) -> None:
+    """-q says nothing where nothing is wrong."""
+    mail(home / "a", "spam", 2)
+    for arguments in (("train", "--spam", "a"), ("untrain", "a"), ("verify",)):
+        result = run("-q", *arguments)
+        assert (result.code, result.out, result.err) == (0, "", "")
+
+
+def test_unreadable_messages_are_left_out_and_named(home: Path, run: Run) -> None:
+    """A message that cannot be read is named and left out, the others are learned, and the exit code is 3."""
+    mail(home / "a", "ham", 2)
+    (home / "a" / "empty.eml").write_bytes(b"")
+    result = run("train", "--ham", "a")
+    assert (result.code, result.out) == (3, "learned 2 messages as ham\n")
+    assert result.err == "spamnb: left out a/empty.eml: it is empty\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--spam", "a", "nope"), ("--spam", "nope", "a"), ("a",), ("--spam", "--ham", "a")]
+)
+def test_wrong_call_learns_nothing(home: Path, run: Run, arguments: tuple[str, ...]) -> None:
+    """A mistyped path, or no label, or two, is found before anything is learned."""
+    mail(home / "a", "spam", 2)
+    assert run("train", *arguments).code in (3, 64)
+    assert learned(run) == {"ham": 0, "spam": 0}
+
+
+def test_an_empty_maildir_is_nothing_wrong(home: Path, run: Run) -> None:
+    """An empty Junk folder teaches nothing, which is no error: a nightly job may call train on it."""
+    maildir(home / "Maildir", Junk=[])
+    result = run("train", "--spam", "Maildir/.Junk")
+    assert (result.code, result.out) == (0, "learned 0 messages as spam\n")
