@@ -27,6 +27,7 @@ _UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes",
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
 )
+_ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
 _HOST = re.compile(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
 _SHOWN_HOST = re.compile(
@@ -36,13 +37,14 @@ _SHOWN_HOST = re.compile(
 
 @dataclass(slots=True)
 class HtmlText:
-    """What was read: `visible` and `hidden` text, `links` and `images` as written, and what stood out."""
+    """What was read: `visible` and `hidden` text, `links` and `images` as written, elements, and what stood out."""
 
     visible: str = ""
     hidden: str = ""
     title: str = ""
     links: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
+    elements: set[str] = field(default_factory=set)
     features: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
@@ -130,12 +132,14 @@ class _Reader(BeautifulSoup):
             self._break()
         if name in _MEANINGFUL:
             self._read.features.add(name)
+        if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
+            self._read.elements.add(name)
         style = self._styles[-1]
         if len(self._styles) > self._limits.html_depth:
             self._note("limit:html_depth")
-            style = replace(style, unseen=True)
+            style = _unseen(style)
         if name in _UNSEEN:
-            style = replace(style, unseen=True)
+            style = _unseen(style)
             if name == "title":
                 self._title = []
         elif attrs and not STYLING.isdisjoint(attrs):
@@ -228,6 +232,10 @@ class _Reader(BeautifulSoup):
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
             self.handle_data(f" {alt} ")
+
+
+def _unseen(style: Style) -> Style:
+    return style if style.unseen else replace(style, unseen=True)
 
 
 def _same_site(target: str, shown: str) -> bool:

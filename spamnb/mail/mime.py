@@ -14,6 +14,8 @@ from spamnb.mail.fields import HeaderBlock, first_word, media_type, parameters, 
 from spamnb.mail.limits import Limits
 from spamnb.mail.transfer import decode_transfer, without_uuencoded
 
+_LIKE_BOUNDARY = re.compile(rb"^(--[^\r\n]{1,200}?)[ \t]{0,20}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE)
+_NO_FIELDS = HeaderBlock((), "", ())
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")  # begins with a literal, which is found in a thirtieth of the time
 
 
@@ -123,15 +125,20 @@ class _Walk:
                     yield from self.leaves(inner, inner_body, path, group, depth + 1)
                 return
             self.notes.append("multipart-broken")
+            path = (*path, "text/html" if b"<html" in body[:5000].lower() else "text/plain")
+            block = _NO_FIELDS
         yield _leaf(block, body, path, group)
 
     def sections(self, boundary: str, body: bytes) -> Iterator[bytes]:
         """The bytes between the boundary lines (RFC 2046, 5.1.1); the preamble and the epilogue are dropped."""
-        if not boundary or len(boundary) > 200:
-            return
-        mark = re.compile(
-            rb"^--" + re.escape(boundary.encode("utf-8", "surrogateescape")) + rb"(--)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE
-        )
+        line = b"--" + boundary[:200].encode("utf-8", "surrogateescape")
+        if not boundary or line not in body:  # QUIRK: the field names another boundary than the one that is there
+            like = _LIKE_BOUNDARY.search(body)
+            if like is None:
+                return
+            self.notes.append("multipart-broken")
+            line = like[1]
+        mark = re.compile(rb"^" + re.escape(line) + rb"(--)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
         start = None
         for count, found in enumerate(mark.finditer(body)):
             if start is not None:

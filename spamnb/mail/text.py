@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 # Letters of other scripts that pass for Latin ones, by the confusables of Unicode Technical Standard 39. They are
 # folded only in words that have Latin letters too: Cyrillic and Greek words stay what they are.
@@ -24,7 +24,6 @@ _NO_SPACES = (
 )
 _UNSPACED = re.compile(f"[{_NO_SPACES}]+")
 _STRETCH_CHARS = 256
-_WORD = re.compile(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?", re.ASCII)
 _WORD = re.compile(r"[$€£¥]?\d[\d.,]*%?|[^\W_]+(?:['’\-&][^\W_]+)*")
 # Letters set apart; the first pattern is a quick look whether the second has anything to find.
 _MAYBE_SPACED = re.compile(r"[ .*_-][^\W\d_][ .*_-][^\W\d_][ .*_-]")
@@ -75,30 +74,46 @@ def _fold_lookalikes(word: re.Match[str]) -> str:
     return text
 
 
-def words(text: str, longest: int) -> dict[str, int]:
-    """The words of normalised text, and how often each occurs in it.
+def split_words(text: str) -> list[str]:
+    """The words of normalised text in lower case, in order. Letters set apart (`V I A G R A`) are joined.
 
-    Words are in lower case. Numbers become their shape, words longer than `longest` characters their first
-    letter and length, and runs in a script without spaces their pairs of characters. Letters set apart
-    (`V I A G R A`) are joined.
-
-    >>> words("Pay $99.50 now, now", 24)
-    {'pay': 1, 'now': 2, '$dd.dd': 1}
+    >>> split_words("Pay $99.50 now: V I A G R A")
+    ['pay', '$99.50', 'now', 'viagra']
     """
     lower = text.lower()
     if _MAYBE_SPACED.search(f" {lower} "):
         lower = _SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower)
+    return _WORD.findall(lower)
+
+
+def words(text: str, longest: int) -> dict[str, int]:
+    """The words of normalised text as tokens, and how often each occurs in it.
+
+    >>> words("Pay $99.50 now, now", 24)
+    {'pay': 1, 'now': 2, '$dd.dd': 1}
+    """
+    return count_forms(split_words(text), longest)
+
+
+def count_forms(found: Sequence[str], longest: int) -> dict[str, int]:
+    """How often each word occurs, in the form in which it is a token.
+
+    Numbers become their shape, words longer than `longest` characters their first letter and length, and runs in
+    a script without spaces their pairs of characters.
+    """
     # Counted first, so that what follows is done once for each distinct word, and only for one that is not plain.
-    counted = dict(Counter(_WORD.findall(lower)))
-    if lower.isascii():
-        odd = [word for word in counted if len(word) > longest or not word.isalpha()]
-    else:
-        odd = [word for word in counted if len(word) > longest or not (word.isascii() and word.isalpha())]
+    counted = dict(Counter(found))
+    odd = [word for word in counted if len(word) > longest or not (word.isascii() and word.isalpha())]
     occurrences = [(word, counted.pop(word)) for word in odd]
     for word, number in occurrences:
         for form in _forms(word, longest):
             counted[form] = counted.get(form, 0) + number
     return counted
+
+
+def forms(found: Sequence[str], longest: int) -> list[str]:
+    """The words in order, each in the form in which it is a token."""
+    return [form for word in found for form in _forms(word, longest)]
 
 
 def _forms(word: str, longest: int) -> Iterable[str]:

@@ -9,16 +9,17 @@ first would make the filter learn another filter's opinion, the second what the 
 """
 
 import re
+import string
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from spamnb.mail.addresses import address, addresses
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.message import Attachment, Message
-from spamnb.mail.text import normalise, words
+from spamnb.mail.text import count_forms, forms, normalise, split_words, words
 from spamnb.mail.urls import IPV4, hosts, urls
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ _MAILER = frozenset(
         "importance",
         "x-msmail-priority",
         "auto-submitted",
-        "list-id",
         "content-language",
     }
 )
@@ -62,7 +62,35 @@ _AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
 _MARKS = re.compile(r"[!?$*#=_~.,+-]{2,}")  # a quick look: where the next pattern can have anything to find
 _PUNCTUATION = re.compile(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
+_RUN = re.compile(r"(.)\1+")
+_SHAPE = str.maketrans(
+    dict.fromkeys(string.ascii_lowercase, "a")
+    | dict.fromkeys(string.ascii_uppercase, "A")
+    | dict.fromkeys(string.digits, "d")
+)
+# How far into a text the opening reaches, and where the closing begins, in words. The ends of a text tell more than
+# its middle: pairs over all of it would add 127 new tokens a message to the ledger; these add 8 and do as much.
+_OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
 _ZONE = re.compile(r"([+-]\d{4})\s*(?:\(|\Z)")
+
+
+# The kinds of token that speak of the header alone: all but Subject, which a person reads.
+_HEADER_KINDS = frozenset(
+    """from from-name from-number reply-to reply-to-name reply-to-number to to-name to-number cc cc-name cc-number
+    message-id message-id-shape received received-number received-ip received-claimed received-claimed-ip date-zone
+    refers field transfer""".split()  # noqa: SIM905
+)
+_HEADER_NOTES = ("from-", "reply-to-", "to-", "cc-")
+
+
+def is_header(token: str) -> bool:
+    """Whether a token speaks of the header alone.
+
+    >>> is_header("received:mail.example.org"), is_header("subject:hello"), is_header("hello")
+    (True, False, False)
+    """
+    kind, colon, _ = token.partition(":")
+    return kind in _HEADER_KINDS or kind in _MAILER if colon else token.startswith(_HEADER_NOTES)
 
 
 def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int]:
@@ -104,11 +132,11 @@ def _header(message: Message, limits: Limits) -> Iterator[str]:
     fields = message.by_name()
     first = {name: values[0] for name, values in fields.items()}
     yield from _subject(first.get("subject", ""), limits)
-    for name in ("from", "reply-to", "sender", "to", "cc"):
+    for name in ("from", "reply-to", "to", "cc"):
         yield from _addresses(name, fields.get(name, []), limits)
     yield from _reply_to(first.get("reply-to", ""), first.get("from", ""))
     yield from _received(fields.get("received", []))
-    yield from hosts("message-id", first.get("message-id", "").rpartition("@")[2].rstrip("> "))
+    yield from _message_id(first.get("message-id", "").strip("<> "))
     if date := first.get("date"):
         zone = _ZONE.search(date)
         yield f"date-zone:{zone[1] if zone else 'none'}"
@@ -127,13 +155,23 @@ def _prefixed(prefix: str, text: str, limits: Limits) -> Iterator[str]:
 def _subject(value: str, limits: Limits) -> Iterator[str]:
     text, notes = normalise(value)
     yield from (f"subject-{note}" for note in notes)
-    yield from _prefixed("subject", text, limits)
+    found = split_words(text)
+    yield from (f"subject:{word}" for word in count_forms(found, limits.token_chars))
+    yield from _pairs("subject-pair", ["^", *forms(found, limits.token_chars), "$"])
     if not text.strip():
         yield "subject:"
     yield from (f"subject:{run[0][:3]}" for run in _PUNCTUATION.finditer(text))
     letters = [c for c in text if c.isalpha()]
     if len(letters) > 5 and all(c.isupper() for c in letters):
         yield "subject-shouts"
+
+
+def _message_id(value: str) -> Iterator[str]:
+    """The host, and the shape of what stands before it, which tells the program that made it."""
+    local, _, host = value.rpartition("@")
+    yield from hosts("message-id", host)
+    shape = _RUN.sub(r"\1", local[:200].translate(_SHAPE))
+    yield f"message-id-shape:{shape[:30]}"
 
 
 def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
@@ -221,6 +259,11 @@ def _attachment(attachment: Attachment) -> Iterator[str]:
 # The body.
 
 
+def _pairs(prefix: str, found: Sequence[str]) -> Iterator[str]:
+    """Neighbouring words, each pair once."""
+    return (f"{prefix}:{one} {other}" for one, other in dict.fromkeys(pairwise(found)))
+
+
 def _bodies(message: Message, limits: Limits) -> Counter[str]:
     """All texts; of the alternatives of one content each token counts as often as in the one that has most."""
     total: Counter[str] = Counter()
@@ -244,7 +287,10 @@ def _plain(text: str, limits: Limits) -> Counter[str]:
     more: list[str] = [note if ":" in note else f"body-{note}" for note in notes]
     lower = shown.lower()
     if "://" in lower or "www." in lower:
-        more.extend(urls(_URL.findall(lower)[: limits.links]))
+        found = _URL.findall(lower)
+        if len(found) > limits.links:
+            more.append("limit:links")
+        more.extend(urls(found[: limits.links]))
         lower = _URL.sub(" ", lower)
     if "@" in lower:
         for host in _AT_HOST.findall(lower)[: limits.links]:
@@ -252,7 +298,12 @@ def _plain(text: str, limits: Limits) -> Counter[str]:
     more.extend([f"shout:{word.lower()}" for word in _SHOUTED.findall(shown)])
     for marks in _MARKS.findall(shown):
         more.extend([run[0][:3] for run in _PUNCTUATION.finditer(marks)])
-    tokens = Counter(words(lower, limits.token_chars))
+    found = split_words(lower)
+    first = forms(found[:_OPENING_PAIRS], limits.token_chars)
+    more.extend(f"opening:{word}" for word in dict.fromkeys(first[:_OPENING]))
+    more.extend(_pairs("opening-pair", ["^", *first[:_OPENING_PAIRS]]))
+    more.extend(f"closing:{word}" for word in dict.fromkeys(forms(found[-_CLOSING:], limits.token_chars)))
+    tokens = Counter(count_forms(found, limits.token_chars))
     tokens.update(more)  # once for all: each call costs as much as thirty words
     return tokens
 
@@ -262,11 +313,12 @@ def _html(markup: str, limits: Limits) -> Counter[str]:
 
     read: HtmlText = read_html(markup, limits)
     tokens = _plain(read.visible[: limits.text_chars], limits)
+    if max(len(read.visible), len(read.hidden)) > limits.text_chars:
+        tokens["limit:text_chars"] = 1
     more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]
     if read.hidden.strip():
         more.append("html:hidden-text")
-        more.extend(_prefixed("hidden", read.hidden[: limits.text_chars], limits))
-    more.extend(_prefixed("title", read.title, limits))
+    more.extend(f"tag:{name}" for name in sorted(read.elements))
     more.extend(urls(read.links))
     more.extend(f"image-{token}" for token in urls(read.images))
     more.append(f"html-images:{len(read.images).bit_length()}")

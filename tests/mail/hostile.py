@@ -116,6 +116,21 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         {"multipart-broken"},
     ),
     "boundary-and-blanks": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--b" + filled(b" "), set()),
+    "boundary-missing-and-blanks": (
+        lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--c" + filled(b" "),
+        {"multipart-broken"},
+    ),
+    "boundary-missing-and-dashes": (
+        lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--" + b" " * 5000 + b"\n"),
+        {"multipart-broken"},
+    ),
+    "boundary-missing-nested": (
+        lambda: (
+            b"Content-Type: multipart/mixed\n\n"
+            + filled(b"--c" + b" " * 90 + b"\ncontent-type: multipart/mixed; boundary=x\n\n")
+        ),
+        set(),
+    ),
     "boundary-of-a-dash": (lambda: b"Content-Type: multipart/mixed; boundary=-\n\n" + filled(b"-----\n"), set()),
     "parts-parameters": (
         lambda: many_parts(90, b"Content-Type: text/plain" + filled(b"; a='", 4000) + b"\n\nx\n"),

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from dataclasses import fields, replace
 
 import pytest
@@ -59,3 +62,31 @@ def test_html_chars_are_counted_over_all_parts():
     raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 3
     message = parse(raw, replace(DEFAULT_LIMITS, html_chars=20))
     assert sum(len(text.text) for text in message.texts) == 20
+
+
+def test_links_in_plain_text_are_limited_too():
+    """URLs in plain text past the limit are left out, and a token says so."""
+    limited = read(b"Subject: x\n\nhttp://one.example/ http://two.example/", replace(DEFAULT_LIMITS, links=1)).tokens
+    assert {"url:one.example", "limit:links"} <= limited.keys()
+    assert "url:two.example" not in limited
+
+
+def test_the_text_of_a_page_is_limited_as_any_text():
+    """A page may have more markup than text is read; text past the limit on text is left out, and said."""
+    raw = b"Content-Type: text/html\n\n<p>kept kept kept left"
+    limited = read(raw, replace(DEFAULT_LIMITS, text_chars=15)).tokens
+    assert "limit:text_chars" in limited
+    assert "left" not in limited
+
+
+def test_which_tokens_are_kept_is_no_chance():
+    """The same message has its tokens in the same order in every process, so that a limit leaves out the same ones."""
+    raw = b"Subject: a b c\nContent-Type: text/html\n\n<form><input><button><img src=x><!-- c --><p>one two three"
+    script = f"from spamnb.mail.reading import read; print(list(read({raw!r}).tokens))"
+    runs = set()
+    for seed in "123":
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        runs.add(
+            subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True).stdout
+        )
+    assert len(runs) == 1
