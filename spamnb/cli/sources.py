@@ -1,16 +1,10 @@
-"""Messages that can be read, and one task for each of many of them, on all cores."""
+"""Messages that can be read, and work on many of them."""
 
-import ctypes
 import os
-import signal
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
-from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from spamnb.errors import MaildirError, MailError, SpamnbError
 from spamnb.mail.limits import DEFAULT_LIMITS
@@ -22,10 +16,7 @@ T = TypeVar("T")
 MOST = DEFAULT_LIMITS.message_bytes + 1  # bytes of a message; the last tells the reader that there are more
 _FEW = 64  # fewer messages than this are done sooner than processes are started
 _CHUNK = 32  # messages a task
-_AHEAD = 32  # chunks: what the workers read while the ledger learns a batch
 _CHUNK_BYTES = 2 << 20  # of messages that are not read from files of their own
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +47,6 @@ class Source:
 
 Done = tuple[Source, T | MailError]
 Work = Callable[[list[Source]], list[Done[T]]]
-_work: Work[Any]  # in a worker: what it does
 
 
 def readings(found: Iterable[Source]) -> Iterator[Done[Reading]]:
@@ -86,43 +76,9 @@ def each(found: Iterable[Source], work: Work[T]) -> Iterator[Done[T]]:
     chunks = _chunks(chain(first, waiting))
     if len(first) < _FEW or cores == 1:
         return (done for chunk in chunks for done in work(chunk))
-    pool = ProcessPoolExecutor(cores, get_context("fork"), _begin, (work,))
-    with _undisturbed(), _plain_faults():
-        running = [pool.submit(_do, chunk) for chunk in islice(chunks, 2 * cores + _AHEAD)]
-    return _in_order(pool, running, chunks)
+    from spamnb.cli.workers import in_parallel
 
-
-def _in_order(
-    pool: ProcessPoolExecutor, running: "list[Future[list[Done[T]]]]", chunks: Iterator[list[Source]]
-) -> Iterator[Done[T]]:
-    try:
-        while running:
-            with _plain_faults():
-                done = running.pop(0).result()
-                running += [pool.submit(_do, chunk) for chunk in islice(chunks, 1)]
-            yield from done
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _plain_faults() -> Iterator[None]:
-    try:
-        yield
-    except BrokenProcessPool as fault:
-        raise SpamnbError(
-            "a reading process was killed, for want of memory perhaps: what was done so far is kept; try again"
-        ) from fault
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold signals back while processes are forked: Python drops an exception that is raised in a hook of fork."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return in_parallel(work, chunks, cores)
 
 
 def _chunks(found: Iterator[Source]) -> Iterator[list[Source]]:
@@ -136,20 +92,6 @@ def _chunks(found: Iterator[Source]) -> Iterator[list[Source]]:
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def _begin(work: Work[Any]) -> None:
-    """In a worker: Ctrl-C is the parent's to answer, and without the parent there is nothing to do."""
-    global _work  # noqa: PLW0603 - a worker is a process with one purpose
-    _work = work
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _do(chunk: list[Source]) -> list[Done[Any]]:
-    return _work(chunk)
 
 
 def _try(task: Callable[[Source], T], source: Source) -> Done[T]:

@@ -1,0 +1,76 @@
+"""Work on all cores, by processes that end with this one."""
+
+import ctypes
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from spamnb.errors import SpamnbError
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+_AHEAD = 32  # chunks: what the workers do while the ledger learns a batch
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+_work: Callable[[Any], Any]  # in a worker: what it does
+
+
+def in_parallel(work: Callable[[list[S]], list[T]], chunks: Iterator[list[S]], cores: int) -> Iterator[T]:
+    """What `work` makes of each chunk, in order. The processes are forked at the call, and need not pickle `work`."""
+    first = list(islice(chunks, 2 * cores + _AHEAD))
+    pool = ProcessPoolExecutor(cores, get_context("fork"), _begin, (work,))
+    with _undisturbed(), _plain_faults():
+        running = [pool.submit(_do, chunk) for chunk in first]
+    return _in_order(pool, running, chunks)
+
+
+def _in_order(pool: ProcessPoolExecutor, running: list[Future[list[T]]], chunks: Iterator[list[S]]) -> Iterator[T]:
+    try:
+        while running:
+            with _plain_faults():
+                done = running.pop(0).result()
+                running += [pool.submit(_do, chunk) for chunk in islice(chunks, 1)]
+            yield from done
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _plain_faults() -> Iterator[None]:
+    try:
+        yield
+    except BrokenProcessPool as fault:
+        raise SpamnbError(
+            "a reading process was killed, for want of memory perhaps: what was done so far is kept; try again"
+        ) from fault
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold signals back while processes are forked: Python drops an exception that is raised in a hook of fork."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(work: Callable[[Any], Any]) -> None:
+    """In a worker: Ctrl-C is the parent's to answer, and without the parent there is nothing to do."""
+    global _work  # noqa: PLW0603 - a worker is a process with one purpose
+    _work = work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _do(chunk: Any) -> Any:
+    return _work(chunk)
