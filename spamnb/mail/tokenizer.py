@@ -11,7 +11,7 @@ first would make the filter learn another filter's opinion, the second what the 
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
