@@ -13,7 +13,7 @@ from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.mailbox import deliver
-from spamnb.moves import bases_now
+from spamnb.maildir.names import unique_base
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    bases, number = bases_now(), 0
+    number = 0
     for folder, kind, messages in (
         ("INBOX", "ham", 30),
         ("Archive", "ham", 60),
@@ -50,7 +50,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ):
         made = create_folder(str(tmp_path / "Maildir"), "maildir++", folder)
         for _ in range(messages):
-            deliver(made, message(kind, number), next(bases))
+            deliver(made, message(kind, number), unique_base(1_700_000_000 + number, 0, 1, 1, "home"))
             number += 1
     (tmp_path / "message.eml").write_bytes(message("spam", 777))
     (tmp_path / "letter.eml").write_bytes(message("ham", 778))

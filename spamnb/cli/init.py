@@ -107,9 +107,10 @@ def propose(folders: Mapping[str, int]) -> dict[str, Role]:
 
 
 def _messages(folder: Folder) -> list[Source]:
-    """The messages that the folder as it is would teach: all but those marked as deleted."""
+    """The messages that the folder as it is would teach: all but those marked as deleted, in the order of their names."""
     try:
-        entries = [entry for entry in scan(folder) if not parse_name(entry.name).trashed]
+        found = sorted(scan(folder), key=lambda entry: entry.name)
+        entries = [entry for entry in found if not parse_name(entry.name).trashed]
     except FolderUnavailableError as fault:
         print(f"spamnb: {printable(str(fault))}", file=sys.stderr)
         return []
