@@ -1,6 +1,7 @@
 """Work on all cores, by processes that end with this one."""
 
 import ctypes
+import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -25,7 +26,7 @@ _work: Callable[[Any], Any]  # in a worker: what it does
 def in_parallel(work: Callable[[list[S]], list[T]], chunks: Iterator[list[S]], cores: int) -> Iterator[T]:
     """What `work` makes of each chunk, in order. The processes are forked at the call, and need not pickle `work`."""
     first = list(islice(chunks, 2 * cores + _AHEAD))
-    pool = ProcessPoolExecutor(cores, get_context("fork"), _begin, (work,))
+    pool = ProcessPoolExecutor(cores, get_context("fork"), _begin, (work, os.getpid()))
     with _undisturbed(), _plain_faults():
         running = [pool.submit(_do, chunk) for chunk in first]
     return _in_order(pool, running, chunks)
@@ -62,7 +63,7 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin(work: Callable[[Any], Any]) -> None:
+def _begin(work: Callable[[Any], Any], parent: int) -> None:
     """In a worker: Ctrl-C is the parent's to answer, and without the parent there is nothing to do."""
     global _work  # noqa: PLW0603 - a worker is a process with one purpose
     _work = work
@@ -70,6 +71,8 @@ def _begin(work: Callable[[Any], Any]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before we asked to be told
+        os._exit(1)
 
 
 def _do(chunk: Any) -> Any:
