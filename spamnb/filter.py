@@ -33,8 +33,10 @@ _MODELS: dict[Model, type[CountingModel]] = {
 }
 
 
-# From score to probability. Fitted to each of csdmc2010 and Enron1-6 by itself, the slope is 2.5 to 3.1, so it holds for
-# any mail; the intercept is -1.2 to 2.9 and does not: 0 errs towards keeping mail.
+# From score to probability. Fitted to each of csdmc2010 and Enron1-6 by itself, the slope is 2.5 to 3.1, so it holds
+# for any mail; the intercept is -1.2 to 2.9 and does not: 0 errs towards keeping mail. It is not fitted to the user's
+# own mail: people correct the filter where it is wrong and say nothing where it is right, and a map fitted to the
+# mistakes alone would be a wrong one.
 _MAP = LogisticMap(slope=2.5, intercept=0.0)
 
 

@@ -107,7 +107,7 @@ def propose(folders: Mapping[str, int]) -> dict[str, Role]:
 
 
 def _messages(folder: Folder) -> list[Source]:
-    """The messages that the folder as it is would teach: all but those marked as deleted, in the order of their names."""
+    """The messages that the folder would teach as it is, in the order of their names: all but the deleted ones."""
     try:
         found = sorted(scan(folder), key=lambda entry: entry.name)
         entries = [entry for entry in found if not parse_name(entry.name).trashed]

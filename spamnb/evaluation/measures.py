@@ -122,7 +122,7 @@ def calibration_error(probability: NDArray[np.float64], y: NDArray[np.bool_]) ->
 def cutoff_for(outcomes: Sequence[Outcome], one_in: int) -> tuple[float, float]:
     """The lowest spam cutoff at which at most one ham in `one_in` is lost, and the spam then caught, in percent.
 
-    The cutoff is a probability. It lies above the strongest ham that has to be spared, by half the way to the next spam.
+    The cutoff is a probability. It lies above the strongest ham that has to be spared, half the way to the next spam.
     """
     ham = sorted((outcome.probability for outcome in outcomes if outcome.label == 0), reverse=True)
     spam = sorted(outcome.probability for outcome in outcomes if outcome.label == 1)
