@@ -11,6 +11,7 @@ from spamnb.bayes.base import Counts
 from spamnb.errors import LedgerError
 from spamnb.ledger.blob import OCCURRENCES_MAX, pack, unpack
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.sums import Sum
 
 HAM, SPAM = 0, 1
 _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
@@ -85,22 +86,21 @@ class Learned:
         changed: list[tuple[bytes, int | None]] = []
         latest = {lesson.digest: lesson for lesson in lessons}
         with self._db.transaction():
-            sum_ = _Sum(self._db)
+            sum_ = Sum(self._db)
             new: list[Lesson] = []
+            known = self._known(list(latest))
             for lesson in latest.values():
-                known = self._known(lesson.digest)
-                before = known[1] if known else None
+                message, before = known.get(lesson.digest, (0, None))
                 if before == lesson.label:
                     continue
-                if known and before is not None:
-                    self._relabel(sum_, known[0], before, lesson.label, lesson.at, lesson.why)
+                if before is not None:
+                    self._relabel(sum_, message, before, lesson.label, lesson.at, lesson.why)
                 else:
                     new.append(lesson)
                 changed.append((lesson.digest, before))
             self._learn_new(sum_, new)
             sum_.write()
-            for digest, before in changed:
-                self._record(digest, before)
+            self._record([(None, None, before, digest) for digest, before in changed])
         return changed
 
     def set_label(self, message: int, label: int | None, at: float, why: str) -> int | None:
@@ -116,10 +116,10 @@ class Learned:
                 return before
             if row[1]:
                 raise ValueError("the message was never learned")
-            sum_ = _Sum(self._db)
+            sum_ = Sum(self._db)
             self._relabel(sum_, message, before, label, at, why)
             sum_.write()
-            self._record(row[2], before, at=at, why=why)
+            self._record([(at, why, before, row[2])])
         return before
 
     def teachers(self, tokens: Sequence[str], most: int = 3) -> dict[str, list[Teacher]]:
@@ -187,12 +187,18 @@ class Learned:
             )
         return found
 
-    def _known(self, digest: bytes) -> tuple[int, int | None] | None:
-        row: tuple[int, int | None] | None = self._db.row("SELECT id, label FROM message WHERE digest = ?", (digest,))
-        return row
+    def _known(self, digests: Sequence[bytes]) -> dict[bytes, tuple[int, int | None]]:
+        """Id and label of each of these messages that was ever seen."""
+        found: dict[bytes, tuple[int, int | None]] = {}
+        for start in range(0, len(digests), _CHUNK):
+            chunk = digests[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            rows = self._db.all(f"SELECT digest, id, label FROM message WHERE digest IN ({marks})", chunk)  # noqa: S608
+            found.update((digest, (message, label)) for digest, message, label in rows)
+        return found
 
-    def _learn_new(self, sum_: "_Sum", lessons: list[Lesson]) -> None:
-        ids = self._token_ids({token for lesson in lessons for token in lesson.tokens})
+    def _learn_new(self, sum_: Sum, lessons: list[Lesson]) -> None:
+        ids = self._token_ids(set().union(*(lesson.tokens for lesson in lessons)), sum_)
         rows = []
         for lesson in lessons:
             numbers = np.array(list(map(ids.__getitem__, lesson.tokens)), dtype=np.int64)
@@ -210,18 +216,17 @@ class Learned:
             rows,
         )
 
-    def _token_ids(self, tokens: set[str]) -> dict[str, int]:
+    def _token_ids(self, tokens: set[str], sum_: Sum) -> dict[str, int]:
+        """The id of each token; tokens never met get the next ids, and are written with their counts."""
         texts = sorted(tokens)  # neighbours in the index: one page is read and written once
         ids = {row[1]: row[0] for row in self._rows(texts)}
         first = self._db.row("SELECT coalesce(max(id), 0) + 1 FROM token")[0]
-        new = [text for text in texts if text not in ids]
-        self._db.executemany(
-            "INSERT INTO token VALUES (?, ?, 0, 0, 0, 0)", [(first + i, text) for i, text in enumerate(new)]
-        )
-        ids.update((text, first + i) for i, text in enumerate(new))
+        sum_.new = [text for text in texts if text not in ids]
+        sum_.first_new = first
+        ids.update((text, first + i) for i, text in enumerate(sum_.new))
         return ids
 
-    def _relabel(self, sum_: "_Sum", message: int, before: int | None, after: int | None, at: float, why: str) -> None:
+    def _relabel(self, sum_: Sum, message: int, before: int | None, after: int | None, at: float, why: str) -> None:
         ids, occurrences = _unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])
         if before is not None:
             sum_.add(ids, occurrences, before, -1)
@@ -232,12 +237,13 @@ class Learned:
             (after, None if after is None else at, None if after is None else why, message),
         )
 
-    def _record(self, digest: bytes, before: int | None, at: float | None = None, why: str | None = None) -> None:
-        self._db.execute(
+    def _record(self, changes: Iterable[tuple[float | None, str | None, int | None, bytes]]) -> None:
+        """Write learnings down as actions: when and why (None: as the message says), the label before, the digest."""
+        self._db.executemany(
             "INSERT INTO action (at, message, kind, state, why, before, after)"
             " SELECT coalesce(?, learned_at), id, 'learned', 'done', coalesce(?, learned_why), ?, label"
             " FROM message WHERE digest = ?",
-            (at, why, before, digest),
+            changes,
         )
 
 
@@ -248,51 +254,3 @@ def _unpacked(message: int, blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.
         raise LedgerError(
             f"the tokens of message {message} in the ledger are damaged: see `spamnb verify`, and put back a copy of it"
         ) from fault
-
-
-class _Sum:
-    """Changes to the counts, added up in memory and written once."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._db = connection
-        self._ids: list[NDArray[np.int64]] = []
-        self._changes: list[NDArray[np.int64]] = []
-        self._total = np.zeros(6, dtype=np.int64)
-
-    def add(self, ids: NDArray[np.int64], occurrences: NDArray[np.int64], label: int, sign: int) -> None:
-        """Count a message's tokens (int64 (n,) ids and occurrences) for a class, or take them back (sign -1)."""
-        change = np.zeros((len(ids), 4), dtype=np.int64)
-        change[:, label] = sign
-        change[:, 2 + label] = sign * occurrences
-        self._ids.append(ids)
-        self._changes.append(change)
-        self._total[label] += sign
-        self._total[2 + label] += sign * len(ids)
-        self._total[4 + label] += sign * int(occurrences.sum())
-
-    def write(self) -> None:
-        """Write the counts of the tokens that changed, and the totals."""
-        if not self._ids:
-            return
-        ids, place = np.unique(np.concatenate(self._ids), return_inverse=True)
-        changes = np.zeros((len(ids), 4), dtype=np.int64)
-        np.add.at(changes, place, np.concatenate(self._changes))
-        empty = (
-            "SELECT count(*) FROM token"
-            " WHERE id IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = 0"
-        )
-        listed = str(ids.tolist())
-        empty_before = self._db.row(empty, (listed,))[0]
-        self._db.executemany(
-            "UPDATE token SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
-            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE id = ?",
-            np.column_stack([changes, ids]).tolist(),
-        )
-        empty_after = self._db.row(empty, (listed,))[0]
-        self._db.execute(
-            "UPDATE total SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
-            " ham_token_messages = ham_token_messages + ?, spam_token_messages = spam_token_messages + ?,"
-            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ?,"
-            " vocabulary = vocabulary + ?",
-            (*self._total.tolist(), empty_before - empty_after),
-        )

@@ -1,0 +1,71 @@
+"""Changes to the counts of tokens, added up in memory and written once."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.ledger.connection import Connection
+
+
+class Sum:
+    """What a batch of lessons adds to the counts, or takes from them.
+
+    `new` are tokens that the dictionary does not hold yet, with ids from `first_new` up; each must get a count.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+        self._ids: list[NDArray[np.int64]] = []
+        self._changes: list[NDArray[np.int64]] = []
+        self._total = np.zeros(6, dtype=np.int64)
+        self.new: list[str] = []
+        self.first_new = 0
+
+    def add(self, ids: NDArray[np.int64], occurrences: NDArray[np.int64], label: int, sign: int) -> None:
+        """Count a message's tokens (int64 (n,) ids and occurrences) for a class, or take them back (sign -1)."""
+        change = np.zeros((len(ids), 4), dtype=np.int64)
+        change[:, label] = sign
+        change[:, 2 + label] = sign * occurrences
+        self._ids.append(ids)
+        self._changes.append(change)
+        self._total[label] += sign
+        self._total[2 + label] += sign * len(ids)
+        self._total[4 + label] += sign * int(occurrences.sum())
+
+    def write(self) -> None:
+        """Write the counts of the tokens that changed, and the totals."""
+        if not self._ids:
+            return
+        ids, place = np.unique(np.concatenate(self._ids), return_inverse=True)
+        changes = np.zeros((len(ids), 4), dtype=np.int64)
+        np.add.at(changes, place, np.concatenate(self._changes))
+        old = len(ids) - len(self.new)  # the new ones have the highest ids
+        self._db.executemany(
+            "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (id_, text, *row)
+                for id_, text, row in zip(ids[old:].tolist(), self.new, changes[old:].tolist(), strict=True)
+            ),
+        )
+        vocabulary = len(self.new) + self._update(ids[:old], changes[:old])
+        self._db.execute(
+            "UPDATE total SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
+            " ham_token_messages = ham_token_messages + ?, spam_token_messages = spam_token_messages + ?,"
+            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ?,"
+            " vocabulary = vocabulary + ?",
+            (*self._total.tolist(), vocabulary),
+        )
+
+    def _update(self, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> int:
+        """Change the counts of tokens in the dictionary. Returns by how many the vocabulary grew."""
+        empty = (
+            "SELECT count(*) FROM token"
+            " WHERE id IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = 0"
+        )
+        listed = str(ids.tolist())
+        empty_before = self._db.row(empty, (listed,))[0]
+        self._db.executemany(
+            "UPDATE token SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
+            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE id = ?",
+            np.column_stack([changes, ids]).tolist(),
+        )
+        return int(empty_before - self._db.row(empty, (listed,))[0])
