@@ -1,6 +1,7 @@
 """A home of its own for each test, and the command line in this process or as one of its own."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -36,6 +37,14 @@ def until(done: Callable[[], object], what: str) -> None:
         if time.monotonic() > end:
             pytest.fail(f"waited in vain: {what}")
         time.sleep(0.01)
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Processor time of the processes that `work` starts and waits for: unlike a clock, no matter what else runs."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    work()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 @pytest.fixture

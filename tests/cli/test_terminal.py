@@ -6,6 +6,7 @@ import pty
 import select
 import subprocess
 import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,16 +41,20 @@ def at_terminal(home: Path) -> At:
                 preexec_fn=control,  # noqa: PLW1509 - a test has one thread
             )
             os.close(theirs)
-            shown = b""
-            while select.select([ours], [], [], PATIENCE)[0]:
+            shown, asked, end = b"", False, time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                if not select.select([ours], [], [], 1)[0]:
+                    if asked:  # what is typed in the very moment in which readline takes over the terminal can be lost
+                        os.write(ours, answer.encode())
+                    continue
                 try:
                     block = os.read(ours, 65536)
                 except OSError:  # EIO: the terminal's last user is gone
                     break
                 shown += block
-                if answer and b"[y/N] " in shown:
+                if answer and not asked and b"[y/N] " in shown:
                     os.write(ours, answer.encode())
-                    answer = ""
+                    asked = True
             os.close(ours)  # hangs up, and so ends what still runs
             code = child.wait(PATIENCE)
             out.seek(0)
