@@ -124,21 +124,22 @@ class Learned:
 
     def teachers(self, tokens: Sequence[str], most: int = 3) -> dict[str, list[Teacher]]:
         """For each token the learned messages that hold it, the newest first and at most `most` of them."""
-        texts = {row[0]: row[1] for row in self._rows(tokens)}
+        rows = self._rows(tokens)
+        texts = {row[0]: row[1] for row in rows}
+        missing = sum(min(most, row[2] + row[3]) for row in rows)  # a rare token has fewer teachers than `most`
         wanted = np.array(sorted(texts), dtype=np.int64)
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
-        open_ = len(wanted)
         for message, summary, label, at, blob in self._db.rows(
             "SELECT id, summary, label, learned_at, tokens FROM message"
             " WHERE label IS NOT NULL ORDER BY learned_at DESC, id DESC"
         ):
-            if not open_:
+            if not missing:
                 break
             for token in np.intersect1d(wanted, _unpacked(message, blob)[0], assume_unique=True).tolist():
                 teachers = found[texts[token]]
                 if len(teachers) < most:
                     teachers.append(Teacher(message, summary, label, at))
-                    open_ -= len(teachers) == most
+                    missing -= 1
         return found
 
     def verify(self) -> list[str]:
