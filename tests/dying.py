@@ -21,10 +21,14 @@ class DeathError(BaseException):
 
 
 class Fuse:
-    """Burns at the `at`th call that passes, counted from 1; then `die` is called, and at each later call again."""
+    """Burns at the `at`th call that passes, counted from 1: then `die` is called.
 
-    def __init__(self, at: int, die: Callable[[], None]) -> None:
+    The dead do nothing any more, so that it is called at each later call too; not so what only fails `once`.
+    """
+
+    def __init__(self, at: int, die: Callable[[], None], *, once: bool = False) -> None:
         self.at = at
+        self.once = once
         self.passed = 0
         self._die = die
 
@@ -36,7 +40,7 @@ class Fuse:
         def wrapped(*arguments: Any, **named: Any) -> Any:
             if changes(*arguments):
                 self.passed += 1
-                if self.passed >= self.at:
+                if self.passed == self.at or (self.passed > self.at and not self.once):
                     self._die()
             return call(*arguments, **named)
 
@@ -48,6 +52,7 @@ class _Fused:
 
     def __init__(self, sqlite: Any, fuse: Fuse) -> None:
         self._sqlite = sqlite
+        self._fuse = fuse
         self.execute = fuse.through(sqlite.execute, lambda statement, *_: not statement.startswith("SELECT"))
         self.executemany = fuse.through(sqlite.executemany)
         self.close = sqlite.close
@@ -55,20 +60,21 @@ class _Fused:
     @property
     def in_transaction(self) -> bool:
         """The dead roll nothing back."""
-        return False
+        return self._fuse.once and bool(self._sqlite.in_transaction)
 
 
 @contextlib.contextmanager
-def burning(ledger: Ledger, fuse: Fuse) -> Iterator[None]:
-    """Every call that changes the disk or the ledger goes by way of the fuse."""
+def burning(ledger: Ledger, fuse: Fuse, *, disk: bool = True) -> Iterator[None]:
+    """Every call that changes the disk (unless that is left out) or the ledger goes by way of the fuse."""
     connection: Connection = ledger._connection
     sqlite = connection._sqlite
     with contextlib.ExitStack() as stack:
-        for name in _OF_OS:
-            stack.enter_context(mock.patch.object(os, name, fuse.through(getattr(os, name))))
-        stack.enter_context(mock.patch.object(rename, "_rename_flagged", fuse.through(rename._rename_flagged)))
-        creates = fuse.through(os.open, lambda path, flags, *_: bool(flags & os.O_CREAT))
-        stack.enter_context(mock.patch.object(os, "open", creates))
+        if disk:
+            for name in _OF_OS:
+                stack.enter_context(mock.patch.object(os, name, fuse.through(getattr(os, name))))
+            stack.enter_context(mock.patch.object(rename, "_rename_flagged", fuse.through(rename._rename_flagged)))
+            creates = fuse.through(os.open, lambda path, flags, *_: bool(flags & os.O_CREAT))
+            stack.enter_context(mock.patch.object(os, "open", creates))
         connection._sqlite = _Fused(sqlite, fuse)  # type: ignore[assignment]
         try:
             yield
