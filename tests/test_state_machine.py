@@ -603,7 +603,7 @@ def foretell(file: File) -> int | None:
 
 
 TestSorting = Sorting.TestCase
-TestSorting.settings = settings(max_examples=40, stateful_step_count=30)
+TestSorting.settings = settings(max_examples=25, stateful_step_count=30)
 TestSorting.__doc__ = (
     "Whatever anyone does in whatever order, no mail is lost, and nothing is learned that nobody said."
 )
