@@ -84,9 +84,11 @@ APPLICATION_ID = 0x73706E62  # "spnb": what file(1) and SQLite call a file forma
 
 def check(connection: sqlite3.Connection, path: str) -> None:
     """Raise LedgerError for a database of another program, or of a later version; writes nothing."""
+    connection.execute("BEGIN")  # of one moment: another process may be making the ledger
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     version = _version(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    connection.execute("COMMIT")
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
     if version > VERSION:
