@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
-from spamnb.errors import SpamnbError
+from spamnb.errors import LedgerBusyError, SpamnbError
 from spamnb.filter import lesson
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
@@ -129,6 +129,7 @@ class Sorting(RuleBasedStateMachine):
         self.unforeseen: set[bytes] = set()  # messages with copies, or undone: what they are learned as is not foretold
         self.twins: set[bytes] = set()  # messages of which two files hold the same bytes, or did
         self.touched: set[bytes] = set()  # messages that a person had in hand
+        self.stumbled = False
         self.ledger = Ledger(self.path)
 
     def teardown(self) -> None:
@@ -539,6 +540,21 @@ class Sorting(RuleBasedStateMachine):
 
         self.watch(work)
 
+    @rule(at=st.integers(1, 25))
+    def stumble(self, at: int) -> None:
+        """The ledger is busy for once, and the service goes on."""
+
+        def busy() -> None:
+            raise LedgerBusyError("busy")
+
+        def work() -> None:
+            with suppress(LedgerBusyError), burning(self.ledger, Fuse(at, busy, once=True), disk=False):
+                self.sorter.reconcile()
+                self.sorter.settle()
+
+        self.watch(work)
+        self.stumbled = True
+
     @rule()
     def calm(self) -> None:
         """Nobody moves anything until the sorter has seen it all."""
@@ -550,6 +566,8 @@ class Sorting(RuleBasedStateMachine):
             known = self.ledger.files.lying_in(self.ledger.files.folder(self.sorter.id, name))
             assert known.keys() == {parse_name(entry.name).key for entry in scan(folder)}, name
         assert all(file.settled[-1] == file.folder for file in self.files)
+        self.stumbled = False
+        self.no_move_is_open()
         self.said.clear()
         self.unforeseen = {
             digest for digest, number in Counter(file.digest for file in self.files).items() if number > 1
@@ -581,7 +599,7 @@ class Sorting(RuleBasedStateMachine):
 
     @invariant()
     def no_move_is_open(self) -> None:
-        assert self.ledger.journal.intents() == []
+        assert self.stumbled or self.ledger.journal.intents() == []
 
 
 def foretell(file: File) -> int | None:
@@ -715,3 +733,37 @@ def test_killed_while_a_correction_is_learned(world: Sorting, at: int) -> None:
     assert [file.folder for file in world.files] == ["INBOX"]
     assert set(world.labels.values()) == {HAM}
     assert len(world.learnings(world.files[0].digest)) == 1
+
+
+@pytest.mark.parametrize("at", range(1, 20))
+def test_busy_while_spam_is_moved(world: Sorting, at: int) -> None:
+    """Where the ledger is busy at any call of moving spam, and the service goes on, it learns nothing from its move."""
+    world.deliver("spam", "INBOX")
+    world.stumble(at)
+    world.calm()
+    assert [file.folder for file in world.files] == ["Junk"]
+    assert set(world.labels.values()) == {None}
+
+
+def test_a_keyword_is_one_word(world: Sorting) -> None:
+    """A client's keyword is a person's word when it is set, not each time another flag changes after it."""
+    world.deliver("ham", "INBOX")
+    world.calm()
+    world.mark(1, "a")
+    world.calm()
+    assert set(world.labels.values()) == {SPAM}
+    world.teach(1, HAM)
+    world.flag(1, "S")
+    world.calm()
+    assert set(world.labels.values()) == {HAM}
+
+
+def test_out_of_spam_and_back(world: Sorting) -> None:
+    """Out of spam and back, while the folders were compared in between, is a change of mind and teaches nothing."""
+    world.deliver("spam", "INBOX")
+    world.calm()
+    world.move(1, "Archive", "same name")
+    world.reconcile()
+    world.move(1, "Junk", "same name")
+    world.calm()
+    assert set(world.labels.values()) == {None}

@@ -75,20 +75,26 @@ class Arrivals:
     def settle(self) -> None:
         """Act on the files that have dwelt long enough where they are."""
         now = self._now()
+        if (due := self.due()) is not None and due <= now:
+            self.mover.resolve()  # what a move left open lies there by the filter's hand, not by a person's
         for (path, key), due in sorted(self._waiting.items(), key=lambda waiting: waiting[1]):
             if due > now:
                 break
-            del self._waiting[path, key]
-            box = self._boxes.at(path)
-            if box is None or self._ledger.files.get(box.spot.id, key) is not None:
-                continue
             try:
-                entry = locate(box.folder, key)
+                self._settle_one(path, key)
             except FolderUnavailableError:
-                continue
-            raw = None if entry is None else read_entry(box, entry)
-            if entry is not None and raw is not None:
-                self._act(box, entry, raw)
+                self._waiting[path, key] = now + self._config.learning.dwell_seconds
+            else:
+                del self._waiting[path, key]  # not before: where the ledger is busy, the file waits on
+
+    def _settle_one(self, path: str, key: str) -> None:
+        box = self._boxes.at(path)
+        if box is None or self._ledger.files.get(box.spot.id, key) is not None:
+            return
+        entry = locate(box.folder, key)
+        raw = None if entry is None else read_entry(box, entry)
+        if entry is not None and raw is not None:
+            self._act(box, entry, raw)
 
     def _dwell_ends(self, box: Box, entry: Entry) -> float:
         """When the file has lain there for the dwell; a rename sets the time of a file's last status change."""
@@ -110,12 +116,8 @@ class Arrivals:
             self._obey(meant, box, entry, reading)
 
     def _traces(self, known: Known, reading: Reading, box: Box, entry: Entry) -> list[Trace]:
-        """The other places of a message: whether it still lies there is looked up now."""
-        return [
-            self._trace(placed, reading, box, entry)
-            for placed in self._ledger.files.of_message(known.id)
-            if not (placed.folder == box.spot.id and placed.base == parse_name(entry.name).key)
-        ]
+        """Where else a message lies or has lain, this very place before among it: looked up now."""
+        return [self._trace(placed, reading, box, entry) for placed in self._ledger.files.of_message(known.id)]
 
     def _trace(self, placed: Placed, reading: Reading, box: Box, entry: Entry) -> Trace:
         role, unsure = self._boxes.role_of(placed.mailbox, placed.folder_name)

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from spamnb.config import Config, Mailbox, Role
 from spamnb.ledger.learned import HAM
@@ -93,10 +93,10 @@ class Sorter:
         if placed is None:
             self._arrivals.look(box, entry)
         elif placed.flags != name.flags:
-            self._flags_changed(box, {name.key: entry})
+            self._flags_changed(box, {name.key: entry}, {name.key: placed.flags})
 
-    def _flags_changed(self, box: Box, changed: dict[str, Entry]) -> None:
-        """New flags are noted; a client's junk keywords among them are a person's word."""
+    def _flags_changed(self, box: Box, changed: dict[str, Entry], before: Mapping[str, str]) -> None:
+        """New flags are noted; a client's junk keywords are a person's word when they change, not at each flag."""
         names = {key: parse_name(entry.name) for key, entry in changed.items()}
         self._ledger.files.flag(box.spot.id, [(key, name.flags) for key, name in names.items()])
         if not self._config.learning.keywords or box.role is Role.NEUTRAL:
@@ -105,7 +105,12 @@ class Sorter:
             return
         keywords = read_keywords(box.folder)
         for key, name in names.items():
-            label = labelled([keywords.get(letter, "") for letter in name.keywords])
+            was, label = (
+                labelled([keywords.get(letter, "") for letter in flags if letter.islower()])
+                for flags in (before[key], name.flags)
+            )
+            if label == was:
+                continue
             raw = None if label is None else read_entry(box, changed[key])
             if label is not None and raw is not None:
                 self._arrivals.learn(read(raw), label, "marked by a mail client")
@@ -113,6 +118,7 @@ class Sorter:
     def reconcile(self) -> None:
         """Compare the folders with the ledger: what appeared, what is gone, which flags changed, what was kept."""
         self.refresh()
+        self.mover.resolve()  # one that failed at its last step is ours: what lies there was put by no person
         for box in self._boxes:
             try:
                 self._compare(box)
@@ -136,7 +142,7 @@ class Sorter:
             key: entry for key, entry in found.items() if key in lying and parse_name(entry.name).flags != lying[key]
         }
         if changed:
-            self._flags_changed(box, changed)
+            self._flags_changed(box, changed, lying)
         for number, (key, entry) in enumerate(found.items()):
             if key not in lying:
                 self._look(box, entry)
