@@ -223,7 +223,6 @@ class Learned:
         ids = {row[1]: row[0] for row in self._rows(texts)}
         first = self._db.row("SELECT coalesce(max(id), 0) + 1 FROM token")[0]
         sum_.new = [text for text in texts if text not in ids]
-        sum_.first_new = first
         ids.update((text, first + i) for i, text in enumerate(sum_.new))
         return ids
 

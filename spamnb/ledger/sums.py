@@ -9,7 +9,7 @@ from spamnb.ledger.connection import Connection
 class Sum:
     """What a batch of lessons adds to the counts, or takes from them.
 
-    `new` are tokens that the dictionary does not hold yet, with ids from `first_new` up; each must get a count.
+    `new` are tokens that the dictionary does not hold yet, in the order of their ids; each must get a count.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -18,7 +18,6 @@ class Sum:
         self._changes: list[NDArray[np.int64]] = []
         self._total = np.zeros(6, dtype=np.int64)
         self.new: list[str] = []
-        self.first_new = 0
 
     def add(self, ids: NDArray[np.int64], occurrences: NDArray[np.int64], label: int, sign: int) -> None:
         """Count a message's tokens (int64 (n,) ids and occurrences) for a class, or take them back (sign -1)."""

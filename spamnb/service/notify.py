@@ -26,10 +26,6 @@ class Notifier:
         """Watching has begun; also ends a reload."""
         self._send(f"READY=1\nSTATUS={status}")
 
-    def status(self, status: str) -> None:
-        """One line for `systemctl status`."""
-        self._send(f"STATUS={status}")
-
     def starting(self, status: str, seconds: float) -> None:
         """A long start is going on, and will not be over before that many seconds."""
         self._send(f"STATUS={status}\nEXTEND_TIMEOUT_USEC={int(seconds * 1e6)}\nWATCHDOG=1")

@@ -55,7 +55,6 @@ from watchdog.observers.api import BaseObserver
 
 from spamnb.config import Watch
 from spamnb.errors import SpamnbError
-from spamnb.maildir.folders import Folder
 from spamnb.maildir.mailbox import Entry
 
 _log = logging.getLogger(__name__)
@@ -206,8 +205,3 @@ def _burst_limit() -> int:
         return int(_QUEUE_LIMIT.read_text()) // 4  # a delivery is up to three events: create, modify, move
     except (OSError, ValueError):
         return 4096
-
-
-def watched(folders: list[Folder]) -> str:
-    """How many folders are watched, in words."""
-    return f"{len(folders)} folder{'s' if len(folders) != 1 else ''}"
