@@ -28,8 +28,9 @@ from scipy.stats import rankdata
 
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
-from spamnb.filter import Filter, lesson
+from spamnb.filter import Filter
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import lesson
 from spamnb.mail.reading import read
 
 _PRECISE = "--terse-format=%1.1c %.17f"

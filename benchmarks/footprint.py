@@ -29,9 +29,8 @@ import common
 
 from spamnb.cli.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
-from spamnb.filter import lesson
-from spamnb.ledger.learned import Lesson
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import Lesson, lesson
 from spamnb.mail.reading import read
 from spamnb.mail.tokenizer import VERSION
 from spamnb.maildir.mailbox import deliver

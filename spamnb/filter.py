@@ -18,11 +18,10 @@ from spamnb.bayes.calibration import LogisticMap
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.score import score, weights
 from spamnb.config import Model, Scoring
-from spamnb.ledger.learned import Lesson, Teacher
+from spamnb.ledger.learned import Teacher
 from spamnb.mail.reading import Reading
-from spamnb.mail.tokenizer import VERSION
 
-__all__ = ["Clue", "Explanation", "Filter", "Judgement", "Verdict", "lesson"]
+__all__ = ["Clue", "Explanation", "Filter", "FrozenFilter", "Judgement", "Verdict"]
 
 CountingModel = Bernoulli | MultinomialTF | MultinomialBoolean
 
@@ -96,6 +95,10 @@ class Memory(Protocol):
         """For each token, learned messages that hold it."""
 
 
+_IGNORANT = Judgement(Verdict.UNSURE, 0.5, 0.0)
+_MOST_SAID = 200_000  # tokens, in some 30 MB
+
+
 class Filter:
     """Scores messages with the counts of its memory as they are at that moment."""
 
@@ -106,22 +109,9 @@ class Filter:
 
     def judge(self, reading: Reading) -> Judgement:
         """Score a message and say what it is; a filter that has learned nothing of a class is unsure."""
-        return self.judge_all([reading])[0]
-
-    def judge_all(self, readings: Sequence[Reading]) -> list[Judgement]:
-        """Judge several messages with the counts of one moment; a token that they share is looked up once."""
-        places: dict[str, int] = {}
-        for reading in readings:
-            for token in reading.tokens:
-                places.setdefault(token, len(places))
-        counts = self._learned.counts(list(places))
-        if not counts.class_messages.all():
-            return [Judgement(Verdict.UNSURE, 0.5, 0.0)] * len(readings)
-        log_odds = self._log_odds(counts)
-        return [
-            self._judge(list(reading.tokens), log_odds[[places[token] for token in reading.tokens]])
-            for reading in readings
-        ]
+        tokens = list(reading.tokens)
+        counts = self._learned.counts(tokens)
+        return self._judge(tokens, self._log_odds(counts)) if counts.class_messages.all() else _IGNORANT
 
     def explain(self, reading: Reading, strongest: int = 5) -> Explanation:
         """Judge a message, and say why."""
@@ -151,13 +141,31 @@ class Filter:
         return Verdict.HAM if probability <= self._scoring.ham_cutoff else Verdict.UNSURE
 
 
+class FrozenFilter(Filter):
+    """A filter whose memory does not change meanwhile, for many messages: what a token says is looked up once."""
+
+    def __init__(self, learned: Memory, scoring: Scoring) -> None:
+        super().__init__(learned, scoring)
+        self._said: dict[str, float] = {}
+
+    def judge_all(self, readings: Sequence[Reading]) -> list[Judgement]:
+        """Judge several messages, each as `judge` does."""
+        if len(self._said) > _MOST_SAID:
+            self._said.clear()
+        said = self._said
+        tokens = list({token for reading in readings for token in reading.tokens if token not in said})
+        counts = self._learned.counts(tokens)
+        if not counts.class_messages.all():
+            return [_IGNORANT] * len(readings)
+        said.update(zip(tokens, self._log_odds(counts).tolist(), strict=True))
+        return [
+            self._judge(list(reading.tokens), np.array(list(map(said.__getitem__, reading.tokens))))
+            for reading in readings
+        ]
+
+
 def _crowds(tokens: Sequence[str]) -> NDArray[np.int64]:
     """How many of the tokens are of each one's kind, int64 (n_tokens,); the kind is the prefix, bare words are one."""
     kinds = [token[: token.find(":") + 1] for token in tokens]
     numbers = Counter(kinds)
     return np.array([numbers[kind] for kind in kinds], dtype=np.int64)
-
-
-def lesson(reading: Reading, label: int, why: str, at: float) -> Lesson:
-    """What is learned from a message that someone called ham (0) or spam (1)."""
-    return Lesson(reading.digest, label, reading.tokens, VERSION, reading.summary, why, at)

@@ -23,9 +23,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
 from spamnb.errors import LedgerBusyError, SpamnbError
-from spamnb.filter import lesson
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import lesson
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder

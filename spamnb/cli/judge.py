@@ -4,6 +4,7 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 from spamnb.cli.context import open_ledger
 from spamnb.cli.output import as_json, clock, is_terminal, printable, progress, table
@@ -11,7 +12,7 @@ from spamnb.cli.paths import how_many, sources
 from spamnb.cli.sources import Done, Source, each, read_all
 from spamnb.config import Scoring
 from spamnb.errors import MailError, UsageError
-from spamnb.filter import Explanation, Filter, Judgement
+from spamnb.filter import Explanation, Filter, FrozenFilter, Judgement
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading, read
 
@@ -73,25 +74,29 @@ def _warn_of_ignorance(ledger: Ledger, options: argparse.Namespace) -> None:
 
 
 class _Judge:
-    """Reads and judges messages; each process opens the ledger for itself, at its first ones."""
+    """Reads and judges messages; each process opens the ledger for itself, at its first ones.
+
+    All are judged by what the ledger knew at that moment, so that what a token says is looked up once.
+    """
 
     def __init__(self, ledger: str, scoring: Scoring) -> None:
         self._path = ledger
         self._scoring = scoring
-        self._open: tuple[Ledger, Filter] | None = None
+        self._open = ExitStack()
+        self._filter: FrozenFilter | None = None
 
     def __call__(self, chunk: list[Source]) -> list[Done[Judgement]]:
         done = read_all(chunk)
-        if self._open is None:
-            ledger = Ledger(self._path)
-            self._open = ledger, Filter(ledger.learned, self._scoring)
-        judgements = iter(self._open[1].judge_all([got for _, got in done if not isinstance(got, MailError)]))
+        if self._filter is None:
+            ledger = self._open.enter_context(Ledger(self._path))
+            self._open.enter_context(ledger.snapshot())
+            self._filter = FrozenFilter(ledger.learned, self._scoring)
+        judgements = iter(self._filter.judge_all([got for _, got in done if not isinstance(got, MailError)]))
         return [(source, got if isinstance(got, MailError) else next(judgements)) for source, got in done]
 
     def close(self) -> None:
         """Close the ledger that this process opened."""
-        if self._open is not None:
-            self._open[0].close()
+        self._open.close()
 
 
 def explain(options: argparse.Namespace) -> int:

@@ -97,9 +97,16 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def progress(
-    items: Iterable[T], what: str, quiet: bool, total: int | Callable[[], int | None] | None = None
+    items: Iterable[T],
+    what: str,
+    quiet: bool,
+    total: int | Callable[[], int | None] | None = None,
+    size: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[T]:
-    """The items, with a progress bar on a terminal and nothing in a pipe; a `total` that takes time is asked then."""
+    """The items, with a progress bar on a terminal and nothing in a pipe; a `total` that takes time is asked then.
+
+    `size` says by how much an item moves the bar.
+    """
     if quiet or not is_terminal(sys.stderr):
         yield from items
         return
@@ -110,4 +117,7 @@ def progress(
     # redirect_stdout would send results to the terminal also where standard output is a file
     bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
     with bar:
-        yield from bar.track(items, total=total() if callable(total) else total)
+        task = bar.add_task(what, total=total() if callable(total) else total)
+        for item in items:
+            yield item
+            bar.advance(task, size(item))

@@ -93,7 +93,8 @@ def _directory(path: str) -> Iterator[Source]:
 
 
 def _file(path: str) -> Iterator[Source]:
-    file = os.path.realpath(path)  # a person may well give a link; only in a Maildir none is followed
+    # a person may well give a link; only in a Maildir none is followed
+    file = os.path.realpath(path) if os.path.islink(path) else path
     try:
         with open(file, "rb") as content:
             if content.read(5) == b"From ":

@@ -46,7 +46,6 @@ class Source:
 
 
 Done = tuple[Source, T | MailError]
-Work = Callable[[list[Source]], list[Done[T]]]
 
 
 def readings(found: Iterable[Source]) -> Iterator[Done[Reading]]:
@@ -64,8 +63,8 @@ def one_by_one(task: Callable[[Source], T], chunk: list[Source]) -> list[Done[T]
     return [_try(task, source) for source in chunk]
 
 
-def each(found: Iterable[Source], work: Work[T]) -> Iterator[Done[T]]:
-    """Work on messages, some at a time and in order; on many of them on all cores.
+def each(found: Iterable[Source], work: Callable[[list[Source]], list[T]]) -> Iterator[T]:
+    """What `work` makes of some messages at a time, in order; of many of them on all cores.
 
     Workers are forked at the call, before the caller opens a ledger: a SQLite connection must not be carried
     into another process.

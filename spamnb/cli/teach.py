@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from spamnb.cli.context import open_ledger
 from spamnb.cli.output import plural, printable, progress
 from spamnb.cli.paths import how_many, sources
-from spamnb.cli.sources import Done, Source, each, one_by_one, readings
+from spamnb.cli.sources import Done, Source, each, one_by_one, read_all
 from spamnb.errors import MailError
-from spamnb.filter import lesson
+from spamnb.ledger.lesson import Sheaf, bind, lesson
 from spamnb.mail.identity import identity
 
 T = TypeVar("T")
@@ -20,6 +19,8 @@ T = TypeVar("T")
 _WORDS = ("ham", "spam")
 _BATCH = 1000  # messages a transaction: each token that they share is written once, and the ledger is not held long
 _EXIT_ERROR = 3
+
+_Bound = tuple[Sheaf, list[tuple[Source, MailError]]]  # what can be learned, and what is wrong with the others
 
 
 def train(options: argparse.Namespace) -> int:
@@ -32,26 +33,69 @@ def learn(
     found: Iterable[Source], total: int | Callable[[], int | None], label: int, why: str, options: argparse.Namespace
 ) -> int:
     """Learn messages as ham (0) or spam (1), on all cores, and say how many. Returns the exit code."""
-    readable = _Readable(readings(found))
-    seen = changed = corrected = 0
+    sheaves = each(found, _Binder(label, why))
+    from spamnb.cli.context import open_ledger  # numpy takes 0.1 s to import: the workers read meanwhile
+
+    seen = changed = corrected = left_out = 0
     _, ledger = open_ledger(options)
     with ledger:
-        shown = progress(readable, f"learning {_WORDS[label]}", options.quiet, total)
-        while batch := list(islice(shown, _BATCH)):
-            done = ledger.learned.learn([lesson(reading, label, why, time.time()) for reading in batch])
-            seen += len(batch)
+        shown = progress(sheaves, f"learning {_WORDS[label]}", options.quiet, total, _size)
+        for batch in _batches(shown):
+            for source, fault in (unread for _, faults in batch for unread in faults):
+                left_out += 1
+                _say_left_out(source, fault)
+            done = ledger.learned.learn_sheaves([sheaf for sheaf, _ in batch])
+            seen += sum(len(sheaf.heads) for sheaf, _ in batch)
             changed += len(done)
             corrected += sum(before is not None for _, before in done)
     if not options.quiet:
         was = f", {corrected} of them corrected" if corrected else ""
         known = f", {seen - changed} known already" if seen > changed else ""
         print(f"learned {plural(changed, 'message')} as {_WORDS[label]}{was}{known}")
-    return _EXIT_ERROR if readable.left_out else 0
+    return _EXIT_ERROR if left_out else 0
+
+
+class _Binder:
+    """Reads messages, and binds them into a sheaf of lessons."""
+
+    def __init__(self, label: int, why: str) -> None:
+        self._label = label
+        self._why = why
+
+    def __call__(self, chunk: list[Source]) -> list[_Bound]:
+        done = read_all(chunk)
+        lessons = [
+            lesson(got, self._label, self._why, time.time()) for _, got in done if not isinstance(got, MailError)
+        ]
+        return [(bind(lessons), [(source, got) for source, got in done if isinstance(got, MailError)])]
+
+
+def _size(bound: _Bound) -> int:
+    return len(bound[0].heads) + len(bound[1])
+
+
+def _batches(bound: Iterable[_Bound]) -> Iterator[list[_Bound]]:
+    batch: list[_Bound] = []
+    size = 0
+    for one in bound:
+        batch.append(one)
+        size += _size(one)
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _say_left_out(source: Source, fault: MailError) -> None:
+    print(f"spamnb: left out {printable(source.where)}: {printable(str(fault))}", file=sys.stderr)
 
 
 def untrain(options: argparse.Namespace) -> int:
     """Forget the messages at the paths."""
     digests = _Readable(each(sources(options.paths), _identities))
+    from spamnb.cli.context import open_ledger
+
     seen = forgotten = 0
     _, ledger = open_ledger(options)
     with ledger:
@@ -86,5 +130,5 @@ class _Readable(Iterator[T]):
             if not isinstance(result, MailError):
                 return result
             self.left_out += 1
-            print(f"spamnb: left out {printable(source.where)}: {printable(str(result))}", file=sys.stderr)
+            _say_left_out(source, result)
         raise StopIteration

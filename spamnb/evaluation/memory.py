@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.ledger.blob import OCCURRENCES_MAX
-from spamnb.ledger.learned import Lesson, Teacher
+from spamnb.ledger.learned import Teacher
+from spamnb.ledger.lesson import Lesson
 
 
 class MemoryLearned:

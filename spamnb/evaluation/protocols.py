@@ -13,7 +13,8 @@ import numpy as np
 from spamnb.config import Scoring
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.memory import MemoryLearned
-from spamnb.filter import Filter, Judgement, Verdict, lesson
+from spamnb.filter import Filter, Judgement, Verdict
+from spamnb.ledger.lesson import lesson
 from spamnb.mail.reading import Reading
 
 Train = Literal["everything", "near-errors", "errors"]

@@ -5,6 +5,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+_ID_BITS = 32
+_LEVEL = 3  # of zlib: 18 bytes a message more than with its default of 6, in two thirds of the time
 OCCURRENCES_MAX = 0xFFFF  # what is kept of a token's occurrences in one message, and what is counted
 
 
@@ -14,11 +16,23 @@ def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:
     The ids are sorted and written as differences, and equal bytes of all numbers stand together: frequent
     tokens have low ids, so most high bytes are zero and cost next to nothing.
     """
-    order = np.argsort(ids)
-    steps = np.diff(ids[order], prepend=0).astype("<u4")
-    counts = np.minimum(occurrences[order], OCCURRENCES_MAX).astype("<u2")
-    planes = steps.view(np.uint8).reshape(-1, 4).T.tobytes() + counts.view(np.uint8).reshape(-1, 2).T.tobytes()
-    return zlib.compress(planes)
+    return pack_all(ids, occurrences, np.array([len(ids)]))[0]
+
+
+def pack_all(ids: NDArray[np.int64], occurrences: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
+    """Bytes for each of several messages, whose tokens follow one another: int64 (n_messages,), tokens of each."""
+    message = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+    order = np.argsort(message << _ID_BITS | ids)
+    ids = ids[order]
+    steps = np.diff(ids, prepend=0)
+    ends = np.cumsum(lengths)
+    starts = (ends - lengths)[lengths > 0]
+    steps[starts] = ids[starts]
+    planes = np.empty((6, len(ids)), np.uint8)
+    planes[:4] = steps.astype("<u4").view(np.uint8).reshape(-1, 4).T
+    planes[4:] = np.minimum(occurrences[order], OCCURRENCES_MAX).astype("<u2").view(np.uint8).reshape(-1, 2).T
+    bounds = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+    return [zlib.compress(planes[:, start:end].tobytes(), _LEVEL) for start, end in bounds]
 
 
 def unpack(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

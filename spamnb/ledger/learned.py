@@ -1,33 +1,23 @@
 """What was learned: labels, the exact tokens behind each, and the counts that are their sum."""
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.errors import LedgerError
-from spamnb.ledger.blob import OCCURRENCES_MAX, pack, unpack
+from spamnb.ledger.blob import pack_all, unpack
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lesson import Head, Lesson, Sheaf, bind
+from spamnb.ledger.rows import Rows
 from spamnb.ledger.sums import Sum
 
 HAM, SPAM = 0, 1
 _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A message to learn: its identity, what it is, its tokens with their occurrences, and why it is learned."""
-
-    digest: bytes
-    label: int
-    tokens: Mapping[str, int]
-    tokenizer: int
-    summary: str
-    why: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +71,33 @@ class Learned:
         """Learn messages, all or none of them. Returns the digest and former label of each one that changed.
 
         A message that is already learned as its lesson says is left alone; one that was learned otherwise is
-        corrected with the very tokens it was learned with. Of several lessons on one message the last one stands.
+        corrected with the very tokens it was learned with. Of several lessons on one message the last one says what
+        it is, and the first one which tokens it has: all comes out as if they were learned one after the other.
         """
+        return self.learn_sheaves([bind(lessons)])
+
+    def learn_sheaves(self, sheaves: Sequence[Sheaf]) -> list[tuple[bytes, int | None]]:
+        """Learn messages that are bound in sheaves, as `learn` does."""
+        heads = [head for sheaf in sheaves for head in sheaf.heads]
+        first: dict[bytes, int] = {}
+        for row, head in enumerate(heads):
+            first.setdefault(head.digest, row)
+        latest = {head.digest: head for head in heads}
         changed: list[tuple[bytes, int | None]] = []
-        latest = {lesson.digest: lesson for lesson in lessons}
         with self._db.transaction():
             sum_ = Sum(self._db)
-            new: list[Lesson] = []
+            new: list[Head] = []
             known = self._known(list(latest))
-            for lesson in latest.values():
-                message, before = known.get(lesson.digest, (0, None))
-                if before == lesson.label:
+            for digest, head in latest.items():
+                message, before = known.get(digest, (0, None))
+                if before == head.label:
                     continue
                 if before is not None:
-                    self._relabel(sum_, message, before, lesson.label, lesson.at, lesson.why)
+                    self._relabel(sum_, message, before, head.label, head.at, head.why)
                 else:
-                    new.append(lesson)
-                changed.append((lesson.digest, before))
-            self._learn_new(sum_, new)
+                    new.append(head)
+                changed.append((digest, before))
+            self._learn_new(sum_, new, Rows.joined(sheaves).take([first[head.digest] for head in new]))
             sum_.write()
             self._record([(None, None, before, digest) for digest, before in changed])
         return changed
@@ -198,33 +197,33 @@ class Learned:
             found.update((digest, (message, label)) for digest, message, label in rows)
         return found
 
-    def _learn_new(self, sum_: Sum, lessons: list[Lesson]) -> None:
-        ids = self._token_ids(set().union(*(lesson.tokens for lesson in lessons)), sum_)
-        rows = []
-        for lesson in lessons:
-            numbers = np.array(list(map(ids.__getitem__, lesson.tokens)), dtype=np.int64)
-            occurrences = np.minimum(np.array(list(lesson.tokens.values()), dtype=np.int64), OCCURRENCES_MAX)
-            sum_.add(numbers, occurrences, lesson.label, 1)
-            blob = pack(numbers, occurrences)
-            rows.append(
-                (lesson.digest, lesson.summary, lesson.at, lesson.label, lesson.at, lesson.why, lesson.tokenizer, blob)
-            )
+    def _learn_new(self, sum_: Sum, heads: list[Head], rows: Rows) -> None:
+        """Learn messages that are not learned yet, each with its row of tokens."""
+        if not heads:
+            return
+        labels = np.array([head.label for head in heads], dtype=np.int64)
+        ids = self._token_ids(rows.vocabulary, sum_)
+        sum_.add_rows(ids, rows, labels)
+        blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         self._db.executemany(
             "INSERT INTO message (digest, summary, seen_at, label, learned_at, learned_why, tokenizer, tokens)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET label = excluded.label,"
             " learned_at = excluded.learned_at, learned_why = excluded.learned_why, tokenizer = excluded.tokenizer,"
             " tokens = excluded.tokens, summary = excluded.summary",
-            rows,
+            [
+                (head.digest, head.summary, head.at, head.label, head.at, head.why, head.tokenizer, blob)
+                for head, blob in zip(heads, blobs, strict=True)
+            ],
         )
 
-    def _token_ids(self, tokens: set[str], sum_: Sum) -> dict[str, int]:
+    def _token_ids(self, vocabulary: list[str], sum_: Sum) -> NDArray[np.int64]:
         """The id of each token; tokens never met get the next ids, and are written with their counts."""
-        texts = sorted(tokens)  # neighbours in the index: one page is read and written once
+        texts = sorted(vocabulary)  # neighbours in the index: one page is read and written once
         ids = {row[1]: row[0] for row in self._rows(texts)}
         first = self._db.row("SELECT coalesce(max(id), 0) + 1 FROM token")[0]
         sum_.new = [text for text in texts if text not in ids]
-        ids.update((text, first + i) for i, text in enumerate(sum_.new))
-        return ids
+        ids.update(zip(sum_.new, count(first), strict=False))
+        return np.array([ids[token] for token in vocabulary], dtype=np.int64)
 
     def _relabel(self, sum_: Sum, message: int, before: int | None, after: int | None, at: float, why: str) -> None:
         ids, occurrences = _unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])

@@ -35,6 +35,12 @@ class Ledger:
         with self._connection.transaction():
             yield
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read inside is of one moment, whatever other processes commit meanwhile."""
+        with self._connection.snapshot():
+            yield
+
     def note(self, name: str) -> str | None:
         """A note kept under a name, or None."""
         row = self._connection.row("SELECT value FROM note WHERE name = ?", (name,))

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.rows import Rows
 
 
 class Sum:
@@ -29,6 +30,21 @@ class Sum:
         self._total[label] += sign
         self._total[2 + label] += sign * len(ids)
         self._total[4 + label] += sign * int(occurrences.sum())
+
+    def add_rows(self, ids: NDArray[np.int64], rows: Rows, labels: NDArray[np.int64]) -> None:
+        """Count messages, each for the class of its label (int64 (n_messages,)).
+
+        ids: int64 (n_tokens,), those of the vocabulary of `rows`.
+        """
+        n = len(ids)
+        cell = rows.columns + n * np.repeat(labels, rows.lengths)
+        messages = np.bincount(cell, minlength=2 * n).reshape(2, n)
+        occurrences = np.bincount(cell, rows.occurrences, minlength=2 * n).reshape(2, n)  # exact up to 2**53
+        change = np.concatenate([messages, occurrences.astype(np.int64)])
+        self._ids.append(ids)
+        self._changes.append(change.T)
+        self._total[:2] += np.bincount(labels, minlength=2)
+        self._total[2:] += change.sum(axis=1)
 
     def write(self) -> None:
         """Write the counts of the tokens that changed, and the totals."""

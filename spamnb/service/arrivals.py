@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 
 from spamnb.config import Config, Role
 from spamnb.errors import MaildirError
-from spamnb.filter import Filter, Judgement, lesson
+from spamnb.filter import Filter, Judgement
 from spamnb.ledger.files import Placed
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import lesson
 from spamnb.ledger.messages import Known
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spamnb.evaluation.memory import MemoryLearned
-from spamnb.ledger.learned import Learned, Lesson
+from spamnb.ledger.learned import Learned
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import Lesson
 
 lessons = st.lists(
     st.builds(

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from spamnb.ledger.learned import Lesson
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import Lesson
 
 
 def lesson(name: str, label: int, tokens: Mapping[str, int], at: float = 1.0) -> Lesson:

@@ -43,8 +43,9 @@ class Learning(RuleBasedStateMachine):
     @rule(batch=st.lists(st.tuples(NAMES, LABELS, TOKENS), max_size=6))
     def learn(self, batch: list[tuple[str, int, dict[str, int]]]) -> None:
         self.clock += 1
-        latest = {name: (label, tokens) for name, label, tokens in batch}
-        changed = [name for name, (label, tokens) in latest.items() if self._lesson(name, label, tokens)]
+        labels = {name: label for name, label, _ in batch}
+        first = {name: tokens for name, _, tokens in reversed(batch)}
+        changed = [name for name, label in labels.items() if self._lesson(name, label, first[name])]
         done = self.ledger.learned.learn([lesson(*one, at=self.clock) for one in batch])
         assert [digest.decode() for digest, _ in done] == changed
 
