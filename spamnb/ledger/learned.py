@@ -3,7 +3,8 @@
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import compress, repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,24 +178,22 @@ class Learned:
         return faults
 
     def _rows(self, tokens: Sequence[str]) -> list[tuple[int, str, int, int, int, int]]:
-        found: list[tuple[int, str, int, int, int, int]] = []
-        for start in range(0, len(tokens), _CHUNK):
-            chunk = tokens[start : start + _CHUNK]
-            found += self._db.all(
-                "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"  # noqa: S608 - no text
-                f" FROM token WHERE text IN ({','.join('?' * len(chunk))})",
-                chunk,
-            )
-        return found
+        return self._found(
+            "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token WHERE text",
+            tokens,
+        )
 
     def _known(self, digests: Sequence[bytes]) -> dict[bytes, tuple[int, int | None]]:
         """Id and label of each of these messages that was ever seen."""
-        found: dict[bytes, tuple[int, int | None]] = {}
-        for start in range(0, len(digests), _CHUNK):
-            chunk = digests[start : start + _CHUNK]
-            marks = ",".join("?" * len(chunk))
-            rows = self._db.all(f"SELECT digest, id, label FROM message WHERE digest IN ({marks})", chunk)  # noqa: S608
-            found.update((digest, (message, label)) for digest, message, label in rows)
+        rows = self._found("SELECT digest, id, label FROM message WHERE digest", digests)
+        return {digest: (message, label) for digest, message, label in rows}
+
+    def _found(self, select: str, keys: Sequence[object]) -> list[Any]:
+        """The rows of a statement that ends with the name of a column, where that column holds one of the keys."""
+        found: list[Any] = []
+        for start in range(0, len(keys), _CHUNK):
+            chunk = keys[start : start + _CHUNK]
+            found += self._db.all(f"{select} IN ({','.join('?' * len(chunk))})", chunk)
         return found
 
     def _learn_new(self, sum_: Sum, heads: list[Head], rows: Rows) -> None:
@@ -217,13 +216,17 @@ class Learned:
         )
 
     def _token_ids(self, vocabulary: list[str], sum_: Sum) -> NDArray[np.int64]:
-        """The id of each token; tokens never met get the next ids, and are written with their counts."""
-        texts = sorted(vocabulary)  # neighbours in the index: one page is read and written once
-        ids = {row[1]: row[0] for row in self._rows(texts)}
+        """The id of each token; tokens never met get the next ids, and are written with their counts.
+
+        The vocabulary is sorted, so that neighbours in the index come together: a page is read and written once.
+        """
+        known: dict[str, int] = dict(self._found("SELECT text, id FROM token WHERE text", vocabulary))
         first = self._db.row("SELECT coalesce(max(id), 0) + 1 FROM token")[0]
-        sum_.new = [text for text in texts if text not in ids]
-        ids.update(zip(sum_.new, count(first), strict=False))
-        return np.array([ids[token] for token in vocabulary], dtype=np.int64)
+        ids = np.fromiter(map(known.get, vocabulary, repeat(0)), np.int64, len(vocabulary))
+        new = ids == 0
+        sum_.new = list(compress(vocabulary, new))
+        ids[new] = np.arange(first, first + len(sum_.new))
+        return ids
 
     def _relabel(self, sum_: Sum, message: int, before: int | None, after: int | None, at: float, why: str) -> None:
         ids, occurrences = _unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])

@@ -18,7 +18,7 @@ from spamnb.ledger.lesson import Sheaf
 class Rows:
     """The tokens of several lessons, as a sparse matrix by rows.
 
-    vocabulary: the distinct tokens. lengths: int64 (n_lessons,), tokens of each lesson. columns, occurrences: int64
+    vocabulary: the distinct tokens, sorted. lengths: int64 (n_lessons,), tokens of each lesson. columns, occurrences: int64
     (n_entries,), the entries of all lessons in order: a place in the vocabulary, and how often that token occurs.
     """
 
@@ -30,15 +30,16 @@ class Rows:
     @classmethod
     def joined(cls, sheaves: Sequence[Sheaf]) -> Self:
         """The lessons of all sheaves, in order, over one vocabulary."""
-        places: dict[str, int] = {}
-        columns = []
-        for sheaf in sheaves:
-            place = np.array([places.setdefault(token, len(places)) for token in sheaf.vocabulary], dtype=np.int64)
-            columns.append(place[_integers(sheaf.columns)])
+        vocabulary = sorted(set().union(*(sheaf.vocabulary for sheaf in sheaves)))
+        place = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+
+        def places(sheaf: Sheaf) -> NDArray[np.int64]:
+            return np.fromiter(map(place.__getitem__, sheaf.vocabulary), np.int64, len(sheaf.vocabulary))
+
         return cls(
-            list(places),
+            vocabulary,
             np.concatenate([_integers(sheaf.lengths) for sheaf in sheaves]),
-            np.concatenate(columns),
+            np.concatenate([places(sheaf)[_integers(sheaf.columns)] for sheaf in sheaves]),
             np.minimum(np.concatenate([_integers(sheaf.occurrences) for sheaf in sheaves]), OCCURRENCES_MAX),
         )
 

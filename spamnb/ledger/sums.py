@@ -50,16 +50,11 @@ class Sum:
         """Write the counts of the tokens that changed, and the totals."""
         if not self._ids:
             return
-        ids, place = np.unique(np.concatenate(self._ids), return_inverse=True)
-        changes = np.zeros((len(ids), 4), dtype=np.int64)
-        np.add.at(changes, place, np.concatenate(self._changes))
+        ids, changes = self._added_up()
         old = len(ids) - len(self.new)  # the new ones have the highest ids
         self._db.executemany(
             "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (id_, text, *row)
-                for id_, text, row in zip(ids[old:].tolist(), self.new, changes[old:].tolist(), strict=True)
-            ),
+            zip(ids[old:].tolist(), self.new, *changes[old:].T.tolist(), strict=True),
         )
         vocabulary = len(self.new) + self._update(ids[:old], changes[:old])
         self._db.execute(
@@ -69,6 +64,14 @@ class Sum:
             " vocabulary = vocabulary + ?",
             (*self._total.tolist(), vocabulary),
         )
+
+    def _added_up(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The ids of all tokens that changed, int64 (n,), sorted, and by how much, int64 (n, 4)."""
+        ids, changes = np.concatenate(self._ids), np.concatenate(self._changes)
+        order = np.argsort(ids)
+        ids = ids[order]
+        first = np.flatnonzero(np.diff(ids, prepend=-1))
+        return ids[first], np.add.reduceat(changes[order], first)
 
     def _update(self, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> int:
         """Change the counts of tokens in the dictionary. Returns by how many the vocabulary grew."""
@@ -81,6 +84,6 @@ class Sum:
         self._db.executemany(
             "UPDATE token SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
             " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE id = ?",
-            np.column_stack([changes, ids]).tolist(),
+            zip(*changes.T.tolist(), ids.tolist(), strict=True),
         )
         return int(empty_before - self._db.row(empty, (listed,))[0])
