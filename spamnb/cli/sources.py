@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 MOST = DEFAULT_LIMITS.message_bytes + 1  # bytes of a message; the last tells the reader that there are more
 _FEW = 64  # fewer messages than this are done sooner than processes are started
-_CHUNK = 32  # messages a task
+_CHUNK = 64  # messages a task
 _CHUNK_BYTES = 2 << 20  # of messages that are not read from files of their own
 
 

@@ -65,13 +65,13 @@ def bind(lessons: Iterable[Lesson]) -> Sheaf:
     (['x', 'y'], [2, 1], [0, 1, 1], [2, 1, 5])
     """
     bound = list(lessons)
-    places: dict[str, int] = {}
-    for token in chain.from_iterable(one.tokens for one in bound):
-        places.setdefault(token, len(places))
+    tokens = list(chain.from_iterable(one.tokens for one in bound))
+    vocabulary = list(dict.fromkeys(tokens))
+    place = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
     return Sheaf(
         [Head(one.digest, one.label, one.tokenizer, one.summary, one.why, one.at) for one in bound],
-        list(places),
+        vocabulary,
         array("I", [len(one.tokens) for one in bound]),
-        array("I", [places[token] for one in bound for token in one.tokens]),
-        array("I", chain.from_iterable(one.tokens.values() for one in bound)),
+        array("I", list(map(place.__getitem__, tokens))),
+        array("I", list(chain.from_iterable(one.tokens.values() for one in bound))),
     )

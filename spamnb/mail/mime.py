@@ -15,6 +15,8 @@ from spamnb.mail.limits import Limits
 from spamnb.mail.transfer import decode_transfer, without_uuencoded
 
 _LIKE_BOUNDARY = re.compile(rb"^(--[^\r\n]{1,200}?)[ \t]{0,20}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE)
+_AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+_LINE_FEED = ord("\n")
 _NO_FIELDS = HeaderBlock((), "", ())
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")  # begins with a literal, which is found in a thirtieth of the time
 
@@ -138,17 +140,29 @@ class _Walk:
                 return
             self.notes.append("multipart-broken")
             line = like[1]
-        mark = re.compile(rb"^" + re.escape(line) + rb"(--)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
         start = None
-        for count, found in enumerate(mark.finditer(body)):
+        for count, (before, after, last) in enumerate(_marks(line, body)):
             if start is not None:
-                yield body[start : found.start()]
-            start = found.end()
-            if found[1] or count > self.limits.parts:
+                yield body[start:before]
+            start = after
+            if last or count > self.limits.parts:
                 return
         if start is not None:  # QUIRK: the closing boundary is missing, as in a truncated message
             self.notes.append("multipart-unclosed")
             yield body[start:]
+
+
+def _marks(line: bytes, body: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Where each boundary line begins and ends, and whether it is the closing one (RFC 2046, 5.1.1).
+
+    The boundary is found as a literal: to compile a pattern of it takes as long as to read a short message.
+    """
+    place = body.find(line)
+    while place >= 0:
+        rest = _AFTER_BOUNDARY.match(body, place + len(line))
+        if rest and (place == 0 or body[place - 1] == _LINE_FEED):
+            yield place, rest.end(), rest[1] is not None
+        place = body.find(line, rest.end() if rest else place + 1)
 
 
 def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int) -> Part:

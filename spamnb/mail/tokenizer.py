@@ -103,26 +103,23 @@ def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int
     both = {token: tokens[token] + bodies[token] for token in tokens.keys() & bodies.keys()}
     tokens = {**tokens, **bodies, **both}
     if not "".join(tokens).isprintable() or max(map(len, tokens)) > _TOKEN_CHARS:
-        tokens = _presentable(tokens)
+        _make_presentable(tokens)
     if len(tokens) > limits.tokens:
         tokens = dict(list(tokens.items())[: limits.tokens - 1])
         tokens["limit:tokens"] = 1
     return tokens
 
 
-def _presentable(tokens: Mapping[str, int]) -> dict[str, int]:
-    """Tokens that can go to a database and a terminal: cut to their greatest length, and printable.
+def _make_presentable(tokens: dict[str, int]) -> None:
+    """Make tokens fit for a database and a terminal: cut to their greatest length, and printable.
 
     Addresses, file names and hosts are a stranger's words as they stand; control characters, lone surrogates
     and the like in them become U+FFFD.
     """
-    clean: dict[str, int] = {}
-    for token, number in tokens.items():
-        shown = token[:_TOKEN_CHARS]
-        if not shown.isprintable():
-            shown = "".join(c if c.isprintable() else "\ufffd" for c in shown)
-        clean[shown] = clean.get(shown, 0) + number
-    return clean
+    for token in [token for token in tokens if len(token) > _TOKEN_CHARS or not token.isprintable()]:
+        number = tokens.pop(token)
+        shown = "".join(c if c.isprintable() else "\ufffd" for c in token[:_TOKEN_CHARS])
+        tokens[shown] = tokens.get(shown, 0) + number
 
 
 # The header.
