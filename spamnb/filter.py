@@ -3,7 +3,7 @@
 Reading is `mail`, the event models are `bayes`, the counts are the ledger's; this module says how they meet.
 """
 
-from collections import Counter
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +19,7 @@ from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.score import score, weights
 from spamnb.config import Model, Scoring
 from spamnb.ledger.learned import Teacher
+from spamnb.mail.matrix import gather
 from spamnb.mail.reading import Reading
 
 __all__ = ["Clue", "Explanation", "Filter", "FrozenFilter", "Judgement", "Verdict"]
@@ -106,19 +107,22 @@ class Filter:
         self._learned = learned
         self._scoring = scoring
         self._model = _MODELS[scoring.model](alpha=scoring.alpha)
+        self._kinds: dict[str, int] = {}
 
     def judge(self, reading: Reading) -> Judgement:
         """Score a message and say what it is; a filter that has learned nothing of a class is unsure."""
         tokens = list(reading.tokens)
         counts = self._learned.counts(tokens)
-        return self._judge(tokens, self._log_odds(counts)) if counts.class_messages.all() else _IGNORANT
+        if not counts.class_messages.all():
+            return _IGNORANT
+        return self._judge(self._log_odds(counts), _crowds(self._kind(tokens)))
 
     def explain(self, reading: Reading, strongest: int = 5) -> Explanation:
         """Judge a message, and say why."""
         tokens = list(reading.tokens)
         counts = self._learned.counts(tokens)
-        log_odds = self._log_odds(counts)
-        said = (tokens, *counts.messages.tolist(), log_odds.tolist(), weights(log_odds, _crowds(tokens)).tolist())
+        log_odds, crowds = self._log_odds(counts), _crowds(self._kind(tokens))
+        said = (tokens, *counts.messages.tolist(), log_odds.tolist(), weights(log_odds, crowds).tolist())
         clues = sorted(
             (clue for clue in map(Clue, *said) if clue.ham or clue.spam),
             key=lambda clue: (-abs(clue.weight * clue.log_odds), -clue.ham - clue.spam, clue.token),
@@ -130,8 +134,14 @@ class Filter:
         """What each token says, float64 (n_tokens,); above 0 for spam, 0 for tokens never learned."""
         return np.where(counts.messages.any(axis=0), self._model.token_log_odds(counts), 0.0)
 
-    def _judge(self, tokens: Sequence[str], log_odds: NDArray[np.float64]) -> Judgement:
-        mean = score(log_odds, weights(log_odds, _crowds(tokens)))
+    def _kind(self, tokens: Sequence[str]) -> NDArray[np.int64]:
+        """A number for the kind of each token, which is its prefix; bare words are one kind."""
+        kinds = self._kinds
+        prefixes = [token[: token.find(":") + 1] for token in tokens]
+        return np.array([kinds.setdefault(prefix, len(kinds)) for prefix in prefixes], dtype=np.int64)
+
+    def _judge(self, log_odds: NDArray[np.float64], crowds: NDArray[np.int64]) -> Judgement:
+        mean = score(log_odds, weights(log_odds, crowds))
         probability = _MAP.probability(mean)
         return Judgement(self._verdict(probability), probability, mean)
 
@@ -146,26 +156,39 @@ class FrozenFilter(Filter):
 
     def __init__(self, learned: Memory, scoring: Scoring) -> None:
         super().__init__(learned, scoring)
-        self._said: dict[str, float] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._places: dict[str, int] = {}
+        self._said = np.zeros(0)
+        self._kind_said = np.zeros(0, dtype=np.int64)
 
     def judge_all(self, readings: Sequence[Reading]) -> list[Judgement]:
         """Judge several messages, each as `judge` does."""
-        if len(self._said) > _MOST_SAID:
-            self._said.clear()
-        said = self._said
-        tokens = list({token for reading in readings for token in reading.tokens if token not in said})
-        counts = self._learned.counts(tokens)
-        if not counts.class_messages.all():
+        tokens = gather(reading.tokens for reading in readings)
+        if not self._look_up(tokens.vocabulary):
             return [_IGNORANT] * len(readings)
-        said.update(zip(tokens, self._log_odds(counts).tolist(), strict=True))
-        return [
-            self._judge(list(reading.tokens), np.array(list(map(said.__getitem__, reading.tokens))))
-            for reading in readings
-        ]
+        places = np.fromiter(map(self._places.__getitem__, tokens.vocabulary), np.int64, len(tokens.vocabulary))
+        places = places[np.array(tokens.columns, dtype=np.int64)]
+        ends = itertools.accumulate(tokens.lengths)
+        rows = [places[end - length : end] for end, length in zip(ends, tokens.lengths, strict=True)]
+        return [self._judge(self._said[row], _crowds(self._kind_said[row])) for row in rows]
+
+    def _look_up(self, vocabulary: Sequence[str]) -> bool:
+        """Learn what tokens say that were not met before; whether the filter has learned anything of both classes."""
+        if len(self._places) > _MOST_SAID:
+            self._forget()
+        new = [token for token in vocabulary if token not in self._places]
+        counts = self._learned.counts(new)
+        if not counts.class_messages.all():
+            return False
+        self._places.update(zip(new, itertools.count(len(self._places)), strict=False))
+        self._said = np.concatenate([self._said, self._log_odds(counts)])
+        self._kind_said = np.concatenate([self._kind_said, self._kind(new)])
+        return True
 
 
-def _crowds(tokens: Sequence[str]) -> NDArray[np.int64]:
-    """How many of the tokens are of each one's kind, int64 (n_tokens,); the kind is the prefix, bare words are one."""
-    kinds = [token[: token.find(":") + 1] for token in tokens]
-    numbers = Counter(kinds)
-    return np.array([numbers[kind] for kind in kinds], dtype=np.int64)
+def _crowds(kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of a message's tokens are of each one's kind, int64 (n_tokens,), as `kinds`."""
+    crowds: NDArray[np.int64] = np.bincount(kinds)[kinds]
+    return crowds

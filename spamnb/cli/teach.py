@@ -17,7 +17,9 @@ from spamnb.mail.identity import identity
 T = TypeVar("T")
 
 _WORDS = ("ham", "spam")
-_BATCH = 1000  # messages a transaction: each token that they share is written once, and the ledger is not held long
+# Messages a transaction: each token that they share is written once, the ledger is not held long, and little is left
+# to be learned when all is read.
+_BATCH = 500
 _EXIT_ERROR = 3
 
 _Bound = tuple[Sheaf, list[tuple[Source, MailError]]]  # what can be learned, and what is wrong with the others

@@ -16,7 +16,7 @@ from spamnb.errors import SpamnbError
 S = TypeVar("S")
 T = TypeVar("T")
 
-_AHEAD = 32  # chunks: what the workers do while the ledger learns a batch
+_AHEAD = 16  # chunks: what the workers do while the ledger learns a batch
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
@@ -25,19 +25,22 @@ _work: Callable[[Any], Any]  # in a worker: what it does
 
 def in_parallel(work: Callable[[list[S]], list[T]], chunks: Iterator[list[S]], cores: int) -> Iterator[T]:
     """What `work` makes of each chunk, in order. The processes are forked at the call, and need not pickle `work`."""
-    first = list(islice(chunks, 2 * cores + _AHEAD))
+    at_once = 2 * cores
+    first = list(islice(chunks, at_once))  # to begin with: finding the others takes time too
     pool = ProcessPoolExecutor(cores, get_context("fork"), _begin, (work, os.getpid()))
     with _undisturbed(), _plain_faults():
         running = [pool.submit(_do, chunk) for chunk in first]
-    return _in_order(pool, running, chunks)
+    return _in_order(pool, running, chunks, at_once + _AHEAD)
 
 
-def _in_order(pool: ProcessPoolExecutor, running: list[Future[list[T]]], chunks: Iterator[list[S]]) -> Iterator[T]:
+def _in_order(
+    pool: ProcessPoolExecutor, running: list[Future[list[T]]], chunks: Iterator[list[S]], most: int
+) -> Iterator[T]:
     try:
         while running:
             with _plain_faults():
+                running += [pool.submit(_do, chunk) for chunk in islice(chunks, most - len(running))]
                 done = running.pop(0).result()
-                running += [pool.submit(_do, chunk) for chunk in islice(chunks, 1)]
             yield from done
     finally:
         pool.shutdown(cancel_futures=True)

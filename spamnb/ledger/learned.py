@@ -98,7 +98,9 @@ class Learned:
                 else:
                     new.append(head)
                 changed.append((digest, before))
-            self._learn_new(sum_, new, Rows.joined(sheaves).take([first[head.digest] for head in new]))
+            self._learn_new(
+                sum_, new, Rows.joined([sheaf.tokens for sheaf in sheaves]).take([first[head.digest] for head in new])
+            )
             sum_.write()
             self._record([(None, None, before, digest) for digest, before in changed])
         return changed

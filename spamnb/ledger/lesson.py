@@ -1,11 +1,10 @@
 """What the ledger learns: messages with their labels and their tokens."""
 
-from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
+from spamnb.mail.matrix import TokenMatrix, gather
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokenizer import VERSION
 
@@ -35,21 +34,10 @@ class Head(NamedTuple):
 
 
 class Sheaf(NamedTuple):
-    """Several lessons, with each distinct token of theirs written once: a sparse matrix by rows (CSR).
-
-    A process that reads mail hands its lessons over in this form: a third of the strings, and the counting of them
-    is arithmetic on arrays.
-
-    heads: one a lesson. vocabulary: the distinct tokens. lengths: "I" (n_lessons,), tokens of each lesson.
-    columns, occurrences: "I" (n_entries,), the entries of all lessons in order: a place in the vocabulary, and how
-    often that token occurs.
-    """
+    """Several lessons, bound together; `tokens` has a row for each of them."""
 
     heads: list[Head]
-    vocabulary: list[str]
-    lengths: "array[int]"
-    columns: "array[int]"
-    occurrences: "array[int]"
+    tokens: TokenMatrix
 
 
 def lesson(reading: Reading, label: int, why: str, at: float) -> Lesson:
@@ -58,20 +46,7 @@ def lesson(reading: Reading, label: int, why: str, at: float) -> Lesson:
 
 
 def bind(lessons: Iterable[Lesson]) -> Sheaf:
-    """Bind lessons into a sheaf.
-
-    >>> sheaf = bind([Lesson(b"1", 0, {"x": 2, "y": 1}, 1, "", "", 0.0), Lesson(b"2", 1, {"y": 5}, 1, "", "", 0.0)])
-    >>> sheaf.vocabulary, *map(list, sheaf[2:])
-    (['x', 'y'], [2, 1], [0, 1, 1], [2, 1, 5])
-    """
+    """Bind lessons into a sheaf."""
     bound = list(lessons)
-    tokens = list(chain.from_iterable(one.tokens for one in bound))
-    vocabulary = list(dict.fromkeys(tokens))
-    place = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
-    return Sheaf(
-        [Head(one.digest, one.label, one.tokenizer, one.summary, one.why, one.at) for one in bound],
-        vocabulary,
-        array("I", [len(one.tokens) for one in bound]),
-        array("I", list(map(place.__getitem__, tokens))),
-        array("I", list(chain.from_iterable(one.tokens.values() for one in bound))),
-    )
+    heads = [Head(one.digest, one.label, one.tokenizer, one.summary, one.why, one.at) for one in bound]
+    return Sheaf(heads, gather(one.tokens for one in bound))

@@ -1,8 +1,7 @@
-"""Sheaves of lessons as one matrix."""
+"""The tokens of many lessons as one matrix, for arithmetic."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -11,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.ledger.blob import OCCURRENCES_MAX
-from spamnb.ledger.lesson import Sheaf
+from spamnb.mail.matrix import TokenMatrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The tokens of several lessons, as a sparse matrix by rows.
+    """A token matrix as numpy takes it.
 
-    vocabulary: the distinct tokens, sorted. lengths: int64 (n_lessons,), tokens of each lesson. columns, occurrences: int64
-    (n_entries,), the entries of all lessons in order: a place in the vocabulary, and how often that token occurs.
+    vocabulary: the distinct tokens, sorted. lengths: int64 (n_lessons,), tokens of each lesson. columns, occurrences:
+    int64 (n_entries,), the entries of all lessons in order: a place in the vocabulary, and how often that token occurs.
     """
 
     vocabulary: list[str]
@@ -28,19 +27,20 @@ class Rows:
     occurrences: NDArray[np.int64]
 
     @classmethod
-    def joined(cls, sheaves: Sequence[Sheaf]) -> Self:
-        """The lessons of all sheaves, in order, over one vocabulary."""
-        vocabulary = sorted(set().union(*(sheaf.vocabulary for sheaf in sheaves)))
+    def joined(cls, matrices: Sequence[TokenMatrix]) -> Self:
+        """The rows of all matrices, in order, over one vocabulary."""
+        vocabulary = sorted(set().union(*(matrix.vocabulary for matrix in matrices)))
         place = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
 
-        def places(sheaf: Sheaf) -> NDArray[np.int64]:
-            return np.fromiter(map(place.__getitem__, sheaf.vocabulary), np.int64, len(sheaf.vocabulary))
+        def columns(matrix: TokenMatrix) -> NDArray[np.int64]:
+            places = np.fromiter(map(place.__getitem__, matrix.vocabulary), np.int64, len(matrix.vocabulary))
+            return places[np.array(matrix.columns, dtype=np.int64)]
 
         return cls(
             vocabulary,
-            np.concatenate([_integers(sheaf.lengths) for sheaf in sheaves]),
-            np.concatenate([places(sheaf)[_integers(sheaf.columns)] for sheaf in sheaves]),
-            np.minimum(np.concatenate([_integers(sheaf.occurrences) for sheaf in sheaves]), OCCURRENCES_MAX),
+            np.concatenate([np.array(matrix.lengths, dtype=np.int64) for matrix in matrices]),
+            np.concatenate([columns(matrix) for matrix in matrices]),
+            np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
         )
 
     def take(self, rows: Sequence[int]) -> Self:
@@ -53,7 +53,3 @@ class Rows:
         held, columns = np.unique(self.columns[entries], return_inverse=True)
         vocabulary = [self.vocabulary[place] for place in held.tolist()]
         return type(self)(vocabulary, self.lengths[taken], columns, self.occurrences[entries])
-
-
-def _integers(values: array[int]) -> NDArray[np.int64]:
-    return np.frombuffer(values, dtype=np.uintc).astype(np.int64) if values else np.zeros(0, dtype=np.int64)

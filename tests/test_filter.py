@@ -1,0 +1,53 @@
+"""The filter: one message, or many at once."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spamnb.filter
+from spamnb.config import Scoring
+from spamnb.evaluation.memory import MemoryLearned
+from spamnb.filter import Filter, FrozenFilter, Verdict
+from spamnb.ledger.lesson import Lesson
+from spamnb.mail.reading import Reading
+
+TOKENS = st.dictionaries(st.from_regex(r"([ab]:)?[xyz]{0,2}", fullmatch=True), st.integers(1, 3), max_size=6)
+LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
+
+
+def reading(tokens: dict[str, int]) -> Reading:
+    """A message that holds these tokens."""
+    return Reading(b"", b"", "", tokens)
+
+
+def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLearned:
+    """A memory that learned these."""
+    learned = MemoryLearned()
+    learned.learn(Lesson(bytes([n]), label, tokens, 1, "", "", 0.0) for n, (label, tokens) in enumerate(lessons))
+    return learned
+
+
+@given(LESSONS, st.lists(st.lists(TOKENS, max_size=4), max_size=4), st.integers(0, 5))
+def test_many_messages_are_judged_as_each_by_itself(
+    lessons: list[tuple[int, dict[str, int]]], batches: list[list[dict[str, int]]], remembered: int
+) -> None:
+    """Judged in batches, however few tokens are kept in mind between them, a message gets the judgement of its own."""
+    learned = taught(lessons)
+    alone, together = Filter(learned, Scoring()), FrozenFilter(learned, Scoring())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spamnb.filter, "_MOST_SAID", remembered)
+        for batch in batches:
+            readings = [reading(tokens) for tokens in batch]
+            for one, other in zip(together.judge_all(readings), map(alone.judge, readings), strict=True):
+                assert one.verdict == other.verdict
+                assert one.log_odds == pytest.approx(other.log_odds, abs=1e-12)
+                assert one.probability == pytest.approx(other.probability, abs=1e-12)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_filter_that_knows_one_class_is_unsure(label: int) -> None:
+    """Without a learned message of both classes every message is unsure, one by one and together."""
+    learned = taught([(label, {"x": 1})])
+    message = reading({"x": 1})
+    assert Filter(learned, Scoring()).judge(message).verdict is Verdict.UNSURE
+    assert [found.verdict for found in FrozenFilter(learned, Scoring()).judge_all([message] * 2)] == ["unsure"] * 2
