@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from spamnb.mail.matrix import TokenMatrix, gather
 from spamnb.mail.reading import Reading
@@ -38,6 +38,10 @@ class Sheaf(NamedTuple):
 
     heads: list[Head]
     tokens: TokenMatrix
+
+    def learned_at(self, at: float) -> Self:
+        """The same lessons, learned at that time."""
+        return type(self)([head._replace(at=at) for head in self.heads], self.tokens)
 
 
 def lesson(reading: Reading, label: int, why: str, at: float) -> Lesson:
