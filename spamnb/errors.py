@@ -40,3 +40,9 @@ class LedgerBusyError(LedgerError):
     """Another process holds the ledger for longer than we wait (EX_TEMPFAIL): try again."""
 
     exit_code = 75
+
+
+class LedgerLostError(LedgerError):
+    """The ledger is damaged and there is no copy (EX_CONFIG): a restart mends nothing, a person has to choose."""
+
+    exit_code = 78

@@ -11,6 +11,7 @@ from spamnb.bayes.base import Counts
 from spamnb.errors import LedgerError
 from spamnb.ledger.blob import OCCURRENCES_MAX, pack, unpack
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.imports import imported
 from spamnb.ledger.sums import Sum
 
 HAM, SPAM = 0, 1
@@ -165,6 +166,14 @@ class Learned:
                     row = sums.setdefault(token, [0, 0, 0, 0])
                     row[label] += 1
                     row[2 + label] += number
+            try:
+                for one in imported(self._db):
+                    total[:2] += one.messages
+                    total[2:6] += one.counts.sum(axis=0)
+                    for token, counts in zip(one.ids.tolist(), one.counts.tolist(), strict=True):
+                        sums[token] = [a + b for a, b in zip(sums.get(token, [0, 0, 0, 0]), counts, strict=True)]
+            except LedgerError as fault:
+                faults.append(str(fault))
             total[6] = len(sums)
             for token, *kept in self._db.rows(
                 "SELECT id, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token"
