@@ -42,6 +42,10 @@ class LedgerBusyError(LedgerError):
     exit_code = 75
 
 
+class LedgerDamagedError(LedgerError):
+    """SQLite cannot make sense of the ledger's file; the service puts a copy in its place at its next start."""
+
+
 class LedgerLostError(LedgerError):
     """The ledger is damaged and there is no copy (EX_CONFIG): a restart mends nothing, a person has to choose."""
 

@@ -107,6 +107,8 @@ def _done(action: Action, source: str, destination: str) -> str:
     state = "" if action.state == "done" else f" [{action.state}]"
     if action.kind == "moved":
         return f"moved {source} → {destination}{state}: {action.why}"
+    if action.kind == "imported":
+        return f"imported{state}: {action.why}"
     if action.after is None:
         return f"forgot, was {_LABELS[action.before or 0]}{state}: {action.why}"
     return f"learned {_LABELS[action.after]}{state}: {action.why}"
@@ -188,6 +190,12 @@ def _taken_back(ledger: Ledger, mover: Mover, actions: Iterable[Action]) -> Iter
 def _take_back(ledger: Ledger, mover: Mover, action: Action) -> SpamnbError | None:
     if action.state != "done":
         return SpamnbError(f"cannot undo {action.id}: it is {_STATES[action.state]}")
+    if action.kind == "imported":
+        try:
+            ledger.imports.take_back(action.id, time.time())
+        except LedgerError as fault:
+            return fault
+        return None
     if action.kind == "moved":
         try:
             mover.take_back(action)

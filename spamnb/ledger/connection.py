@@ -35,7 +35,7 @@ class Connection:
             _make_parent(path)
         elif not os.path.exists(path):
             raise LedgerError(f"There is no ledger {path}: run spamnb init, or train something")
-        self._place = hold(path, alone=False, seconds=busy_seconds)
+        self._place = hold(path, alone=False, seconds=busy_seconds, only_read=only_read)
         try:
             with self.plain_faults():
                 self._sqlite = open_for_reading(path, busy_seconds) if only_read else _open(path, busy_seconds)

@@ -4,7 +4,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 
-from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.errors import LedgerBusyError, LedgerDamagedError, LedgerError
 
 
 def primary_code(fault: sqlite3.Error) -> int:
@@ -20,12 +20,12 @@ def plain(fault: sqlite3.Error, path: str) -> LedgerError:
     if code == sqlite3.SQLITE_FULL:
         return LedgerError(f"The disk that holds the ledger {path} is full: free some space. Nothing was lost")
     if code == sqlite3.SQLITE_NOTADB:
-        return LedgerError(
+        return LedgerDamagedError(
             f"{path} is no ledger: set `ledger` in the configuration to another path, or put back a copy of it"
             " (spamnb restore)"
         )
     if code == sqlite3.SQLITE_CORRUPT:
-        return LedgerError(
+        return LedgerDamagedError(
             f"The ledger {path} is damaged: put back a copy (spamnb restore), or move it away and train again."
             " No mail is affected"
         )

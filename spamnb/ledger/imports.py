@@ -44,7 +44,9 @@ class Imports:
         """The lines of an export of all counts, as they are at this moment, imports included."""
         with self._db.snapshot():
             ham, spam, number = self._db.row("SELECT ham_messages, spam_messages, vocabulary FROM total")
-            versions = [row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")]
+            versions = [
+                row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")
+            ]
             rows = self._db.rows(
                 "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences, text FROM token"
                 " WHERE ham_messages + spam_messages > 0 ORDER BY text"
@@ -56,7 +58,8 @@ class Imports:
         row = self._db.row(
             "SELECT max(i.action) FROM import AS i JOIN message AS m ON m.id = i.message WHERE m.digest = ?", (digest,)
         )
-        return row[0]
+        action: int | None = row[0]
+        return action
 
     def add(self, imported: Counts, name: str, at: float) -> int:
         """Add counts to those of the ledger. Returns the id of the action, by which they can be taken back."""
@@ -102,7 +105,8 @@ class Imports:
 
     def _record(self, message: int, why: str, at: float) -> int:
         return self._db.execute(
-            "INSERT INTO action (at, message, kind, state, why) VALUES (?, ?, 'imported', 'done', ?)", (at, message, why)
+            "INSERT INTO action (at, message, kind, state, why) VALUES (?, ?, 'imported', 'done', ?)",
+            (at, message, why),
         )
 
     def _token_ids(self, tokens: list[str], sum_: Sum) -> NDArray[np.int64]:

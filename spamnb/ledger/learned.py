@@ -73,6 +73,15 @@ class Learned:
             raise LedgerError("The ledger is damaged, its totals are gone: put back a copy of it, or train anew")
         return np.array(row, dtype=np.int64)
 
+    def last_at(self) -> float | None:
+        """When a message was learned last, seconds since the epoch; None where none was."""
+        at: float | None = self._db.row("SELECT max(learned_at) FROM message WHERE label IS NOT NULL")[0]
+        return at
+
+    def tokenizers(self) -> set[int]:
+        """The versions of the tokenizer with which the learned messages were read."""
+        return {row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")}
+
     def label(self, digest: bytes) -> int | None:
         """What the message was learned as, or None."""
         row = self._db.row("SELECT label FROM message WHERE digest = ?", (digest,))

@@ -33,10 +33,11 @@ _PARTS = ("-wal", "-shm", "-journal", "")  # the file itself last: as long as it
 _PAUSE = 0.02
 
 
-def hold(path: str, *, alone: bool, seconds: float) -> int:
+def hold(path: str, *, alone: bool, seconds: float, only_read: bool = False) -> int:
     """A descriptor that holds the place of the ledger, shared or alone, until it is closed.
 
-    Held in common, no replacement is left half made. Raises LedgerBusyError when the time is over.
+    Held in common, no replacement is left half made: it is ended first, or is an error where nothing may be
+    written. Raises LedgerBusyError when the time is over.
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -44,6 +45,8 @@ def hold(path: str, *, alone: bool, seconds: float) -> int:
         if alone or not _incoming(path):
             return descriptor
         os.close(descriptor)
+        if only_read:
+            raise LedgerError(f"The ledger {path} is about to be replaced, which was interrupted: run spamnb status")
         with holding(path, seconds=seconds):
             finish(path)
 

@@ -30,9 +30,7 @@ class Sum:
         self._total[2 + label] += sign * len(ids)
         self._total[4 + label] += sign * int(occurrences.sum())
 
-    def add_counts(
-        self, ids: NDArray[np.int64], changes: NDArray[np.int64], messages: NDArray[np.int64]
-    ) -> None:
+    def add_counts(self, ids: NDArray[np.int64], changes: NDArray[np.int64], messages: NDArray[np.int64]) -> None:
         """Add sums of many messages: int64 (n,) ids, (n, 4) changes of a token's counts, (2,) messages a class."""
         self._ids.append(ids)
         self._changes.append(changes)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from spamnb.config import Config, Role
-from spamnb.errors import LedgerError, SpamnbError
+from spamnb.errors import LedgerDamagedError, LedgerError, SpamnbError
 from spamnb.ledger.copies import of_day, roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.restoring import recover
@@ -168,6 +168,8 @@ class Daemon:
         for sorter in self._sorters.values():
             try:
                 sorter.reconcile()
+            except LedgerDamagedError:
+                raise  # the service manager starts us again, and a copy takes its place
             except SpamnbError as fault:
                 _log.error("%s", fault)
         self._watcher.reconciled()
@@ -220,3 +222,18 @@ def alone(ledger: str) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def is_running(ledger: str) -> bool:
+    """Whether a service works with this ledger; makes no file."""
+    try:
+        lock = os.open(ledger + ".lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
