@@ -234,6 +234,7 @@ def verify(options: argparse.Namespace) -> int:
         faults = ledger.learned.verify()
         open_moves = len(ledger.journal.intents())
         totals = ledger.learned.totals().tolist()
+        imported = ledger.imports.messages()
     for fault in faults[:20]:
         print(f"spamnb: {printable(fault)}", file=sys.stderr)
     if faults:
@@ -246,6 +247,8 @@ def verify(options: argparse.Namespace) -> int:
         return _EXIT_ERROR
     if not options.quiet:
         print(f"The counts of {totals[6]} tokens are the sum of {totals[0]} ham and {totals[1]} spam messages.")
+        if any(imported):
+            print(f"Of these {imported[0]} ham and {imported[1]} spam messages were imported.")
         if open_moves:
             print(f"{plural(open_moves, 'move')} not ended: a running service is at it, or the next start ends it.")
     return 0

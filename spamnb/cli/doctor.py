@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from spamnb.cli.context import config_path
-from spamnb.cli.output import as_json, printable, table
+from spamnb.cli.output import as_json, printable
 from spamnb.cli.symptoms import FAULT, OK, WARNING, Finding
 from spamnb.cli.symptoms_of_ledger import of_ledger
 from spamnb.cli.symptoms_of_mail import of_mailboxes
@@ -24,8 +24,9 @@ def doctor(options: argparse.Namespace) -> int:
             print(as_json({"state": one.state, "what": one.what, "means": one.means, "next": one.next}))
     else:
         shown = [one for one in found if not options.quiet or one.state != OK]
-        if shown:
-            print(table([(one.state, one.what, one.means) for one in shown]))
+        width = max((len(printable(one.what)) for one in shown), default=0)
+        for one in shown:  # not a table, which cuts what is long
+            print(f"{one.state:<7}  {printable(one.what):<{width}}  {printable(one.means)}")
         steps = [one for one in found if one.next]
         if steps:
             print("\nWhat to do:")
@@ -49,7 +50,8 @@ def _findings(options: argparse.Namespace) -> Iterator[Finding]:
         yield Finding(OK, "configuration", str(path))
     except ConfigError as fault:
         for line in str(fault).splitlines():
-            yield Finding(FAULT, "configuration", line, "mend that line; config.example.yaml shows every key")
+            step = "mend that line; config.example.yaml shows every key" if path.exists() else "spamnb init"
+            yield Finding(FAULT, "configuration", line, step)
     checks: list[Iterator[Finding]] = []
     if config is not None:
         checks.append(of_mailboxes(config))

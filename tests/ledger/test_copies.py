@@ -108,7 +108,7 @@ def test_disk_that_refuses(ledger: Ledger, path: str, call: str) -> None:
     old = roll(path, DAY, 1)
     with (
         mock.patch(f"spamnb.ledger.copies.os.{call}", side_effect=OSError(28, "No space left on device")),
-        pytest.raises(LedgerError, match="could not be copied to .*1970-01-03.*No space left"),
+        pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left"),
     ):
         roll(path, 2 * DAY, 1)
     assert rolling(path) == [old]

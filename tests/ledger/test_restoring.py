@@ -23,7 +23,7 @@ DAY = 86_400.0
 
 
 def used(path: str) -> None:
-    """A ledger with two messages, one of them placed and about to be moved; a copy of each of two days; a third message."""
+    """A ledger with a copy of each of two days, a message placed and about to be moved, and one learned later."""
     with Ledger(path) as ledger:
         for number, day in enumerate((1, 2, 3)):
             tokens = {f"{number}.{i}": 1 for i in range(3000)}
@@ -174,9 +174,12 @@ def test_another_programs_database_is_not_damage(path: str) -> None:
 def test_not_while_others_have_it_open(path: str) -> None:
     """While any process has the ledger open no other file takes its place."""
     used(path)
-    with Ledger(path), mock.patch.object(place.time, "monotonic", side_effect=range(0, 1000, 5)):
-        with pytest.raises(LedgerBusyError, match="try again"):
-            restore(path, rolling(path)[0], 9 * DAY)
+    with (
+        Ledger(path),
+        mock.patch.object(place.time, "monotonic", side_effect=range(0, 1000, 5)),
+        pytest.raises(LedgerBusyError, match="try again"),
+    ):
+        restore(path, rolling(path)[0], 9 * DAY)
     assert labels(path)["m2"] == 0
 
 
