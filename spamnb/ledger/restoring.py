@@ -13,7 +13,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from spamnb.errors import LedgerError, LedgerLostError
-from spamnb.ledger.copies import copy, rolling
+from spamnb.ledger.copies import copy, directory_of, rolling
 from spamnb.ledger.faults import plain_faults
 from spamnb.ledger.place import finish, holding, put
 from spamnb.ledger.reading import faults_of
@@ -61,7 +61,7 @@ def recover(ledger: str, at: float) -> Restored | None:
         return None
     raise LedgerLostError(
         f"The ledger {ledger} cannot be used ({faults[0]}), and there is no sound copy of it: put one back with"
-        " `spamnb restore FILE`, or move it away to begin anew. Nothing was touched"
+        f" `spamnb restore FILE`, or move it and {directory_of(ledger)} away to begin anew. Nothing was touched"
     )
 
 
