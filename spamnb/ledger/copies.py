@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.faults import plain_faults
+from spamnb.ledger.faults import plain, primary_code
 from spamnb.ledger.place import make_durable
 from spamnb.ledger.reading import faults_of, reading
 
 _PAGES = 2048  # a step: 8 MB, some hundredths of a second
+_OF_THE_TARGET = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _STALE_SECONDS = 3600.0  # after that an unfinished copy is not being written any more
 
 
@@ -95,26 +96,33 @@ def copy(source: str, target: str, alive: Callable[[], None] = lambda: None) -> 
     with contextlib.suppress(FileNotFoundError):
         os.unlink(target)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    with plain_faults(source), reading(source) as old:
-        with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
-            new.execute("PRAGMA synchronous = OFF")  # it is made durable as a whole, before it gets its name
-            new.execute("PRAGMA journal_mode = OFF")
-            old.execute("BEGIN")
-            old.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from here on all is of one moment
-            old.backup(new, pages=_PAGES, progress=lambda *_: alive())
-            old.execute("ROLLBACK")
-        # The pages say that the file has a write-ahead log; a copy should be one file, whoever opens it.
-        with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
-            new.execute("PRAGMA synchronous = OFF")
-            new.execute("PRAGMA journal_mode = DELETE")
+    try:
+        _copy_pages(source, target, alive)
+    except sqlite3.Error as fault:
+        raise plain(fault, target if primary_code(fault) in _OF_THE_TARGET else source) from fault
+
+
+def _copy_pages(source: str, target: str, alive: Callable[[], None]) -> None:
+    with reading(source) as old, contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
+        new.execute("PRAGMA synchronous = OFF")  # it is made durable as a whole, before it gets its name
+        new.execute("PRAGMA journal_mode = OFF")
+        old.execute("BEGIN")
+        old.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from here on all is of one moment
+        old.backup(new, pages=_PAGES, progress=lambda *_: alive())
+        old.execute("ROLLBACK")
+    # The pages say that the file has a write-ahead log; a copy should be one file, whoever opens it.
+    with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
+        new.execute("PRAGMA synchronous = OFF")
+        new.execute("PRAGMA journal_mode = DELETE")
 
 
 def _need_room(ledger: str, directory: str) -> None:
     """A copy must not be what fills the disk that mail is delivered to: as much again has to stay free."""
     size = sum(os.stat(ledger + part).st_size for part in ("", "-wal") if os.path.exists(ledger + part))
-    if shutil.disk_usage(directory).free < 2 * size:
+    lacking = 2 * size - shutil.disk_usage(directory).free
+    if lacking > 0:
         raise LedgerError(
-            f"there is too little room in {directory} for a copy of the ledger: free {2 * size / 1e6:.0f} MB"
+            f"there is too little room in {directory} for a copy of the ledger: free {lacking // 10**6 + 1} MB more"
         )
 
 
