@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import roll
+from spamnb.ledger.copies import directory_of, roll, rolling
 from spamnb.ledger.faults import plain, plain_faults
 from spamnb.ledger.place import hold
 from spamnb.ledger.reading import open_for_reading
@@ -151,6 +151,11 @@ class Connection:
 
 def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
     """A connection to the file, which is made 0600 before SQLite does it with the process's umask."""
+    if not (os.path.exists(path) and os.path.getsize(path)) and rolling(path):
+        raise LedgerError(
+            f"The ledger {path} is gone, but there are copies of it in {directory_of(path)}: start the service, which"
+            " puts the newest back, or `spamnb restore` one; move them away to begin anew"
+        )
     with _making(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     return sqlite3.connect(

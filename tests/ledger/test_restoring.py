@@ -269,3 +269,14 @@ def test_making_that_fails(path: str) -> None:
     with pytest.raises(LedgerError, match="no"):
         put(path, DAY, "replaced", make)
     assert labels(path)["m2"] == 0
+
+
+@pytest.mark.parametrize("damage", [emptied, removed])
+def test_no_new_ledger_beside_copies(path: str, damage: Callable[[str], None]) -> None:
+    """Where the ledger is gone and copies are there no new one is made: the service would take it for the old one."""
+    used(path)
+    damage(path)
+    with pytest.raises(LedgerError, match="move them away to begin anew"):
+        Ledger(path)
+    assert recover(path, 9 * DAY) is not None
+    assert labels(path)["m1"] == 1
