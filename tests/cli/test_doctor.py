@@ -12,6 +12,7 @@ from spamnb.cli.symptoms import network_file_system
 from spamnb.config import Mailbox, Role, render
 from spamnb.ledger.copies import roll
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.restoring import recover
 from spamnb.policy import BREAKER_NOTE
 from spamnb.service.daemon import alone
 from tests.cli.conftest import Run, maildir
@@ -180,6 +181,7 @@ def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
     assert ("fault", "ledger") in [(state, what) for state, what, _ in found]
     os.truncate(ledger_file(well), 0)
     assert said(run, "fault", "it is empty")
+    assert recover(str(ledger_file(well)), time.time()) is not None
     with Ledger(str(ledger_file(well))) as ledger:
         ledger._connection.execute("PRAGMA user_version = 99")
     assert said(run, "fault", "upgrade spamnb")
