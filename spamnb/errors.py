@@ -40,3 +40,13 @@ class LedgerBusyError(LedgerError):
     """Another process holds the ledger for longer than we wait (EX_TEMPFAIL): try again."""
 
     exit_code = 75
+
+
+class LedgerDamagedError(LedgerError):
+    """SQLite cannot make sense of the ledger's file; the service puts a copy in its place at its next start."""
+
+
+class LedgerLostError(LedgerError):
+    """The ledger is damaged and there is no copy (EX_CONFIG): a restart mends nothing, a person has to choose."""
+
+    exit_code = 78

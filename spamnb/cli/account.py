@@ -107,6 +107,8 @@ def _done(action: Action, source: str, destination: str) -> str:
     state = "" if action.state == "done" else f" [{action.state}]"
     if action.kind == "moved":
         return f"moved {source} → {destination}{state}: {action.why}"
+    if action.kind == "imported":
+        return f"imported{state}: {action.why}"
     if action.after is None:
         return f"forgot, was {_LABELS[action.before or 0]}{state}: {action.why}"
     return f"learned {_LABELS[action.after]}{state}: {action.why}"
@@ -188,6 +190,12 @@ def _taken_back(ledger: Ledger, mover: Mover, actions: Iterable[Action]) -> Iter
 def _take_back(ledger: Ledger, mover: Mover, action: Action) -> SpamnbError | None:
     if action.state != "done":
         return SpamnbError(f"cannot undo {action.id}: it is {_STATES[action.state]}")
+    if action.kind == "imported":
+        try:
+            ledger.imports.take_back(action.id, time.time())
+        except LedgerError as fault:
+            return fault
+        return None
     if action.kind == "moved":
         try:
             mover.take_back(action)
@@ -226,6 +234,7 @@ def verify(options: argparse.Namespace) -> int:
         faults = ledger.learned.verify()
         open_moves = len(ledger.journal.intents())
         totals = ledger.learned.totals().tolist()
+        imported = ledger.imports.messages()
     for fault in faults[:20]:
         print(f"spamnb: {printable(fault)}", file=sys.stderr)
     if faults:
@@ -238,6 +247,8 @@ def verify(options: argparse.Namespace) -> int:
         return _EXIT_ERROR
     if not options.quiet:
         print(f"The counts of {totals[6]} tokens are the sum of {totals[0]} ham and {totals[1]} spam messages.")
+        if any(imported):
+            print(f"Of these {imported[0]} ham and {imported[1]} spam messages were imported.")
         if open_moves:
             print(f"{plural(open_moves, 'move')} not ended: a running service is at it, or the next start ends it.")
     return 0

@@ -20,8 +20,8 @@ examples:
   spamnb score message.eml                 ask it
   spamnb explain message.eml               ask it why
 
-exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration;
-`score` has its own. Help on a command: spamnb COMMAND --help
+exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration,
+or a damaged ledger without a copy; `score` and `doctor` have their own. Help on a command: spamnb COMMAND --help
 """
 
 
@@ -56,13 +56,14 @@ def parser() -> argparse.ArgumentParser:
             epilog=f"example:\n  {example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.set_defaults(module=module)
+        sub.set_defaults(module=module, function=name)
         return sub
 
     _add_service(command)
     _add_teaching(command)
     _add_judging(command)
     _add_account(command)
+    _add_keeping(command)
     _add_examination(command)
     return top
 
@@ -154,6 +155,52 @@ def _add_account(command: _Command) -> None:
     command("resume", "account", "move mail again after the filter has stopped doing so", "", "spamnb resume")
 
 
+def _add_keeping(command: _Command) -> None:
+    more = (
+        "Configuration, permissions, folders and roles, watching, the ledger and its copies, and what\n"
+        "was learned. Each line is ok, a warning or a fault, and says what to do. Nothing is written."
+    )
+    example = "spamnb doctor --json\n\nexit codes: 0 no fault, 1 a fault"
+    doctor = command("doctor", "doctor", "look whether everything is as it should be", more, example)
+    doctor.add_argument("--json", action="store_true", help="one JSON object a line: state, what, means, next")
+
+    more = "The service may run meanwhile: the copy is of one moment. The service makes one a day by itself."
+    backup = command("backup", "keeping", "copy the ledger to a file", more, "spamnb backup ~/ledger-copy.sqlite")
+    backup.add_argument("file", metavar="FILE", help="where to; it must not be there yet")
+    backup.add_argument("--force", action="store_true", help="replace the file if it is there")
+
+    more = (
+        "The file is examined first. The present ledger is kept beside it under another name. Mail that\n"
+        "lies in the folders then is neither moved nor learned from: the copy does not know it."
+    )
+    restore = command(
+        "restore", "keeping", "put a copy in the ledger's place", more, "spamnb restore ~/ledger-copy.sqlite"
+    )
+    restore.add_argument("file", metavar="FILE", help="what `spamnb backup` or the service has written")
+
+    more = (
+        "Tokens with the numbers of messages they were met in, as text: no mail, no addresses of folders.\n"
+        "Rare words of your mail are in it all the same."
+    )
+    export = command("export", "exchange", "write what was learned as text", more, "spamnb export counts.txt")
+    export.add_argument("file", nargs="?", default="-", metavar="FILE", help="where to; default: standard output")
+    export.add_argument("--force", action="store_true", help="replace the file if it is there")
+
+    more = "The counts are added to those here; `spamnb undo` takes them back."
+    import_ = command("import", "exchange", "add what another filter has learned", more, "spamnb import counts.txt")
+    import_.set_defaults(function="import_")
+    import_.add_argument("file", metavar="FILE", help="what `spamnb export` has written, or - for standard input")
+    import_.add_argument("--force", action="store_true", help="add it even if it was added before")
+
+    more = (
+        "The rarest words go first, and among them those not met for longest. Messages stay learned,\n"
+        "with their other words. The service may run meanwhile."
+    )
+    prune = command("prune", "keeping", "make the ledger smaller", more, "spamnb prune --to 200M --dry-run")
+    prune.add_argument("--to", type=_size, required=True, metavar="SIZE", help="at most so many bytes: 500K, 200M, 1G")
+    prune.add_argument("--dry-run", action="store_true", help="only say what would be forgotten")
+
+
 def _add_examination(command: _Command) -> None:
     evaluate = command(
         "evaluate",
@@ -228,6 +275,13 @@ def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def _size(text: str) -> int:
+    number, unit = (text[:-1], text[-1:].upper()) if text[-1:].upper() in {"K", "M", "G"} else (text, "")
+    if not number.isascii() or not number.isdigit() or len(number) > 12 or not int(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 500K, 200M or 1G")
+    return int(number) * {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}[unit]
 
 
 def _numbers(text: str) -> list[int]:

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _set_up_log(options)
     try:
         module = importlib.import_module(f"spamnb.cli.{options.module}")
-        code: int = getattr(module, options.command)(options)
+        code: int = getattr(module, options.function)(options)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code

@@ -51,6 +51,18 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def megabytes(size: float) -> str:
+    """Bytes as a person reads them.
+
+    >>> megabytes(208_896), megabytes(173_043_712), megabytes(78_600_000_000)
+    ('209 KB', '173.0 MB', '78.6 GB')
+    """
+    for unit, name in ((1e9, "GB"), (1e6, "MB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size / 1e3:.0f} KB"
+
+
 def table(rows: Iterable[Iterable[object]]) -> str:
     """Columns of text, aligned on a terminal also where characters are wide; numbers below each other to the right.
 

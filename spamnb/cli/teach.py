@@ -46,7 +46,8 @@ def learn(
             for source, fault in (unread for _, faults in batch for unread in faults):
                 left_out += 1
                 _say_left_out(source, fault)
-            done = ledger.learned.learn_sheaves([sheaf for sheaf, _ in batch])
+            now = time.time()  # one clock for all: the workers read ahead
+            done = ledger.learned.learn_sheaves([sheaf.learned_at(now) for sheaf, _ in batch])
             seen += sum(len(sheaf.heads) for sheaf, _ in batch)
             changed += len(done)
             corrected += sum(before is not None for _, before in done)
@@ -66,9 +67,7 @@ class _Binder:
 
     def __call__(self, chunk: list[Source]) -> list[_Bound]:
         done = read_all(chunk)
-        lessons = [
-            lesson(got, self._label, self._why, time.time()) for _, got in done if not isinstance(got, MailError)
-        ]
+        lessons = [lesson(got, self._label, self._why, 0.0) for _, got in done if not isinstance(got, MailError)]
         return [(bind(lessons), [(source, got) for source, got in done if isinstance(got, MailError)])]
 
 

@@ -179,5 +179,6 @@ _SERVICE = _made(
         "reconcile_seconds": number(1, 86_400),
         "watch": choice(get_args(Watch)),
         "poll_seconds": number(0.1, 3600),
+        "copies": whole(0, 365),
     },
 )

@@ -91,11 +91,12 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How the service notices what happens in the folders."""
+    """How the service notices what happens in the folders, and how many daily copies of the ledger it keeps."""
 
     reconcile_seconds: float = 300.0
     watch: Watch = "auto"
     poll_seconds: float = 10.0
+    copies: int = 7
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from spamnb.errors import LedgerBusyError, LedgerError
-from spamnb.ledger.schema import check, migrate
+from spamnb.errors import LedgerError
+from spamnb.ledger.copies import directory_of, roll, rolling
+from spamnb.ledger.faults import plain, plain_faults
+from spamnb.ledger.place import hold
+from spamnb.ledger.reading import open_for_reading
+from spamnb.ledger.schema import VERSION, check, migrate, version_of
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
+_UPGRADE_KEEPS = 365  # copies: how many a person wants is not known here, and the next daily one removes the rest
 
 
 class Connection:
@@ -19,30 +24,40 @@ class Connection:
 
     `synchronous=FULL`: in WAL mode anything less may lose the last commits when power fails, and a lost intent
     would make the filter's own move look like a person's.
+
+    `only_read`: nothing is made, upgraded or written, and a ledger that is not there is an error.
     """
 
-    def __init__(self, path: str, *, busy_seconds: float = _BUSY_SECONDS) -> None:
+    def __init__(self, path: str, *, busy_seconds: float = _BUSY_SECONDS, only_read: bool = False) -> None:
         self.path = path
         self._depth = 0
-        _make_private(path)
-        with self.plain_faults():
-            self._sqlite = sqlite3.connect(
-                os.fsencode(path),
-                timeout=busy_seconds,
-                isolation_level=None,
-                cached_statements=256,
-                check_same_thread=False,
-            )
-            try:
-                check(self._sqlite, path)  # before anything is written: it may be another program's file
-                self._use_wal(busy_seconds)
-                self._sqlite.execute("PRAGMA synchronous = FULL")
-                self._sqlite.execute("PRAGMA foreign_keys = ON")
-                self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
-                migrate(self._sqlite)
-            except BaseException:
-                self._sqlite.close()
-                raise
+        if not only_read:
+            _make_parent(path)
+        elif not os.path.exists(path):
+            raise LedgerError(f"There is no ledger {path}: run spamnb init, or train something")
+        self._place = hold(path, alone=False, seconds=busy_seconds, only_read=only_read)
+        try:
+            with self.plain_faults():
+                self._sqlite = open_for_reading(path, busy_seconds) if only_read else _open(path, busy_seconds)
+                try:
+                    check(self._sqlite, path)  # before anything is written: it may be another program's file
+                    if not only_read:
+                        self._begin(busy_seconds)
+                except BaseException:
+                    self._sqlite.close()
+                    raise
+        except BaseException:
+            os.close(self._place)
+            raise
+
+    def _begin(self, busy_seconds: float) -> None:
+        self._use_wal(busy_seconds)
+        self._sqlite.execute("PRAGMA synchronous = FULL")
+        self._sqlite.execute("PRAGMA foreign_keys = ON")
+        self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
+        if 0 < version_of(self._sqlite) < VERSION:
+            roll(self.path, time.time(), _UPGRADE_KEEPS)  # where this fails, the ledger stays as it is
+        migrate(self._sqlite)
 
     def execute(self, statement: str, parameters: Sequence[object] = ()) -> int:
         """Run one statement that writes. Returns the id of the row inserted last."""
@@ -78,7 +93,10 @@ class Connection:
 
     def close(self) -> None:
         """Close the file. Uncommitted work is rolled back."""
-        self._sqlite.close()
+        if self._place >= 0:
+            self._sqlite.close()
+            os.close(self._place)  # after the file: SQLite removes its log by name
+            self._place = -1
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -107,13 +125,9 @@ class Connection:
             finally:
                 self._depth -= 1
 
-    @contextlib.contextmanager
-    def plain_faults(self) -> Iterator[None]:
+    def plain_faults(self) -> contextlib.AbstractContextManager[None]:
         """Turn SQLite's faults into errors that say what to do."""
-        try:
-            yield
-        except sqlite3.Error as fault:
-            raise self._plain(fault) from fault
+        return plain_faults(self.path)
 
     def _use_wal(self, busy_seconds: float) -> None:
         """Switch to WAL mode, which the file keeps from then on.
@@ -132,32 +146,36 @@ class Connection:
                 return
 
     def _plain(self, fault: sqlite3.Error) -> LedgerError:
-        code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
-        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            return LedgerBusyError(f"Another process is writing to the ledger {self.path}: try again in a moment")
-        if code == sqlite3.SQLITE_FULL:
-            return LedgerError(f"The disk that holds the ledger {self.path} is full: free some space. Nothing was lost")
-        if code == sqlite3.SQLITE_NOTADB:
-            return LedgerError(
-                f"{self.path} is no ledger: set `ledger` in the configuration to another path, or put back a copy of it"
-            )
-        if code == sqlite3.SQLITE_CORRUPT:
-            return LedgerError(
-                f"The ledger {self.path} is damaged: move it away and train again, or put back a copy."
-                " No mail is affected"
-            )
-        if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}:
-            return LedgerError(
-                f"The ledger {self.path} cannot be written ({fault}): check its directory, its owner and the free space"
-            )
-        return LedgerError(f"The ledger {self.path} cannot be used: {fault}")
+        return plain(fault, self.path)
 
 
-def _make_private(path: str) -> None:
-    """Make the directories 0700 and the file 0600 before SQLite does it with the process's umask."""
-    try:
-        _make_directories(os.path.dirname(os.path.abspath(path)))
+def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
+    """A connection to the file, which is made 0600 before SQLite does it with the process's umask."""
+    if not (os.path.exists(path) and os.path.getsize(path)) and rolling(path):
+        raise LedgerError(
+            f"The ledger {path} is gone, but there are copies of it in {directory_of(path)}: start the service, which"
+            " puts the newest back, or `spamnb restore` one; move them away to begin anew"
+        )
+    with _making(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    return sqlite3.connect(
+        os.fsencode(path),
+        timeout=busy_seconds,
+        isolation_level=None,
+        cached_statements=256,
+        check_same_thread=False,
+    )
+
+
+def _make_parent(path: str) -> None:
+    with _making(path):
+        _make_directories(os.path.dirname(os.path.abspath(path)))
+
+
+@contextlib.contextmanager
+def _making(path: str) -> Iterator[None]:
+    try:
+        yield
     except PermissionError as fault:
         raise LedgerError(f"No permission to use the ledger {path}: check who owns {fault.filename}") from fault
     except OSError as fault:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from spamnb.ledger.connection import Connection
 
-Kind = Literal["moved", "learned"]
+Kind = Literal["moved", "learned", "imported"]
 # An intent is written before a move and ends as done, or as failed where nothing was moved.
 State = Literal["intent", "done", "failed", "undone"]
 
@@ -42,7 +42,7 @@ _SELECT = (
 
 
 class Journal:
-    """The actions of a ledger, in order. Learnings are recorded where they are made (`Learned`)."""
+    """The actions of a ledger, in order. Learnings and imports are recorded where they are made."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection

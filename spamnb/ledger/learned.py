@@ -3,8 +3,6 @@
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +11,13 @@ from spamnb.bayes.base import Counts
 from spamnb.errors import LedgerError
 from spamnb.ledger.blob import pack_all, unpack
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.dictionary import look_up, token_ids
+from spamnb.ledger.imports import imported
 from spamnb.ledger.lesson import Head, Lesson, Sheaf, bind
 from spamnb.ledger.rows import Rows
 from spamnb.ledger.sums import Sum
 
 HAM, SPAM = 0, 1
-_CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,15 @@ class Learned:
         if row is None:
             raise LedgerError("The ledger is damaged, its totals are gone: put back a copy of it, or train anew")
         return np.array(row, dtype=np.int64)
+
+    def last_at(self) -> float | None:
+        """When a message was learned last, seconds since the epoch; None where none was."""
+        at: float | None = self._db.row("SELECT max(learned_at) FROM message WHERE label IS NOT NULL")[0]
+        return at
+
+    def tokenizers(self) -> set[int]:
+        """The versions of the tokenizer with which the learned messages were read."""
+        return {row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")}
 
     def label(self, digest: bytes) -> int | None:
         """What the message was learned as, or None."""
@@ -167,6 +175,14 @@ class Learned:
                     row = sums.setdefault(token, [0, 0, 0, 0])
                     row[label] += 1
                     row[2 + label] += number
+            try:
+                for one in imported(self._db):
+                    total[:2] += one.messages
+                    total[2:6] += one.counts.sum(axis=0)
+                    for token, counts in zip(one.ids.tolist(), one.counts.tolist(), strict=True):
+                        sums[token] = [a + b for a, b in zip(sums.get(token, [0, 0, 0, 0]), counts, strict=True)]
+            except LedgerError as fault:
+                faults.append(str(fault))
             total[6] = len(sums)
             for token, *kept in self._db.rows(
                 "SELECT id, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token"
@@ -180,30 +196,23 @@ class Learned:
         return faults
 
     def _rows(self, tokens: Sequence[str]) -> list[tuple[int, str, int, int, int, int]]:
-        return self._found(
+        return look_up(
+            self._db,
             "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token WHERE text",
             tokens,
         )
 
     def _known(self, digests: Sequence[bytes]) -> dict[bytes, tuple[int, int | None]]:
         """Id and label of each of these messages that was ever seen."""
-        rows = self._found("SELECT digest, id, label FROM message WHERE digest", digests)
+        rows = look_up(self._db, "SELECT digest, id, label FROM message WHERE digest", digests)
         return {digest: (message, label) for digest, message, label in rows}
-
-    def _found(self, select: str, keys: Sequence[object]) -> list[Any]:
-        """The rows of a statement that ends with the name of a column, where that column holds one of the keys."""
-        found: list[Any] = []
-        for start in range(0, len(keys), _CHUNK):
-            chunk = keys[start : start + _CHUNK]
-            found += self._db.all(f"{select} IN ({','.join('?' * len(chunk))})", chunk)
-        return found
 
     def _learn_new(self, sum_: Sum, heads: list[Head], rows: Rows) -> None:
         """Learn messages that are not learned yet, each with its row of tokens."""
         if not heads:
             return
         labels = np.array([head.label for head in heads], dtype=np.int64)
-        ids = self._token_ids(rows.vocabulary, sum_)
+        ids, sum_.new = token_ids(self._db, rows.vocabulary)
         sum_.add_rows(ids, rows, labels)
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         self._db.executemany(
@@ -216,19 +225,6 @@ class Learned:
                 for head, blob in zip(heads, blobs, strict=True)
             ],
         )
-
-    def _token_ids(self, vocabulary: list[str], sum_: Sum) -> NDArray[np.int64]:
-        """The id of each token; tokens never met get the next ids, and are written with their counts.
-
-        The vocabulary is sorted, so that neighbours in the index come together: a page is read and written once.
-        """
-        known: dict[str, int] = dict(self._found("SELECT text, id FROM token WHERE text", vocabulary))
-        first = self._db.row("SELECT coalesce(max(id), 0) + 1 FROM token")[0]
-        ids = np.fromiter(map(known.get, vocabulary, repeat(0)), np.int64, len(vocabulary))
-        new = ids == 0
-        sum_.new = list(compress(vocabulary, new))
-        ids[new] = np.arange(first, first + len(sum_.new))
-        return ids
 
     def _relabel(self, sum_: Sum, message: int, before: int | None, after: int | None, at: float, why: str) -> None:
         ids, occurrences = _unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])

@@ -1,4 +1,4 @@
-"""The ledger: one SQLite file, and its five rooms over one connection."""
+"""The ledger: one SQLite file, and its rooms over one connection."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,27 +7,35 @@ from typing import Self
 
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.files import Files
+from spamnb.ledger.imports import Imports
 from spamnb.ledger.journal import Journal
 from spamnb.ledger.learned import Learned
 from spamnb.ledger.messages import Messages
+from spamnb.ledger.pruning import Pruning
 
 
 class Ledger:
     """What has happened. Open it once a process, and close it; several processes may have it open.
 
+    `only_read`: nothing is made, upgraded or written.
+
     messages: who each message is, and the verdicts on it.
     learned: labels, tokens and counts.
     files: where messages lie.
     journal: what was done.
+    imports: counts that came from other ledgers.
+    pruning: forgetting tokens for the sake of size.
     """
 
-    def __init__(self, path: str, *, busy_seconds: float = 10.0) -> None:
+    def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
         self.path = path
-        self._connection = Connection(path, busy_seconds=busy_seconds)
+        self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read)
         self.messages = Messages(self._connection)
         self.learned = Learned(self._connection)
         self.files = Files(self._connection)
         self.journal = Journal(self._connection)
+        self.imports = Imports(self._connection)
+        self.pruning = Pruning(self._connection)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

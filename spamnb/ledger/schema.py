@@ -1,8 +1,10 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
 `token` is a dictionary (id, text) with the counts beside it. The dictionary is primary: messages keep the ids of
-the tokens they were learned with. The counts, and `total`, are derived: each is a sum over the learned messages,
-and `verify` computes it again. File names are blobs, since a Maildir's names may be any bytes.
+the tokens they were learned with. The counts, and `total`, are derived: each is a sum over the learned messages
+and the `import`s, and `verify` computes it again. File names are blobs, since a Maildir's names may be any bytes.
+
+An import has a row in `message` for its name in the journal, without label or tokens; its digest is the import's.
 """
 
 import sqlite3
@@ -76,6 +78,15 @@ _STEPS = (
     CREATE INDEX action_open ON action (state) WHERE state = 'intent';
     CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    # Nothing that version 1 knows is changed: a service that still runs with the former program goes on rightly.
+    """
+    CREATE TABLE import (
+        action INTEGER PRIMARY KEY REFERENCES action,
+        message INTEGER NOT NULL REFERENCES message,
+        ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL,
+        tokens BLOB NOT NULL
+    );
+    """,
 )
 
 VERSION = len(_STEPS)
@@ -86,7 +97,7 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     """Raise LedgerError for a database of another program, or of a later version; writes nothing."""
     connection.execute("BEGIN")  # of one moment: another process may be making the ledger
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = _version(connection)
+    version = version_of(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     connection.execute("COMMIT")
     if mark != APPLICATION_ID and (tables or mark):
@@ -100,9 +111,9 @@ def check(connection: sqlite3.Connection, path: str) -> None:
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring a ledger to this version, each step in a transaction of its own; make a new one where there is none."""
-    while _version(connection) < VERSION:
+    while version_of(connection) < VERSION:
         connection.execute("BEGIN IMMEDIATE")
-        step = _version(connection)  # another process may have been first
+        step = version_of(connection)  # another process may have been first
         if step < VERSION:
             for statement in _STEPS[step].split(";"):  # one by one: executescript would commit first
                 connection.execute(statement)
@@ -111,6 +122,7 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.execute("COMMIT")
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version_of(connection: sqlite3.Connection) -> int:
+    """The version of a ledger; 0 for a new file."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version

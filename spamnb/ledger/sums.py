@@ -40,11 +40,15 @@ class Sum:
         cell = rows.columns + n * np.repeat(labels, rows.lengths)
         messages = np.bincount(cell, minlength=2 * n).reshape(2, n)
         occurrences = np.bincount(cell, rows.occurrences, minlength=2 * n).reshape(2, n)  # exact up to 2**53
-        change = np.concatenate([messages, occurrences.astype(np.int64)])
+        changes = np.concatenate([messages, occurrences.astype(np.int64)]).T
+        self.add_counts(ids, changes, np.bincount(labels, minlength=2))
+
+    def add_counts(self, ids: NDArray[np.int64], changes: NDArray[np.int64], messages: NDArray[np.int64]) -> None:
+        """Add sums of many messages: int64 (n,) ids, (n, 4) changes of a token's counts, (2,) messages a class."""
         self._ids.append(ids)
-        self._changes.append(change.T)
-        self._total[:2] += np.bincount(labels, minlength=2)
-        self._total[2:] += change.sum(axis=1)
+        self._changes.append(changes)
+        self._total[:2] += messages
+        self._total[2:] += changes.sum(axis=0)
 
     def write(self) -> None:
         """Write the counts of the tokens that changed, and the totals."""

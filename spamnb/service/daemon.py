@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from spamnb.config import Config, Role
-from spamnb.errors import SpamnbError
+from spamnb.errors import LedgerDamagedError, LedgerError, SpamnbError
+from spamnb.ledger.copies import of_day, roll
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.restoring import recover
 from spamnb.moves import bases_now
 from spamnb.service.notify import Notifier
 from spamnb.service.sorter import Sorter
@@ -17,6 +19,7 @@ from spamnb.service.watcher import Hint, Watcher
 
 _log = logging.getLogger(__name__)
 _LONGEST_WAIT = 60.0
+_AGAIN_SECONDS = 3600.0  # after which a copy that failed is tried again
 _START_SECONDS = 120.0  # what a step of a long start may take before the service manager loses patience
 
 
@@ -34,6 +37,7 @@ class Daemon:
         self._watcher = Watcher(self._config.service.watch)
         self._sorters: dict[str, Sorter] = {}
         self._next_reconcile = 0.0
+        self._next_copy = 0.0
         self._stop = False
         self._reload = False
 
@@ -52,7 +56,7 @@ class Daemon:
         with alone(str(self._config.ledger)):
             while not self._stop:
                 self._reload = False
-                with Ledger(str(self._config.ledger)) as ledger:
+                with self._open() as ledger:
                     try:
                         self._begin(ledger)
                         self._loop()
@@ -65,7 +69,7 @@ class Daemon:
 
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn what is new, and return."""
-        with alone(str(self._config.ledger)), Ledger(str(self._config.ledger)) as ledger:
+        with alone(str(self._config.ledger)), self._open() as ledger:
             self._sorters = self._make_sorters(ledger)
             for sorter in self._sorters.values():
                 sorter.start()
@@ -74,12 +78,44 @@ class Daemon:
                 self._watcher.next(min(1.0, due - self._now()))
                 for sorter in self._sorters.values():
                     sorter.settle()
+            self._copy_if_due()
 
     def take_note(self) -> None:
         """Take note of the mail that lies in mailboxes never seen before: it is never moved."""
         with alone(str(self._config.ledger)), Ledger(str(self._config.ledger)) as ledger:
             for sorter in self._make_sorters(ledger).values():
                 sorter.start()
+
+    def _open(self) -> Ledger:
+        """The ledger, once it is sound; where it is not, its newest sound copy takes its place."""
+        path = str(self._config.ledger)
+        self._long_work("examining the ledger")
+        restored = recover(path, self._now())
+        if restored is not None:
+            made = time.strftime("%Y-%m-%d %H:%M", time.localtime(restored.made_at))
+            _log.warning(
+                "the ledger %s could not be used (%s): its copy of %s is in its place%s. What was learned since then is"
+                " missing, and the mail that lies in the folders now stays where it is. See `spamnb history`",
+                path,
+                restored.why,
+                made,
+                "" if restored.aside is None else f", and the damaged one is kept as {restored.aside}",
+            )
+        return Ledger(path)
+
+    def _copy_if_due(self) -> None:
+        """Make the copy of the day, once a day; where that fails the service goes on, and tries again later.
+
+        Mail waits for it: 173 MB took 2.5 s on two cores that were busy with other work, in steps of at most 0.1 s.
+        """
+        now, keep, path = self._now(), self._config.service.copies, str(self._config.ledger)
+        if not keep or now < self._next_copy or os.path.exists(of_day(path, now)):
+            return
+        try:
+            roll(path, now, keep, self._notify.alive)
+        except LedgerError as fault:
+            _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
+            self._next_copy = now + _AGAIN_SECONDS
 
     def _begin(self, ledger: Ledger) -> None:
         self._sorters = self._make_sorters(ledger)
@@ -94,6 +130,7 @@ class Daemon:
         )
         _log.info("%s", status)
         self._notify.ready(status)
+        self._copy_if_due()
 
     def _make_sorters(self, ledger: Ledger) -> dict[str, Sorter]:
         bases = bases_now()
@@ -121,6 +158,7 @@ class Daemon:
                 sorter.settle()
             if self._now() >= self._next_reconcile or self._watcher.overflow_likely:
                 self._reconcile()
+            self._copy_if_due()
             self._notify.alive()
 
     def _follow(self, hint: Hint) -> None:
@@ -134,6 +172,8 @@ class Daemon:
         for sorter in self._sorters.values():
             try:
                 sorter.reconcile()
+            except LedgerDamagedError:
+                raise  # the service manager starts us again, and a copy takes its place
             except SpamnbError as fault:
                 _log.error("%s", fault)
         self._watcher.reconciled()
@@ -186,3 +226,18 @@ def alone(ledger: str) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def is_running(ledger: str) -> bool:
+    """Whether a service works with this ledger; makes no file."""
+    try:
+        lock = os.open(ledger + ".lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False

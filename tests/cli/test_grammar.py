@@ -14,7 +14,10 @@ COMMANDS: dict[str, argparse.ArgumentParser] = next(
 
 def test_contract() -> None:
     """The commands are those of the contract."""
-    contract = "demo init run train untrain score explain status history undo verify resume evaluate compare"
+    contract = (
+        "demo init run train untrain score explain status history undo verify resume"
+        " doctor backup restore export import prune evaluate compare"
+    )
     assert sorted(COMMANDS) == sorted(contract.split())
 
 

@@ -1,0 +1,102 @@
+"""`export` and `import`: what was learned as text, from one ledger to another."""
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from spamnb.cli.context import open_ledger
+from spamnb.cli.output import clock, printable
+from spamnb.errors import LedgerError, SpamnbError, UsageError
+from spamnb.ledger.exchange import parse
+from spamnb.mail.tokenizer import VERSION
+
+_STANDARD = "-"
+_LONGEST_LINE = 70_000  # bytes; longer than any that `parse` takes
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write all counts as text."""
+    _, ledger = open_ledger(options)
+    with ledger:
+        if options.file == _STANDARD:
+            for line in ledger.imports.export():
+                sys.stdout.buffer.write(line.encode())
+            sys.stdout.buffer.flush()
+            return 0
+        shown = printable(options.file)
+        if os.path.lexists(options.file) and not options.force:
+            raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
+        part = f"{options.file}.{os.getpid()}.part"
+        try:
+            with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.writelines(line.encode() for line in ledger.imports.export())
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(part, options.file)
+        except BaseException as fault:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            if isinstance(fault, OSError):
+                raise SpamnbError(f"cannot write {shown}: {fault.strerror}") from fault
+            raise
+        totals = ledger.learned.totals().tolist()
+    if not options.quiet:
+        print(f"wrote {shown}: {totals[0]} ham and {totals[1]} spam messages, {totals[6]} tokens")
+    return 0
+
+
+def import_(options: argparse.Namespace) -> int:
+    """Add the counts of an export."""
+    name = "standard input" if options.file == _STANDARD else options.file
+    with _opened(options.file) as file:
+        counts = parse(_lines(file), printable(name))
+    digest = counts.digest
+    _, ledger = open_ledger(options)
+    with ledger:
+        before = ledger.imports.standing(digest)
+        if before is not None and not options.force:
+            done = ledger.journal.get(before)
+            when = "" if done is None else f" on {clock(done.at)}"
+            raise LedgerError(
+                f"these very counts were imported{when}: take that back with `spamnb undo {before}`,"
+                " or add them again with --force"
+            )
+        summary = os.path.basename(name).encode("utf-8", "backslashreplace").decode()
+        action = ledger.imports.add(counts, summary, time.time())
+    if counts.tokenizers and counts.tokenizers != (VERSION,):
+        print(
+            f"spamnb: these counts were made with another tokenizer ({', '.join(map(str, counts.tokenizers))};"
+            f" this one is {VERSION}), and help less: not all tokens are read alike",
+            file=sys.stderr,
+        )
+    if not options.quiet:
+        print(
+            f"added {counts.ham} ham and {counts.spam} spam messages, {len(counts.tokens)} tokens;"
+            f" to take it back: spamnb undo {action}"
+        )
+    return 0
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    if path == _STANDARD:
+        if sys.stdin is None:
+            raise UsageError("standard input is closed: pipe an export into it, or give a file")
+        yield sys.stdin.buffer
+        return
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below; a fault inside the block is not one of opening
+    except OSError as fault:
+        raise SpamnbError(f"cannot read {printable(path)}: {fault.strerror}; check the path") from fault
+    with file:
+        yield file
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Lines of no more than some length each: a file without line ends must not fill the memory."""
+    while line := file.readline(_LONGEST_LINE):
+        yield line

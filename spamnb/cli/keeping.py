@@ -1,0 +1,126 @@
+"""`backup`, `restore`, `prune`: copies of the ledger, and its size."""
+
+import argparse
+import os
+import shutil
+import time
+
+from spamnb.cli.context import configuration, open_ledger
+from spamnb.cli.output import clock, megabytes, printable, progress
+from spamnb.errors import LedgerError, SpamnbError, UsageError
+from spamnb.ledger.copies import write
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.reading import faults_of
+from spamnb.ledger.restoring import restore as put_back
+from spamnb.service.daemon import alone, is_running
+
+# While the file is written anew nobody else can write, and a service waits 10 s for that. 173 MB took 5.1 s on two
+# cores that were busy with other work.
+_LARGEST_WITH_SERVICE = 150_000_000
+_ROUNDS = 3  # what is learned meanwhile, and what the estimate was short of
+_SPARE = 16_000_000  # bytes; for the log of the steps before
+
+
+def backup(options: argparse.Namespace) -> int:
+    """Copy the ledger."""
+    config = configuration(options)
+    path, shown = str(config.ledger), printable(options.file)
+    _refuse_own(path, options.file)
+    if os.path.lexists(options.file) and not options.force:
+        raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
+    with Ledger(path, only_read=True):  # as long as it is open, no other file takes its place
+        try:
+            write(path, options.file, replace=options.force)
+        except FileExistsError:
+            raise UsageError(f"{shown} is there already: name another file, or replace it with --force") from None
+        except OSError as fault:
+            raise SpamnbError(f"cannot write {shown}: {fault.strerror}; name a file in a directory of yours") from fault
+    if not options.quiet:
+        print(f"wrote {shown}: {_held(options.file)}")
+    return 0
+
+
+def restore(options: argparse.Namespace) -> int:
+    """Put a copy in the ledger's place."""
+    config = configuration(options)
+    path, shown = str(config.ledger), printable(options.file)
+    _refuse_own(path, options.file)
+    if not os.path.isfile(options.file):
+        raise UsageError(f"there is no file {shown}: give what `spamnb backup` has written, or one of the copies")
+    faults = faults_of(options.file)
+    if not faults:
+        with Ledger(options.file, only_read=True) as found:
+            faults = found.learned.verify()
+    if faults:
+        raise LedgerError(f"{shown} is not put back, it is damaged ({faults[0]}): try another copy")
+    held = _held(options.file)
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    with alone(path):
+        done = put_back(path, options.file, time.time())
+    if not options.quiet:
+        print(f"put back {shown}, of {clock(done.made_at)}: {held}")
+        if done.aside is not None:
+            print(f"The former ledger is kept as {printable(done.aside)}.")
+        print("The mail that lies in your folders stays where it is: the next start takes note of it, and no more.")
+    return 0
+
+
+def _refuse_own(ledger: str, file: str) -> None:
+    for part in ("", "-wal", "-shm", ".lock"):
+        if os.path.realpath(file) == os.path.realpath(ledger + part):
+            raise UsageError(f"{printable(file)} is the ledger's own: name another file")
+
+
+def _held(path: str) -> str:
+    """What a ledger holds, in words."""
+    with Ledger(path, only_read=True) as ledger:
+        ham, spam, *_, tokens = ledger.learned.totals().tolist()
+    return f"{megabytes(os.path.getsize(path))}, {ham} ham and {spam} spam messages, {tokens} tokens"
+
+
+def prune(options: argparse.Namespace) -> int:
+    """Forget the least useful tokens, until the ledger is small enough."""
+    _, ledger = open_ledger(options)
+    os.environ["SQLITE_TMPDIR"] = os.path.dirname(os.path.abspath(ledger.path))  # the room there is what we look at
+    with ledger:
+        before = ledger.pruning.size()
+        if before <= options.to:
+            print(f"The ledger has {megabytes(before)}: there is nothing to do.")
+            return 0
+        tokens = hapaxes = 0
+        for _ in range(_ROUNDS):
+            plan = ledger.pruning.plan(options.to)
+            if plan.size > options.to:
+                raise UsageError(
+                    f"without any token the ledger would still have {megabytes(plan.size)}: that is what it knows of"
+                    " messages and what was done; choose a larger size"
+                )
+            if options.dry_run:
+                print(f"would forget {_counted(plan.tokens, plan.hapaxes)}; about {megabytes(plan.size)} would be left")
+                return 0
+            _need_room(ledger.path, 2 * plan.size + _SPARE)
+            if plan.size > _LARGEST_WITH_SERVICE and is_running(ledger.path):
+                raise SpamnbError("the ledger is too large to be written anew while the service runs: stop that first")
+            for _ in progress(ledger.pruning.forget(plan, time.sleep), "forgetting", options.quiet):
+                pass
+            ledger.pruning.compact()
+            tokens, hapaxes = tokens + plan.tokens, hapaxes + plan.hapaxes
+            if (after := ledger.pruning.size()) <= options.to:
+                break
+    if not options.quiet:
+        print(f"forgot {_counted(tokens, hapaxes)}; {megabytes(before)} became {megabytes(after)}")
+    return 0
+
+
+def _counted(tokens: int, hapaxes: int) -> str:
+    return f"{tokens} tokens, {hapaxes} of them met in one message only"
+
+
+def _need_room(ledger: str, needed: int) -> None:
+    directory = os.path.dirname(os.path.abspath(ledger))
+    free = shutil.disk_usage(directory).free
+    if free < needed:
+        raise SpamnbError(
+            f"the file has to be written anew, and {directory} has too little room for that: free"
+            f" {megabytes(needed - free)} more. Nothing was forgotten"
+        )

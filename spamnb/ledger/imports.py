@@ -1,0 +1,149 @@
+"""Imports: counts that came from other ledgers, kept apart from what was learned here.
+
+The messages behind them are not here, so what was imported is kept as it came: the counts are the sum over the
+learned messages and the imports, `verify` can prove it, and an import can be taken back.
+"""
+
+import contextlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.errors import LedgerError
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.dictionary import token_ids
+from spamnb.ledger.exchange import Counts, write
+from spamnb.ledger.sums import Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import that counts: its action, and its messages, tokens and counts.
+
+    messages: int64 (2,), ham then spam. ids: int64 (n,). counts: int64 (n, 4): ham messages, spam messages, ham
+    occurrences, spam occurrences.
+    """
+
+    action: int
+    messages: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class Imports:
+    """The imports of a ledger, and its counts as an export."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def export(self) -> Iterator[str]:
+        """The lines of an export of all counts, as they are at this moment, imports included."""
+        with self._db.snapshot():
+            ham, spam, number = self._db.row("SELECT ham_messages, spam_messages, vocabulary FROM total")
+            versions = [
+                row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")
+            ]
+            rows = self._db.rows(
+                "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences, text FROM token"
+                " WHERE ham_messages + spam_messages > 0 ORDER BY text"
+            )
+            yield from write(rows, number, ham, spam, versions)
+
+    def messages(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
+        ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
+        return ham, spam
+
+    def standing(self, digest: bytes) -> int | None:
+        """The action that imported these very counts, if they count now."""
+        row = self._db.row(
+            "SELECT max(i.action) FROM import AS i JOIN message AS m ON m.id = i.message WHERE m.digest = ?", (digest,)
+        )
+        action: int | None = row[0]
+        return action
+
+    def add(self, imported: Counts, name: str, at: float) -> int:
+        """Add counts to those of the ledger. Returns the id of the action, by which they can be taken back."""
+        digest, why = imported.digest, f"{imported.ham} ham and {imported.spam} spam messages"
+        with self._db.transaction():
+            sum_ = Sum(self._db)
+            order = sorted(range(len(imported.tokens)), key=imported.tokens.__getitem__)
+            ids, sum_.new = token_ids(self._db, [imported.tokens[place] for place in order])
+            counts = imported.counts[order]
+            sum_.add_counts(ids, counts, np.array([imported.ham, imported.spam], dtype=np.int64))
+            sum_.write()
+            self._db.execute(
+                "INSERT INTO message (digest, summary, seen_at) VALUES (?, ?, ?)"
+                " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary",
+                (digest, name, at),
+            )
+            message = self._db.row("SELECT id FROM message WHERE digest = ?", (digest,))[0]
+            action = self._record(message, why, at)
+            self._db.execute(
+                "INSERT INTO import VALUES (?, ?, ?, ?, ?)",
+                (action, message, imported.ham, imported.spam, _packed(ids, counts)),
+            )
+        return action
+
+    def take_back(self, action: int, at: float) -> None:
+        """Take the counts of an import from those of the ledger. Raises LedgerError where they do not count."""
+        with self._db.transaction():
+            found = next((one for one in imported(self._db) if one.action == action), None)
+            if found is None:
+                raise LedgerError(f"cannot undo {action}: that import does not count any more")
+            sum_ = Sum(self._db)
+            sum_.add_counts(found.ids, -found.counts, -found.messages)
+            sum_.write()
+            message = self._db.row("SELECT message FROM import WHERE action = ?", (action,))[0]
+            self._db.execute("DELETE FROM import WHERE action = ?", (action,))
+            self._db.execute("UPDATE action SET state = 'undone' WHERE id = ?", (action,))
+            self._record(message, f"undo of {action}", at)
+
+    def keep_only(self, action: int, kept: NDArray[np.bool_]) -> None:
+        """Forget tokens of an import: `kept`, bool (n,), says which stay. Their counts are the caller's to mend."""
+        one = next(one for one in imported(self._db) if one.action == action)
+        self._db.execute(
+            "UPDATE import SET tokens = ? WHERE action = ?", (_packed(one.ids[kept], one.counts[kept]), action)
+        )
+
+    def _record(self, message: int, why: str, at: float) -> int:
+        return self._db.execute(
+            "INSERT INTO action (at, message, kind, state, why) VALUES (?, ?, 'imported', 'done', ?)",
+            (at, message, why),
+        )
+
+
+def imported(db: Connection) -> Iterator[Import]:
+    """The imports that count. Raises LedgerError for one whose bytes are damaged."""
+    if db.row("SELECT 1 FROM sqlite_master WHERE name = 'import'") is None:
+        return  # a ledger of version 1, which is only looked at
+    for action, ham, spam, blob in db.rows("SELECT action, ham_messages, spam_messages, tokens FROM import"):
+        with _damage_named(action):
+            ids, counts = _unpacked(blob)
+        yield Import(action, np.array([ham, spam], dtype=np.int64), ids, counts)
+
+
+@contextlib.contextmanager
+def _damage_named(action: int) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, zlib.error) as fault:
+        raise LedgerError(f"the tokens of import {action} in the ledger are damaged: put back a copy of it") from fault
+
+
+def _packed(ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:
+    """As `blob.pack`, with four numbers of eight bytes a token: sums have no such bound as one message has."""
+    order = np.argsort(ids)
+    table = np.column_stack([np.diff(ids[order], prepend=0), counts[order]]).astype("<i8")
+    return zlib.compress(table.view(np.uint8).reshape(len(ids), 40).T.tobytes())
+
+
+def _unpacked(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    planes = np.frombuffer(zlib.decompress(blob), np.uint8)
+    if len(planes) % 40:
+        raise ValueError("the tokens of an import are damaged")
+    table = planes.reshape(40, -1).T.copy().view("<i8").astype(np.int64)
+    return np.cumsum(table[:, 0]), table[:, 1:]

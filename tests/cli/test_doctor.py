@@ -1,0 +1,236 @@
+"""`doctor`: what it finds, what it says to do, and that it changes nothing."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli import symptoms_of_ledger, symptoms_of_mail
+from spamnb.cli.symptoms import network_file_system
+from spamnb.config import Mailbox, Role, render
+from spamnb.ledger.copies import roll
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.restoring import recover
+from spamnb.policy import BREAKER_NOTE
+from spamnb.service.daemon import alone
+from tests.cli.conftest import Run, maildir
+from tests.cli.test_account import ledger_file
+
+ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
+
+
+@pytest.fixture
+def well(taught: Path) -> Path:
+    """A home where all is as it should be, but for the service, which does not run."""
+    root = maildir(taught / "Maildir", Junk=[])
+    configure(taught, Mailbox(path=root, roles=ROLES))
+    roll(str(ledger_file(taught)), time.time(), 7)
+    return taught
+
+
+def configure(home: Path, mailbox: Mailbox, more: str = "") -> None:
+    """Write the configuration."""
+    file = home / ".config/spamnb/config.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(render([mailbox]) + more)
+
+
+def findings(run: Run) -> tuple[int, list[tuple[str, str, str]]]:
+    """The exit code, and state, object and meaning of what was found; each that is not ok says what to do."""
+    result = run("doctor", "--json")
+    found = [json.loads(line) for line in result.out.splitlines()]
+    assert result.err == ""
+    assert all(bool(one["next"]) == (one["state"] != "ok") for one in found)
+    return result.code, [(one["state"], one["what"], one["means"]) for one in found]
+
+
+def said(run: Run, state: str, part: str) -> bool:
+    """Whether a finding of that state says so."""
+    return any(found == state and part in means for found, _, means in findings(run)[1])
+
+
+def tree(home: Path) -> dict[str, bytes | None]:
+    """All files with their contents, and directories."""
+    return {str(path): path.read_bytes() if path.is_file() else None for path in home.rglob("*")}
+
+
+def test_all_is_well(well: Path, run: Run) -> None:
+    """Where all is well each line is ok, and the exit code 0; without a service there is a warning."""
+    code, found = findings(run)
+    assert code == 0
+    assert [one for one in found if one[0] != "ok"] == [
+        ("warning", "service", "not running: nothing is judged or learned now")
+    ]
+    assert {what.split()[0] for _, what, _ in found} == {
+        "configuration", "mailbox", "watching", "service", "ledger", "learned", "copies",
+    }  # fmt: skip
+    with alone(str(ledger_file(well))):
+        assert {state for state, _, _ in findings(run)[1]} == {"ok"}
+    shown = run("doctor")
+    assert "no faults, 1 warning" in shown.out
+    assert "spamnb run" in shown.out.partition("What to do:")[2]
+    assert run("-q", "doctor").out.startswith("warning  service")
+
+
+def test_writes_nothing(well: Path, run: Run) -> None:
+    """Nothing is made, changed or removed, in the best case and in the worst."""
+    before = tree(well)
+    findings(run)
+    assert tree(well) == before
+    os.truncate(ledger_file(well), 5000)
+    (well / ".config/spamnb/config.yaml").write_text("mailboxes: 3\n")
+    before = tree(well)
+    findings(run)
+    assert tree(well) == before
+
+
+def test_nothing_is_there(home: Path, run: Run) -> None:
+    """Without configuration and ledger both are faults, and nothing is made."""
+    code, found = findings(run)
+    assert code == 1
+    assert [(state, what) for state, what, _ in found if state == "fault"] == [
+        ("fault", "configuration"),
+        ("fault", "ledger"),
+    ]
+    assert list(home.iterdir()) == []
+
+
+def test_broken_configuration(well: Path, run: Run) -> None:
+    """Each fault of the configuration is one, and what does not need it is examined all the same."""
+    (well / ".config/spamnb/config.yaml").write_text("mailboxes: 3\nbreaker:\n  share: 7\n")
+    code, found = findings(run)
+    assert code == 1
+    assert [what for state, what, _ in found if state == "fault"] == ["configuration"] * 2
+    assert any(what == "learned" for _, what, _ in found)
+
+
+def test_folders_and_roles(well: Path, run: Run) -> None:
+    """Folders that are configured and not there, and folders whose name says something else, are named."""
+    root = maildir(well / "Maildir", Sent=[], Lists=[])
+    configure(well, Mailbox(path=root, roles=ROLES | {"Spam/Old": Role.SPAM, "Notes": Role.NEUTRAL}))
+    assert said(run, "warning", "configured, but not there: Spam/Old, Notes")
+    assert said(run, "warning", "Sent has no role of its own, so it is ham; by its name it is neutral")
+    assert not said(run, "warning", "Lists")
+    configure(well, Mailbox(path=root, roles={"INBOX": Role.INBOX, "Bin/Spam": Role.SPAM}))
+    assert said(run, "warning", "there is no folder Bin/Spam yet")
+    configure(well, Mailbox(path=root, roles={"Posteingang": Role.INBOX, "Junk": Role.SPAM}))
+    assert said(run, "fault", "there is no folder Posteingang")
+    configure(well, Mailbox(path=well / "elsewhere", roles=ROLES))
+    assert said(run, "fault", "cannot list the mail directory")
+
+
+def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders that cannot be written, sticky ones of others, and other owners are told."""
+    cur = well / "Maildir/.Junk/cur"
+    access = os.access
+    with monkeypatch.context() as patch:
+        patch.setattr(symptoms_of_mail.os, "access", lambda path, mode: path != str(cur) and access(path, mode))
+        assert said(run, "fault", "Junk/cur")
+    cur.chmod(0o1777)
+    with monkeypatch.context() as patch:
+        patch.setattr(symptoms_of_mail.os, "geteuid", lambda: 12_345)
+        assert said(run, "fault", "sticky")
+    if os.geteuid() == 0:
+        os.chown(cur, 12_345, -1)
+        assert said(run, "warning", "does not belong to the owner of the mailbox: Junk/cur")
+
+
+def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Limits of inotify that are too low and network file systems are told, as faults where inotify is demanded."""
+    for name, limit in (("max_user_watches", "3"), ("max_user_instances", "1")):
+        (tmp_path / name).write_text(limit)
+    monkeypatch.setattr(symptoms_of_mail, "_LIMITS", tmp_path)
+    assert said(run, "warning", "8 directories need as many watches, and a user may have 3")
+    assert said(run, "warning", "1 inotify instances")
+    monkeypatch.setattr(symptoms_of_mail, "network_file_system", lambda path: "nfs4")
+    assert said(run, "warning", "lies on nfs4")
+    mailbox = Mailbox(path=well / "Maildir", roles=ROLES)
+    configure(well, mailbox, "\nservice:\n  watch: inotify\n")
+    assert said(run, "fault", "lies on nfs4")
+    configure(well, mailbox, "\nservice:\n  watch: polling\n")
+    assert said(run, "ok", "polling, every 10 s")
+
+
+def test_mounts(tmp_path: Path) -> None:
+    """The file system of a path is that of the innermost mount which holds it."""
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        "/dev/a / ext4 rw 0 0\nhost:/m /srv/mail\\040box nfs4 rw 0 0\n/dev/b /srv/mail\\040box/local xfs rw 0 0\n"
+        "x /srv/far fuse.sshfs rw 0 0\n"
+    )
+    kinds = {
+        "/home/x": "", "/srv/mail box/a": "nfs4", "/srv/mail box/local/b": "", "/srv/mail boxes": "",
+        "/srv/far": "fuse.sshfs",
+    }  # fmt: skip
+    assert {path: network_file_system(path, str(mounts)) for path in kinds} == kinds
+    assert network_file_system("/home/x", str(tmp_path / "none")) == ""
+
+
+def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
+    """Wrong counts, and a file that is no ledger any more, are faults that name what puts it right."""
+    with Ledger(str(ledger_file(well))) as ledger:
+        ledger._connection.execute("UPDATE token SET spam_messages = spam_messages + 1 WHERE id = 7")
+    code, found = findings(run)
+    assert code == 1
+    assert any(state == "fault" and "token 7" in means for state, _, means in found)
+    os.truncate(ledger_file(well), 5000)
+    code, found = findings(run)
+    assert code == 1
+    assert ("fault", "ledger") in [(state, what) for state, what, _ in found]
+    os.truncate(ledger_file(well), 0)
+    assert said(run, "fault", "it is empty")
+    assert recover(str(ledger_file(well)), time.time()) is not None
+    with Ledger(str(ledger_file(well))) as ledger:
+        ledger._connection.execute("PRAGMA user_version = 99")
+    assert said(run, "fault", "upgrade spamnb")
+
+
+def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too little of a class, far more of one than of the other, long silence, and another tokenizer are told."""
+    with monkeypatch.context() as patch:
+        patch.setattr(symptoms_of_ledger, "VERSION", 2)
+        assert said(run, "warning", "another tokenizer (1, this one is 2)")
+    with monkeypatch.context() as patch:
+        patch.setattr(symptoms_of_ledger, "_UNUSUAL_SILENCE", -1.0)
+        assert said(run, "warning", "nothing for less than a day")
+    with monkeypatch.context() as patch:
+        patch.setattr(symptoms_of_ledger, "_UNUSUAL_BALANCE", 0.5)
+        assert said(run, "warning", "the other is known badly")
+    run("untrain", *sorted((well / "lessons/ham").iterdir())[:10])
+    assert said(run, "warning", "nothing is moved yet, 5 more ham messages to learn")
+
+
+def test_what_is_left_to_do(well: Path, run: Run) -> None:
+    """An open breaker, open moves, an earlier ledger in place, and former ones beside it are told."""
+    run("backup", "copy.sqlite")
+    run("restore", "copy.sqlite")
+    assert said(run, "warning", "an earlier ledger was put back on")
+    assert said(run, "warning", "1 former ledger kept beside it")
+    with Ledger(str(ledger_file(well))) as ledger:
+        ledger.set_note(BREAKER_NOTE, str(time.time()))
+        seen = ledger.messages.ensure(b"a", "", 1.0)
+        folder = ledger.files.folder(ledger.files.mailbox("/m")[0], "INBOX")
+        ledger.journal.intend(seen.id, (folder, "a"), (folder, "b"), "a test", 1.0)
+    assert said(run, "warning", "stopped since")
+    assert said(run, "warning", "1 move not ended")
+
+
+def test_disk_and_copies(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk, readable ledgers, no copies, old ones and damaged ones are told."""
+    with monkeypatch.context() as patch:
+        patch.setattr(symptoms_of_ledger, "free_space", lambda path: 1000)
+        assert said(run, "warning", "too little for copies and pruning")
+    ledger_file(well).chmod(0o644)
+    ledger_file(well).parent.chmod(0o755)
+    assert said(run, "warning", "other users may read it")
+    (copy,) = (ledger_file(well).parent / "copies").iterdir()
+    os.utime(copy, (time.time() - 10 * 86_400, time.time() - 10 * 86_400))
+    assert said(run, "warning", "the newest is 10 days old")
+    os.truncate(copy, 5000)
+    assert said(run, "warning", "is damaged")
+    copy.unlink()
+    assert said(run, "warning", "none in ")
+    configure(well, Mailbox(path=well / "Maildir", roles=ROLES), "\nservice:\n  copies: 0\n")
+    assert said(run, "ok", "none are made")

@@ -1,0 +1,175 @@
+"""Copies of the ledger: whole, of one moment, and never mistaken for one when they are not."""
+
+import os
+import shutil
+import stat
+from collections import namedtuple
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from spamnb.errors import LedgerError
+from spamnb.ledger.copies import directory_of, roll, rolling, write
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.reading import faults_of
+from tests.dying import DeathError
+from tests.ledger.lessons import known, lesson
+
+DAY = 86_400.0
+Usage = namedtuple("Usage", "total used free")
+
+
+def fill(ledger: Ledger, name: str, tokens: int = 50) -> None:
+    """Learn a message with tokens of its own."""
+    ledger.learned.learn([lesson(name, 1, {"x": 1} | {f"{name}.{i}": 1 for i in range(tokens)})])
+
+
+def test_a_copy_is_a_ledger(ledger: Ledger, path: str) -> None:
+    """A copy holds what the ledger holds, commits in its log among it, in one file for the owner alone."""
+    fill(ledger, "a")
+    made = roll(path, DAY, 7)
+    assert os.path.exists(path + "-wal")
+    assert stat.S_IMODE(os.stat(made).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(directory_of(path)).st_mode) == 0o700
+    assert os.listdir(directory_of(path)) == ["ledger-1970-01-02.sqlite"]
+    with Ledger(made) as copied:
+        assert known(copied, "x") == [0, 1, 0, 1]
+        assert copied.learned.verify() == []
+
+
+def test_the_newest_stay(ledger: Ledger, path: str) -> None:
+    """The newest seven copies stay; files of other names beside them are left alone."""
+    fill(ledger, "a")
+    os.mkdir(directory_of(path))
+    Path(directory_of(path), "ledger-of-old.sqlite").touch()
+    for day in range(1, 11):
+        roll(path, day * DAY, 7)
+    names = [os.path.basename(one) for one in rolling(path)]
+    assert names == [f"ledger-1970-01-{day:02}.sqlite" for day in range(11, 4, -1)]
+    assert Path(directory_of(path), "ledger-of-old.sqlite").exists()
+
+
+def test_of_one_moment(ledger: Ledger, path: str) -> None:
+    """What others learn while pages are copied is wholly in the copy or not at all, and does not make it begin anew."""
+    fill(ledger, "first", 30_000)
+    steps = 0
+
+    def learn_more() -> None:
+        nonlocal steps
+        steps += 1
+        assert steps < 200, "it begins anew, again and again"
+        with Ledger(path) as other:
+            fill(other, f"step {steps}", 3000)
+
+    with mock.patch("spamnb.ledger.copies._PAGES", 100):
+        made = roll(path, DAY, 7, learn_more)
+    assert steps > 3
+    with Ledger(made) as copied:
+        assert copied.learned.verify() == []
+        assert copied.learned.totals()[1] == 1
+    assert ledger.learned.totals()[1] == steps + 1
+
+
+def test_killed_while_copying(ledger: Ledger, path: str) -> None:
+    """A copy that is killed at any step leaves no copy of that name, and the older ones; later its rest is removed."""
+    fill(ledger, "a", 20_000)
+    old = roll(path, DAY, 7)
+    rest = Path(directory_of(path), ".ledger-1970-01-03.sqlite.77.part")
+
+    def die() -> None:
+        shutil.copy(next(Path(directory_of(path)).glob(".*.part")), rest)  # as it lies there without our clearing up
+        raise DeathError
+
+    with mock.patch("spamnb.ledger.copies._PAGES", 20), pytest.raises(DeathError):
+        roll(path, 2 * DAY, 7, die)
+    assert rest.exists()
+    assert rolling(path) == [old]
+    os.utime(rest, (0, 0))
+    roll(path, 3 * DAY, 7)
+    assert sorted(os.listdir(directory_of(path))) == ["ledger-1970-01-02.sqlite", "ledger-1970-01-04.sqlite"]
+
+
+def test_full_disk(ledger: Ledger, path: str) -> None:
+    """Where a copy would fill the disk none is begun, and the older ones stay."""
+    fill(ledger, "a")
+    old = roll(path, DAY, 1)
+    with (
+        mock.patch("spamnb.ledger.copies.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
+        pytest.raises(LedgerError, match=r"too little room in .*: free \d+ MB"),
+    ):
+        roll(path, 2 * DAY, 1)
+    assert rolling(path) == [old]
+
+
+@pytest.mark.parametrize("call", ["rename", "fsync", "makedirs"])
+def test_disk_that_refuses(ledger: Ledger, path: str, call: str) -> None:
+    """A disk that fails at any point is an error that names the copy, and the older ones stay."""
+    fill(ledger, "a")
+    old = roll(path, DAY, 1)
+    with (
+        mock.patch(f"spamnb.ledger.copies.os.{call}", side_effect=OSError(28, "No space left on device")),
+        pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left"),
+    ):
+        roll(path, 2 * DAY, 1)
+    assert rolling(path) == [old]
+    assert os.listdir(directory_of(path)) == [os.path.basename(old)]
+
+
+def test_damaged_ledger_is_not_copied(path: str) -> None:
+    """A damaged ledger makes no copy, so that it cannot push the sound ones out."""
+    with Ledger(path) as ledger:
+        fill(ledger, "a", 5000)
+    old = roll(path, DAY, 1)
+    garble(path)
+    assert faults_of(path)
+    with pytest.raises(LedgerError, match="damaged"):
+        roll(path, 2 * DAY, 1)
+    assert rolling(path) == [old]
+
+
+def garble(path: str) -> None:
+    """Overwrite pages in the middle of a file."""
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 4096 // 2 * 4096)
+        file.write(b"\xff" * 4096 * 8)
+
+
+def test_a_file_that_is_there(ledger: Ledger, path: str, tmp_path: Path) -> None:
+    """A file that is not to be replaced is not, even if it appears while the copy is made."""
+    fill(ledger, "a")
+    target = tmp_path / "target"
+    with pytest.raises(FileExistsError):
+        write(path, str(target), lambda: target.write_text("theirs"), replace=False)
+    assert target.read_text() == "theirs"
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_looking_changes_nothing(path: str) -> None:
+    """A ledger that is only read is not changed, nor is a file made beside it, whether its log is full or gone."""
+    ledger = Ledger(path)
+    fill(ledger, "a")
+    directory = os.path.dirname(path)
+    before = {name: Path(directory, name).read_bytes() for name in os.listdir(directory) if not name.endswith("-shm")}
+    assert f"{os.path.basename(path)}-wal" in before
+    with Ledger(path, only_read=True) as reader:
+        assert known(reader, "x") == [0, 1, 0, 1]
+        assert reader.learned.verify() == []
+        with pytest.raises(LedgerError):
+            reader.set_note("a", "b")
+    assert faults_of(path) == []
+    assert before == {
+        name: Path(directory, name).read_bytes() for name in os.listdir(directory) if not name.endswith("-shm")
+    }
+    ledger.close()
+    before = {name: Path(directory, name).read_bytes() for name in os.listdir(directory)}
+    with Ledger(path, only_read=True) as reader:
+        assert known(reader, "x") == [0, 1, 0, 1]
+    assert before == {name: Path(directory, name).read_bytes() for name in os.listdir(directory)}
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    """A ledger that is not there is an error where it is only read, and is not made."""
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        Ledger(str(tmp_path / "a" / "ledger"), only_read=True)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,176 @@
+"""Forgetting tokens: the counts stay the sum of what was learned, whoever works with the ledger meanwhile."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from spamnb.ledger import pruning
+from spamnb.ledger.exchange import parse
+from spamnb.ledger.learned import Lesson
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.pruning import Plan
+from tests.ledger.lessons import known, lesson
+
+
+def words(choose: random.Random) -> dict[str, int]:
+    """Tokens of a made-up message: some of them common, some of them in no other message."""
+    numbers = [*(choose.randrange(1500) for _ in range(70)), *(choose.randrange(2000, 10**9) for _ in range(40))]
+    return {f"subject:word {number}": choose.randrange(1, 4) for number in numbers}
+
+
+def lessons(first: int, number: int) -> list[Lesson]:
+    """Made-up messages, always the same."""
+    return [lesson(f"m{i}", i % 2, words(random.Random(i)), at=1000.0 + i) for i in range(first, first + number)]
+
+
+def fill(ledger: Ledger, messages: int = 600) -> None:
+    """Learn many messages, some of them forgotten again."""
+    for start in range(0, messages, 200):
+        ledger.learned.learn(lessons(start, 200))
+    for number in range(0, messages, 50):
+        found = ledger.messages.find(f"m{number}".encode())
+        assert found is not None
+        ledger.learned.set_label(found.id, None, 5000.0, "a test")
+
+
+def forget(ledger: Ledger, share: float) -> Plan:
+    """Prune to a share of the size."""
+    plan = ledger.pruning.plan(int(ledger.pruning.size() * share))
+    for _ in ledger.pruning.forget(plan, lambda seconds: None):
+        pass
+    ledger.pruning.compact()
+    return plan
+
+
+@pytest.mark.parametrize("share", [0.8, 0.6])
+def test_becomes_small_enough(ledger: Ledger, path: str, share: float) -> None:
+    """The file has at most the wanted size, all messages are learned still, and the counts are their sum."""
+    fill(ledger)
+    before, size = ledger.learned.totals(), ledger.pruning.size()
+    plan = forget(ledger, share)
+    assert Path(path).stat().st_size == ledger.pruning.size() <= share * size
+    after = ledger.learned.totals()
+    assert after[:2].tolist() == before[:2].tolist()
+    assert (after[2:] < before[2:]).all()
+    assert ledger._connection.row("SELECT count(*) FROM token")[0] == plan.of - plan.tokens
+    assert ledger.learned.verify() == []
+
+
+def test_estimate(ledger: Ledger) -> None:
+    """What the plan says of the size comes true within a tenth, and is not less than what comes."""
+    fill(ledger)
+    plan = forget(ledger, 0.6)
+    assert ledger.pruning.size() <= plan.size < ledger.pruning.size() * 1.1
+
+
+def test_the_oldest_that_were_met_once_go_first(ledger: Ledger) -> None:
+    """What was met once goes before what was met twice, and the old before the new; then what says nothing."""
+    ledger.learned.learn([lesson("old", 0, {"old once": 1, "twice": 1, "everywhere": 1}, at=1.0)])
+    ledger.learned.learn([lesson("new", 0, {"new once": 1, "twice": 1, "everywhere": 1}, at=2.0)])
+    ledger.learned.learn([lesson(f"spam {i}", 1, {"everywhere": 1}, at=3.0) for i in range(2)])
+    order = []
+    for level in range(1, 5):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pruning, "_LEVELS", 4)
+            patch.setattr(pruning.Pruning, "_sizes", lambda *_, level=level: pruning.np.arange(5) < level)
+            forgotten = ledger.pruning.plan(0).forgotten
+        ids = dict(ledger._connection.rows("SELECT text, id FROM token"))
+        order += [text for text, id_ in ids.items() if forgotten[id_] and text not in order]
+    assert order == ["old once", "new once", "everywhere", "twice"]
+
+
+def test_corrections_stay_exact(ledger: Ledger) -> None:
+    """What is relabelled, forgotten or brought back after pruning counts with the tokens it has kept, and no more."""
+    fill(ledger)
+    before = ledger.learned.totals().tolist()
+    forget(ledger, 0.6)
+    for number in range(200):
+        found = ledger.messages.find(f"m{number}".encode())
+        assert found is not None
+        ledger.learned.set_label(found.id, (None, 0, 1)[number % 3], 6000.0, "a test")
+    assert ledger.learned.verify() == []
+    for action in [one for one in ledger.journal.newest(1000) if one.at == 6000.0]:
+        ledger.learned.set_label(action.message, action.before, 7000.0, f"undo of {action.id}")
+    assert ledger.learned.verify() == []
+    assert ledger.learned.totals()[:2].tolist() == before[:2]
+
+
+def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
+    """Between any two steps others may learn the very tokens that are forgotten, and forget and correct messages."""
+    fill(ledger)
+    plan = ledger.pruning.plan(int(ledger.pruning.size() * 0.6))
+    gone = {row[0]: row[1] for row in ledger._connection.rows("SELECT id, text FROM token") if plan.forgotten[row[0]]}
+    texts = sorted(gone.values())
+    choose = random.Random(1)
+    steps = 0
+    pruning_tokens = pruning._TOKENS
+    try:
+        pruning._TOKENS = 500
+        for _ in ledger.pruning.forget(plan, lambda seconds: None):
+            steps += 1
+            with Ledger(path) as other:
+                other.learned.learn([lesson(f"new {steps}", steps % 2, dict.fromkeys(choose.sample(texts, 30), 2))])
+                anew = other.messages.find(f"m{50 * steps % 600}".encode())
+                assert anew is not None
+                other.learned.set_label(anew.id, None, 1.0, "a test")
+                other.learned.learn([lesson(f"m{50 * steps % 600}", 1, dict.fromkeys(choose.sample(texts, 30), 1))])
+                forgotten = other.messages.find(f"new {steps}".encode())
+                assert forgotten is not None
+                if steps % 3:
+                    other.learned.set_label(forgotten.id, None, 2.0, "a test")
+            assert ledger.learned.verify() == []
+    finally:
+        pruning._TOKENS = pruning_tokens
+    assert steps > 12
+    for number in range(1, steps + 1):
+        found = ledger.messages.find(f"new {number}".encode())
+        assert found is not None
+        ledger.learned.set_label(found.id, 1, 3.0, "a test")  # with the tokens it was learned with
+    assert ledger.learned.verify() == []
+
+
+def test_broken_off(ledger: Ledger) -> None:
+    """Broken off after any step, the ledger is sound, and the next pruning does the rest."""
+    fill(ledger)
+    size = ledger.pruning.size()
+    for stop in range(1, 12, 2):
+        steps = ledger.pruning.forget(ledger.pruning.plan(int(size * 0.6)), lambda seconds: None)
+        for _ in range(stop):
+            next(steps, None)
+        steps.close()
+        assert ledger.learned.verify() == []
+    forget(ledger, 0.6 * size / ledger.pruning.size())
+    assert ledger.learned.verify() == []
+    assert ledger.pruning.size() <= 0.6 * size
+
+
+def test_imports_are_pruned_too(ledger: Ledger, tmp_path: Path) -> None:
+    """An import forgets the same tokens, and can be taken back exactly."""
+    with Ledger(str(tmp_path / "other.sqlite")) as other:
+        other.learned.learn(lessons(5000, 300))
+        counts = parse((line.encode() for line in other.imports.export()), "x")
+    fill(ledger)
+    action = ledger.imports.add(counts, "x", 1.0)
+    forget(ledger, 0.6)
+    assert ledger.learned.verify() == []
+    ledger.imports.take_back(action, 2.0)
+    assert ledger.learned.verify() == []
+    assert ledger.learned.totals()[:2].tolist() == [288, 300]
+
+
+def test_others_get_their_turn(ledger: Ledger) -> None:
+    """After each transaction there is a pause, at least a quarter as long as it was."""
+    fill(ledger, 400)
+    pauses: list[float] = []
+    for _ in ledger.pruning.forget(ledger.pruning.plan(1), pauses.append):
+        pass
+    assert len(pauses) >= 400 / 100 + 2
+    assert min(pauses) >= 0.01
+
+
+def test_nothing_is_known(ledger: Ledger) -> None:
+    """An empty ledger can be planned for and pruned."""
+    assert forget(ledger, 0.5).tokens == 0
+    assert known(ledger, "x") == [0, 0, 0, 0]
+    assert ledger.learned.verify() == []
