@@ -1,6 +1,7 @@
 """A Debian system with a real systemd, booted in a container without a network."""
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -39,7 +40,7 @@ class Machine:
     def __init__(self, archive: Path) -> None:
         self._place = Path(tempfile.mkdtemp(prefix="spamnb-systemd-"))
         self.root = self._place / "tree"
-        self.name = self._place.name
+        self.name = f"spamnb-{os.getpid()}-{secrets.token_hex(3)}"
         self._container: subprocess.Popen[bytes] | None = None
         self._leader = 0
         self.root.mkdir(mode=0o755)
