@@ -77,9 +77,8 @@ def user_unit(machine: Machine) -> Unit:
 
 
 @pytest.fixture(params=["system", "user"])
-def unit(request: pytest.FixtureRequest) -> Iterator[Unit]:
-    """Each of the two units, running and healthy at the beginning, and without leftovers afterwards."""
+def unit(request: pytest.FixtureRequest) -> Unit:
+    """Each of the two units, running and healthy at the beginning."""
     made: Unit = request.getfixturevalue(f"{request.param}_unit")
     made.restore()
-    yield made
-    made.restore()
+    return made

@@ -18,11 +18,11 @@ _PATIENCE = 60.0
 _CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")  # unified, or hybrid
 # A container is put into control groups of its own name, so that two of them do not meet.
 _ENTER_CGROUPS = """
-for at in %s; do
+for at in {}; do
     if [ -e "$at/cgroup.procs" ]; then mkdir "$at/$0" && echo $$ > "$at/$0/cgroup.procs" || exit 1; fi
 done
 exec "$@"
-""" % " ".join(_CGROUPS)
+""".format(" ".join(_CGROUPS))
 
 
 def until(done: Callable[[], bool], what: str, limit: float = _PATIENCE) -> None:
@@ -99,7 +99,10 @@ class Machine:
         """Run a command inside, as root or another user; its output is captured."""
         home = f"/home/{user}" if user else "/root"
         environ = {
-            **{"HOME": home, "USER": user or "root", "LOGNAME": user or "root", "LC_ALL": "C.UTF-8"},
+            "HOME": home,
+            "USER": user or "root",
+            "LOGNAME": user or "root",
+            "LC_ALL": "C.UTF-8",
             "PATH": f"{home}/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             **({"XDG_RUNTIME_DIR": f"/run/user/{self.uid(user)}"} if user else {}),
         }

@@ -7,6 +7,7 @@ import ctypes
 import json
 import mmap
 import os
+import resource
 import socket
 import stat
 import sys
@@ -54,6 +55,19 @@ def _other_processes() -> list[str]:
     return [pid for pid in os.listdir("/proc") if pid.isdigit() and os.stat(f"/proc/{pid}").st_uid != os.getuid()]
 
 
+def _status() -> str:
+    with open("/proc/self/status") as file:
+        return file.read()
+
+
+def _control_group() -> str:
+    """The directory of this process's control group, in a unified or a hybrid hierarchy."""
+    with open("/proc/self/cgroup") as file:
+        path = next(line.strip().split("::", 1)[1] for line in file if line.startswith("0::"))
+    unified = "/sys/fs/cgroup/unified"
+    return (unified if os.path.isdir(unified) else "/sys/fs/cgroup") + path
+
+
 THINGS: dict[str, Callable[[], object]] = {
     "write to the Maildir": lambda: _write(f"{HOME}/Maildir/tmp/probe"),
     "write to the state": lambda: _write(f"{sys.argv[1]}/probe"),
@@ -65,10 +79,10 @@ THINGS: dict[str, Callable[[], object]] = {
     "write to /srv": lambda: _write("/srv/open/probe"),
     "read another's home": lambda: os.listdir("/home/open"),
     "read the keys": lambda: os.listdir(f"{HOME}/.ssh"),
-    "leave a file in /tmp": lambda: _leave("/tmp/left-by-probe"),  # noqa: S108
-    "leave a file in /var/tmp": lambda: _leave("/var/tmp/left-by-probe"),  # noqa: S108
+    "leave a file in /tmp": lambda: _leave("/tmp/left-by-probe"),
+    "leave a file in /var/tmp": lambda: _leave("/var/tmp/left-by-probe"),
     "see the processes of others": lambda: _refuse_unless(_other_processes()),
-    "see the network": lambda: _refuse_unless(len(socket.if_nameindex()) > 1),
+    "be in the machine's network": lambda: _refuse_unless(os.readlink("/proc/self/ns/net") == sys.argv[3]),
     "open a socket of AF_INET": lambda: socket.socket(socket.AF_INET).close(),
     "open a socket of AF_INET6": lambda: socket.socket(socket.AF_INET6).close(),
     "open a socket of AF_NETLINK": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW).close(),
@@ -80,12 +94,13 @@ THINGS: dict[str, Callable[[], object]] = {
     "set another personality": lambda: _call("personality", _PERSONALITY_READ_IMPLIES_EXEC),
     "set the user-id bit": _set_user_id,
     "change its priority": lambda: os.nice(1),
-    "gain privileges": lambda: _refuse_unless("NoNewPrivs:\t0" in open("/proc/self/status").read()),
-    "use capabilities later": lambda: _refuse_unless("CapBnd:\t0000000000000000" not in open("/proc/self/status").read()),
-    "dump its memory": lambda: _refuse_unless(__import__("resource").getrlimit(4)[0]),
+    "gain privileges": lambda: _refuse_unless("NoNewPrivs:\t0" in _status()),
+    "use capabilities later": lambda: _refuse_unless("CapBnd:\t0000000000000000" not in _status()),
+    "dump its memory": lambda: _refuse_unless(resource.getrlimit(resource.RLIMIT_CORE)[1]),
     "make files that others can read": lambda: _refuse_unless((os.umask(0o077) & 0o077) != 0o077),
     "see the machine's memory": lambda: open("/proc/meminfo").close(),
-    "open /dev/mem-like devices": lambda: _refuse_unless(os.path.exists("/dev/console")),
+    "change control groups": lambda: _refuse_unless(os.access(_control_group(), os.W_OK)),
+    "see devices": lambda: _refuse_unless(os.path.exists("/dev/net/tun")),
 }
 
 if __name__ == "__main__":
@@ -96,7 +111,7 @@ if __name__ == "__main__":
                 thing()
                 os._exit(0)
             except OSError as fault:
-                print(name, fault, file=sys.stderr)
+                sys.stderr.write(f"{name}: {fault}\n")
                 os._exit(1)
         answers[name] = os.wait()[1] == 0
-    print(json.dumps(answers), flush=True)
+    sys.stdout.write(json.dumps(answers) + "\n")

@@ -31,7 +31,7 @@ class Unit:
         self.config = f"{self.home}/.config/spamnb/config.yaml" if manager else f"/etc/spamnb/{user}/config.yaml"
         self.state = f"{self.home}/.local/share/spamnb" if manager else f"/var/lib/spamnb/{user}"
         self._drop_ins = f"{self.home}/.config/systemd/user" if manager else "/etc/systemd/system"
-        self._good = ""
+        self.good = ""
 
     def make_maildir(self) -> None:
         """A Maildir with an inbox, as a mail host makes it."""
@@ -40,7 +40,7 @@ class Unit:
 
     def prepare(self) -> None:
         """Keep the configuration for `restore`, and teach the filter a little, as the user would."""
-        self._good = self.machine.path(self.config).read_text() + "\nbreaker: {share: 1}  # these tests send much spam\n"
+        self.good = self.machine.path(self.config).read_text() + "\nbreaker: {share: 1}  # these tests send much spam\n"
         for kind in ("ham", "spam"):
             for number in range(_LESSONS):
                 lesson = f"{self.home}/lessons/{kind}/{number}.eml"
@@ -53,8 +53,7 @@ class Unit:
 
     def restore(self) -> None:
         """Back to a running service over the good configuration."""
-        for name in ("probe",):
-            self.machine.path(f"{self._drop_ins}/{self.name}.d/{name}.conf").unlink(missing_ok=True)
+        self.machine.path(f"{self._drop_ins}/{self.name}.d/probe.conf").unlink(missing_ok=True)
         self.configure()
         self.systemctl("daemon-reload")
         self.systemctl("reset-failed", check=False)
@@ -62,7 +61,7 @@ class Unit:
 
     def configure(self, more: str = "", *, instead: str | None = None) -> None:
         """Write the configuration with more keys, or another one."""
-        self.machine.path(self.config).write_text(self._good + more if instead is None else instead)
+        self.machine.path(self.config).write_text(self.good + more if instead is None else instead)
 
     def drop_in(self, name: str, text: str) -> None:
         """Write a drop-in of the unit."""
