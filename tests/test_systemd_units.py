@@ -58,7 +58,7 @@ def test_contract(unit: Path):
     assert {
         ("Type", "notify"),
         ("NotifyAccess", "main"),
-        ("ExecReload", "/bin/kill -HUP $MAINPID"),
+        ("ExecReload", "/bin/sh -c 'kill -HUP $MAINPID'"),
         ("WatchdogSec", "60"),
         ("Restart", "on-failure"),
         ("RestartPreventExitStatus", "78"),

@@ -18,7 +18,7 @@ _BEYOND_A_USERS_MANAGER = {
     "see the machine's memory",
     "use capabilities later",  # there are none, and none can be gained
 }
-_OPEN = ("/etc/open", "/var/lib/open", "/srv/open", "/home/open")
+_OPEN = ("/etc/open", "/etc/spamnb/anna", "/var/lib/open", "/srv/open", "/home/open")
 _PROBE = "/srv/probe.py"
 
 
@@ -26,7 +26,7 @@ _PROBE = "/srv/probe.py"
 def place(machine: Machine) -> Machine:
     """Directories that only a sandbox can keep closed, and the program that tries them."""
     for path in _OPEN:
-        machine.path(path).mkdir(exist_ok=True)
+        machine.path(path).mkdir(parents=True, exist_ok=True)
         machine.path(path).chmod(0o777)
     for user in ("anna", "ben"):
         machine.write(f"/home/{user}/.ssh/id", "", user)
@@ -42,12 +42,12 @@ def _command(unit: Unit) -> list[str]:
 
 def _answers(unit: Unit, more: str = "") -> dict[str, bool]:
     """What can be done inside the sandbox of the unit, with nothing of it changed but its program."""
-    cursor = unit.now()
+    since = unit.now()
     command = " ".join(_command(unit))
     unit.drop_in("probe", f"[Service]\nType=oneshot\nRestart=no\nExecStart=\nExecStart={command}\n{more}")
     unit.systemctl("daemon-reload")
     unit.systemctl("restart")
-    said = [str(entry["MESSAGE"]) for entry in unit.journal(cursor)]
+    said = [str(entry["MESSAGE"]) for entry in unit.journal(since)]
     found: dict[str, bool] = json.loads(next(line for line in said if line.startswith("{")))
     return found
 
@@ -63,8 +63,7 @@ def _without(unit: Unit) -> dict[str, bool]:
 def test_blocks_what_the_service_needs_not(unit: Unit, place: Machine) -> None:
     """The service can write to its Maildir and its state, and do nothing else of what its user can do elsewhere."""
     free = _without(unit)
-    for path in ("/tmp/left-by-probe", "/var/tmp/left-by-probe"):
-        place.path(path).unlink(missing_ok=True)
+    place.run("rm", "/tmp/left-by-probe", "/var/tmp/left-by-probe")
     closed = _answers(unit)
     assert set(free) == set(closed) == set(THINGS)
     not_free = {name for name, done in free.items() if not done} - {"change control groups"}

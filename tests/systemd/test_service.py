@@ -19,10 +19,10 @@ def test_moves_spam(unit: Unit) -> None:
 def test_ready_when_watching(unit: Unit) -> None:
     """`systemctl start` returns once the folders are watched: what is delivered from then on is moved."""
     unit.systemctl("stop")
-    cursor = unit.now()
+    since = unit.now()
     unit.systemctl("start")
     spam = unit.deliver("spam")
-    watching = next(entry for entry in unit.journal(cursor) if "watching" in entry["MESSAGE"])
+    watching = next(entry for entry in unit.journal(since) if "watching" in entry["MESSAGE"])
     assert int(watching["__MONOTONIC_TIMESTAMP"]) <= int(unit.show("ActiveEnterTimestampMonotonic")) + 100_000
     assert unit.show("ActiveState") == "active"
     unit.wait_moved(spam)
@@ -41,7 +41,7 @@ def test_status(unit: Unit) -> None:
 
 def test_hang(unit: Unit) -> None:
     """A service that hangs is killed and started again by the watchdog, and mail that came meanwhile is moved."""
-    before, cursor = unit.pid(), unit.now()
+    before, since = unit.pid(), unit.now()
     unit.signal("STOP")
     stopped = time.monotonic()
     spam = unit.deliver("spam")
@@ -49,7 +49,7 @@ def test_hang(unit: Unit) -> None:
     took = time.monotonic() - stopped
     unit.wait_moved(spam)
     assert took < WATCHDOG + 10
-    assert any("Watchdog timeout" in entry["MESSAGE"] for entry in unit.manager_says(cursor))
+    assert any("Watchdog timeout" in entry["MESSAGE"] for entry in unit.manager_says(since))
 
 
 def test_no_false_alarm(unit: Unit) -> None:
@@ -66,47 +66,47 @@ def test_reload(unit: Unit, by: str) -> None:
     before = unit.pid()
 
     def reload() -> str:
-        cursor = unit.now()
+        since = unit.now()
         if by == "reload":
             unit.systemctl("reload")
         else:
             unit.signal("HUP")
-        return cursor
+        return since
 
     unit.configure(instead="mailboxes: 3\n")
-    cursor = reload()
-    until(lambda: unit.said("the old one stays in force", cursor), "the fault reported")
-    assert unit.said(f"{unit.config}:1", cursor)
+    since = reload()
+    until(lambda: unit.said("the old one stays in force", since), "the fault reported")
+    assert unit.said(f"{unit.config}:1", since)
     until(lambda: "the old one stays in force" in unit.show("StatusText"), "the fault in the status")
     unit.wait_moved(unit.deliver("spam"))
 
     unit.configure("\nscoring: {spam_cutoff: 1.0, ham_cutoff: 0.0}\n")
-    cursor = reload()
-    until(lambda: unit.said("read the configuration again", cursor), "the new one read")
+    since = reload()
+    until(lambda: unit.said("read the configuration again", since), "the new one read")
     until(lambda: unit.show("StatusText") == "watching 2 folders in 1 mailbox", "no fault in the status")
     undecided = unit.deliver("spam")
-    until(lambda: unit.said("stays in INBOX, unsure", cursor), "judged by the new cutoffs")
+    until(lambda: unit.said("stays in INBOX, unsure", since), "judged by the new cutoffs")
     assert unit.holds("", undecided)
     assert (unit.show("ActiveState"), unit.pid()) == ("active", before)
 
 
 def test_reload_with_a_maildir_that_is_not_there(unit: Unit) -> None:
     """A new configuration that cannot be worked with is reported, and the old one stays in force."""
-    before, cursor = unit.pid(), unit.now()
+    before, since = unit.pid(), unit.now()
     unit.configure(instead=unit.good.replace("/Maildir", "/Nowhere"))
     unit.systemctl("reload")
-    until(lambda: unit.said("the old one stays in force", cursor), "the fault reported")
-    assert unit.said("/Nowhere", cursor)
+    until(lambda: unit.said("the old one stays in force", since), "the fault reported")
+    assert unit.said("/Nowhere", since)
     unit.wait_moved(unit.deliver("spam"))
     assert (unit.show("ActiveState"), unit.pid()) == ("active", before)
 
 
 def test_stop(unit: Unit) -> None:
     """A stop ends the service with exit code 0 within seconds; what comes meanwhile is moved after the next start."""
-    cursor, began = unit.now(), time.monotonic()
+    since, began = unit.now(), time.monotonic()
     unit.systemctl("stop")
     assert time.monotonic() - began < 5
-    assert unit.said("stopped", cursor)
+    assert unit.said("stopped", since)
     assert (unit.show("Result"), unit.show("ExecMainCode"), unit.show("ExecMainStatus")) == ("success", "1", "0")
     spam = unit.deliver("spam")
     unit.systemctl("start")
@@ -126,11 +126,11 @@ def test_faulty_configuration(unit: Unit) -> None:
     """A faulty configuration ends the start with one line that says what is wrong, and it is not tried again."""
     unit.systemctl("stop")
     unit.configure(instead="mailboxes: 3\n")
-    cursor = unit.now()
+    since = unit.now()
     unit.systemctl("start", check=False)
     assert (unit.show("ActiveState"), unit.show("SubState")) == ("failed", "failed")
     assert (unit.show("ExecMainStatus"), unit.show("NRestarts")) == ("78", "0")
-    lines = [entry["MESSAGE"] for entry in unit.journal(cursor) if entry.get("SYSLOG_IDENTIFIER") == "spamnb"]
+    lines = [entry["MESSAGE"] for entry in unit.journal(since) if entry.get("SYSLOG_IDENTIFIER") == "spamnb"]
     assert len(lines) == 1
     assert f"{unit.config}:1" in lines[0]
 

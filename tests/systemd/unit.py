@@ -2,7 +2,7 @@
 
 import json
 import os
-import re
+import time
 from pathlib import Path
 
 from spamnb.cli.sample_mail import message
@@ -79,32 +79,30 @@ class Unit:
         """A property of the unit."""
         return self.systemctl("show", f"--property={name}", "--value")
 
-    def journal(self, cursor: str = "") -> list[dict[str, str]]:
-        """The service's lines since the cursor."""
+    def journal(self, since: str = "") -> list[dict[str, str]]:
+        """The service's lines since that moment."""
         which = [f"_SYSTEMD_UNIT={self.name}"]
         if self._manager:
             which = [f"_SYSTEMD_USER_UNIT={self.name}", f"_UID={self.machine.uid(self.user)}"]
-        return self._entries(which, cursor)
+        return self._entries(which, since)
 
-    def manager_says(self, cursor: str = "") -> list[dict[str, str]]:
-        """What the service manager wrote of the unit since the cursor."""
-        return self._entries([f"{'USER_' if self._manager else ''}UNIT={self.name}"], cursor)
+    def manager_says(self, since: str = "") -> list[dict[str, str]]:
+        """What the service manager wrote of the unit since that moment."""
+        return self._entries([f"{'USER_' if self._manager else ''}UNIT={self.name}"], since)
 
-    def _entries(self, which: list[str], cursor: str) -> list[dict[str, str]]:
+    def _entries(self, which: list[str], since: str) -> list[dict[str, str]]:
         self.machine.run("journalctl", "--sync")
-        after = [f"--after-cursor={cursor}"] if cursor else []
+        after = [f"--since={since}"] if since else []
         out = self.machine.run("journalctl", "--output=json", "--no-pager", *after, *which).stdout
         return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
     def now(self) -> str:
-        """The journal's cursor."""
-        self.machine.run("journalctl", "--sync")
-        out = self.machine.run("journalctl", "--show-cursor", "--lines=1", "--output=cat").stdout
-        return re.findall(r"-- cursor: (\S+)", out)[0]
+        """This moment, in the journal's words."""
+        return f"@{time.time():.6f}"
 
-    def said(self, text: str, cursor: str) -> bool:
-        """Whether the service has said that since the cursor."""
-        return any(text in str(entry["MESSAGE"]) for entry in self.journal(cursor))
+    def said(self, text: str, since: str) -> bool:
+        """Whether the service has said that since that moment."""
+        return any(text in str(entry["MESSAGE"]) for entry in self.journal(since))
 
     def pid(self) -> int:
         """The main process, inside; 0 if there is none."""
@@ -112,7 +110,7 @@ class Unit:
 
     def signal(self, name: str) -> None:
         """Send a signal to the main process alone."""
-        self.machine.run("kill", f"-{name}", str(self.pid()))
+        self.machine.run("sh", "-c", f"kill -{name} {self.pid()}")
 
     def spamnb(self, *arguments: str) -> str:
         """The command line, typed by the user."""
