@@ -15,6 +15,8 @@ import pytest
 from tests.systemd.tree import CannotSetUpError
 
 _PATIENCE = 60.0
+_PREFIX = "spamnb-systemd-"
+_MEMORY = 4 << 30  # bytes that have to be free; the tree takes a sixth of them
 _CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")  # unified, or hybrid
 # A container is put into control groups of its own name, so that two of them do not meet.
 _ENTER_CGROUPS = """
@@ -38,11 +40,15 @@ class Machine:
     """A booted system. Its files are reached from outside below `root`; its users have the same numbers there."""
 
     def __init__(self, archive: Path) -> None:
-        self._place = Path(tempfile.mkdtemp(prefix="spamnb-systemd-"))
+        _clear_what_the_dead_left()
+        self._place = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self.root = self._place / "tree"
         self.name = f"spamnb-{os.getpid()}-{secrets.token_hex(3)}"
         self._container: subprocess.Popen[bytes] | None = None
         self._leader = 0
+        if _available_memory() > _MEMORY:  # a busy disk needs more than a minute to write and delete the tree
+            options = f"size={_MEMORY // 2},mode=755"
+            subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self._place)], check=False, timeout=60)
         self.root.mkdir(mode=0o755)
         self._place.chmod(0o755)
         subprocess.run(["tar", "-C", str(self.root), "-xf", str(archive)], check=True, timeout=300)
@@ -91,7 +97,7 @@ class Machine:
                 for directory, _, _ in os.walk(f"{at}/{self.name}", topdown=False):
                     os.rmdir(directory)
             shutil.rmtree(f"/run/systemd/nspawn/propagate/{self.name}", ignore_errors=True)
-            shutil.rmtree(self._place)
+            _remove(self._place)
 
     def run(
         self, *command: str, user: str | None = None, check: bool = True, timeout: float = _PATIENCE, cwd: str = "/"
@@ -156,6 +162,25 @@ class Machine:
             return next((int(child) for child in children if _is_process_1(child)), 0)
         except OSError:
             return 0
+
+
+def _available_memory() -> int:
+    """Bytes."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+
+
+def _remove(place: Path) -> None:
+    if place.is_mount():
+        subprocess.run(["umount", "--lazy", str(place)], check=True, timeout=60)
+    shutil.rmtree(place)
+
+
+def _clear_what_the_dead_left() -> None:
+    """A run that was killed could not clear up."""
+    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        if not Path("/proc", place.name.removeprefix(_PREFIX).partition("-")[0]).exists():
+            _remove(place)
 
 
 def _is_process_1(pid: str) -> bool:

@@ -23,8 +23,8 @@ _PROBE = "/srv/probe.py"
 
 
 @pytest.fixture(scope="module")
-def place(machine: Machine) -> Machine:
-    """Directories that only a sandbox can keep closed, and the program that tries them."""
+def place(machine: Machine, system_unit: Unit) -> Machine:
+    """Directories that only a sandbox can keep closed, and the program that tries them; the units are set up before."""
     for path in _OPEN:
         machine.path(path).mkdir(parents=True, exist_ok=True)
         machine.path(path).chmod(0o777)
