@@ -46,8 +46,8 @@ def test_verify(tmp_path: Path, unit: Path, manager: str):
 
 @needs_systemd
 def test_exposure(tmp_path: Path):
-    """The system unit's exposure, as systemd counts it, is 2.0 or less of 10."""
-    result = analyze("security", "--offline=true", "--threshold=20", "--no-pager", str(SYSTEM), runtime=tmp_path)
+    """The system unit's exposure, as systemd counts it, is 1.5 or less of 10."""
+    result = analyze("security", "--offline=true", "--threshold=15", "--no-pager", str(SYSTEM), runtime=tmp_path)
     assert "Overall exposure level" in result.stdout, result.stderr
     assert result.returncode == 0, result.stdout
 
@@ -58,7 +58,7 @@ def test_contract(unit: Path):
     assert {
         ("Type", "notify"),
         ("NotifyAccess", "main"),
-        ("ExecReload", "/bin/kill -HUP $MAINPID"),
+        ("ExecReload", "/bin/sh -c 'kill -HUP $MAINPID'"),
         ("WatchdogSec", "60"),
         ("Restart", "on-failure"),
         ("RestartPreventExitStatus", "78"),
@@ -80,10 +80,9 @@ def test_where_they_are_wanted():
     assert ("WantedBy", "multi-user.target") in settings(SYSTEM)
 
 
-@pytest.mark.parametrize("unit", [USER, SYSTEM])
-def test_other_users_files_stay_usable(unit: Path):
-    """No unit has PrivateUsers=, which would break access to files of other users and groups."""
-    assert "PrivateUsers" not in dict(settings(unit))
+def test_other_users_files_stay_usable():
+    """The system unit has no PrivateUsers=, which would break access to files of other users and groups."""
+    assert "PrivateUsers" not in dict(settings(SYSTEM))
 
 
 def test_one_ledger():

@@ -43,11 +43,18 @@ _WORDS = ("ham", "spam")
 class Arrivals:
     """Files that appeared in a mailbox, and what is done with them.
 
-    `now` gives seconds since the epoch, `bases` unique base names.
+    `now` gives seconds since the epoch, `bases` unique base names; `alive` is called after each message of many.
     """
 
     def __init__(
-        self, boxes: Boxes, config: Config, ledger: Ledger, *, now: Callable[[], float], bases: Iterator[str]
+        self,
+        boxes: Boxes,
+        config: Config,
+        ledger: Ledger,
+        *,
+        now: Callable[[], float],
+        bases: Iterator[str],
+        alive: Callable[[str], None],
     ) -> None:
         self.mover = Mover(ledger, now, bases, boxes.spot)
         self._boxes = boxes
@@ -55,6 +62,7 @@ class Arrivals:
         self._ledger = ledger
         self._filter = Filter(ledger.learned, config.scoring)
         self._now = now
+        self._alive = alive
         self._waiting: dict[tuple[str, str], float] = {}
 
     def look(self, box: Box, entry: Entry) -> None:
@@ -87,6 +95,7 @@ class Arrivals:
                 self._waiting[path, key] = now + self._config.learning.dwell_seconds
             else:
                 del self._waiting[path, key]  # not before: where the ledger is busy, the file waits on
+                self._alive(f"looking at what was moved in {self._boxes.root}")
 
     def _settle_one(self, path: str, key: str) -> None:
         box = self._boxes.at(path)

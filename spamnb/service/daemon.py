@@ -5,7 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from spamnb.config import Config, Role
 from spamnb.errors import LedgerDamagedError, LedgerError, SpamnbError
@@ -20,7 +20,12 @@ from spamnb.service.watcher import Hint, Watcher
 _log = logging.getLogger(__name__)
 _LONGEST_WAIT = 60.0
 _AGAIN_SECONDS = 3600.0  # after which a copy that failed is tried again
-_START_SECONDS = 120.0  # what a step of a long start may take before the service manager loses patience
+_STEP_SECONDS = 120.0  # what a step of long work may take before the service manager loses patience
+_SIGN_SECONDS = 1.0  # long work is told of so often
+
+
+class _StoppedError(Exception):
+    """Long work was cut short: the service has been told to stop."""
 
 
 class Daemon:
@@ -36,6 +41,9 @@ class Daemon:
         self._config = load()
         self._watcher = Watcher(self._config.service.watch)
         self._sorters: dict[str, Sorter] = {}
+        self._former: Config | None = None  # the one before a reload, until the new one has proven itself
+        self._status = self._reservation = ""
+        self._next_sign = 0.0
         self._next_reconcile = 0.0
         self._next_copy = 0.0
         self._stop = False
@@ -56,10 +64,14 @@ class Daemon:
         with alone(str(self._config.ledger)):
             while not self._stop:
                 self._reload = False
-                with self._open() as ledger:
+                with suppress(_StoppedError), self._open() as ledger:
                     try:
                         self._begin(ledger)
                         self._loop()
+                    except SpamnbError as fault:
+                        if self._former is None:
+                            raise
+                        self._go_back(self._former, fault)
                     finally:
                         self._watcher.stop()
                 if self._reload and not self._stop:
@@ -69,7 +81,7 @@ class Daemon:
 
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn what is new, and return."""
-        with alone(str(self._config.ledger)), self._open() as ledger:
+        with alone(str(self._config.ledger)), suppress(_StoppedError), self._open() as ledger:
             self._sorters = self._make_sorters(ledger)
             for sorter in self._sorters.values():
                 sorter.start()
@@ -125,11 +137,14 @@ class Daemon:
             sorter.start()
         self._reconcile()
         how = "polling" if self._watcher.polling else "watching"
-        status = f"{how} {folders} folder{'s' if folders != 1 else ''} in {len(self._sorters)} mailbox" + (
+        self._status = f"{how} {folders} folder{'s' if folders != 1 else ''} in {len(self._sorters)} mailbox" + (
             "es" if len(self._sorters) != 1 else ""
         )
-        _log.info("%s", status)
-        self._notify.ready(status)
+        _log.info("%s", self._status)
+        self._status += self._reservation
+        self._former = None
+        self._next_sign = 0.0
+        self._notify.ready(self._status)
         self._copy_if_due()
 
     def _make_sorters(self, ledger: Ledger) -> dict[str, Sorter]:
@@ -159,7 +174,8 @@ class Daemon:
             if self._now() >= self._next_reconcile or self._watcher.overflow_likely:
                 self._reconcile()
             self._copy_if_due()
-            self._notify.alive()
+            self._notify.alive(self._status if self._next_sign else None)
+            self._next_sign = 0.0
 
     def _follow(self, hint: Hint) -> None:
         sorter = self._sorters[hint.root]
@@ -191,11 +207,17 @@ class Daemon:
         return min((due for sorter in self._sorters.values() if (due := sorter.due()) is not None), default=None)
 
     def _long_work(self, status: str) -> None:
-        self._notify.starting(status, _START_SECONDS)
+        """One step of long work is done. Raises _StoppedError where no further one is wanted."""
+        if self._stop:
+            raise _StoppedError
+        if (now := time.monotonic()) >= self._next_sign:
+            self._notify.working(status, _STEP_SECONDS)
+            self._next_sign = now + _SIGN_SECONDS
 
     def _read_again(self) -> None:
         """Read the configuration again; a faulty one is reported, and the old one stays."""
         self._notify.reloading()
+        self._reservation = "; the new configuration is faulty, the old one stays in force"
         try:
             config = self._load()
         except SpamnbError as fault:
@@ -204,9 +226,17 @@ class Daemon:
         if config.ledger != self._config.ledger:
             _log.error("the ledger cannot be changed while the service runs: restart it")
             return
-        self._config = config
+        self._reservation = ""
+        self._former, self._config = self._config, config
         self._watcher = Watcher(config.service.watch)
         _log.info("read the configuration again")
+
+    def _go_back(self, former: Config, fault: SpamnbError) -> None:
+        _log.error("cannot work with the new configuration, the old one stays in force: %s", fault)
+        self._reservation = "; the new configuration cannot be used, the old one stays in force"
+        self._config, self._former = former, None
+        self._watcher.stop()
+        self._watcher = Watcher(self._config.service.watch)
 
 
 @contextmanager

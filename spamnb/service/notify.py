@@ -26,13 +26,13 @@ class Notifier:
         """Watching has begun; also ends a reload."""
         self._send(f"READY=1\nSTATUS={status}")
 
-    def starting(self, status: str, seconds: float) -> None:
-        """A long start is going on, and will not be over before that many seconds."""
+    def working(self, status: str, seconds: float) -> None:
+        """Long work goes on: the next word of it comes within that many seconds."""
         self._send(f"STATUS={status}\nEXTEND_TIMEOUT_USEC={int(seconds * 1e6)}\nWATCHDOG=1")
 
-    def alive(self) -> None:
-        """The work progresses."""
-        self._send("WATCHDOG=1")
+    def alive(self, status: str | None = None) -> None:
+        """The work progresses; says how we are, where that is news."""
+        self._send("WATCHDOG=1" if status is None else f"WATCHDOG=1\nSTATUS={status}")
 
     def reloading(self) -> None:
         """The configuration is being read again; systemd 253 and later want to know since when."""

@@ -25,7 +25,8 @@ class Sorter:
     """One mailbox of the configuration, over a ledger that it may share with others.
 
     `now` gives seconds since the epoch, `bases` unique base names, `role_of` the role of any folder of any
-    mailbox (see `Boxes`), `alive` is called in long work.
+    mailbox (see `Boxes`), `alive` is called in long work, with
+    what it is, outside any transaction; it may raise to end it.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Sorter:
         alive: Callable[[str], None] = lambda status: None,
     ) -> None:
         self._boxes = Boxes(mailbox, ledger, role_of)
-        self._arrivals = Arrivals(self._boxes, config, ledger, now=now, bases=bases)
+        self._arrivals = Arrivals(self._boxes, config, ledger, now=now, bases=bases, alive=alive)
         self.id, self.mover = self._boxes.id, self._arrivals.mover
         self.refresh, self.due, self.settle = self._boxes.refresh, self._arrivals.due, self._arrivals.settle
         self._config = config
@@ -143,11 +144,10 @@ class Sorter:
         }
         if changed:
             self._flags_changed(box, changed, lying)
-        for number, (key, entry) in enumerate(found.items()):
+        for key, entry in found.items():
             if key not in lying:
                 self._look(box, entry)
-                if number % _BATCH == 0:
-                    self._alive(f"looking at {box.folder.name} in {self._boxes.root}")
+                self._alive(f"looking at {box.folder.name} in {self._boxes.root}")
         # A change within the clock's grain after we looked would leave the same stamp: do not keep a young one.
         if self._now() - max(stamp) / 1e9 > 2:
             self._stamps[box.folder.path] = stamp
@@ -175,3 +175,4 @@ class Sorter:
                 raw = None if entry is None else read_entry(box, entry)
                 if raw is not None:
                     self._arrivals.learn(read(raw), HAM, "answered" if name.replied else "read and kept")
+                    self._alive(f"learning what was kept in {self._boxes.root}")

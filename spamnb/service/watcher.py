@@ -80,7 +80,8 @@ class Watcher:
 
     def __init__(self, how: Watch) -> None:
         self._how = how
-        self._hints: queue.Queue[Hint | None] = queue.Queue()
+        # A SimpleQueue, since a signal handler puts into it, perhaps while `get` holds the lock that Queue has.
+        self._hints: queue.SimpleQueue[Hint | None] = queue.SimpleQueue()
         self._observer: BaseObserver | None = None
         self._probed: dict[str, threading.Event] = {}
         self._since_reconcile = 0

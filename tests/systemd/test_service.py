@@ -1,0 +1,151 @@
+"""Both units as services: start, deliver, watchdog, reload, stop, restart."""
+
+import time
+
+import pytest
+
+from tests.systemd.machine import until
+from tests.systemd.unit import WATCHDOG, Unit
+
+
+def test_moves_spam(unit: Unit) -> None:
+    """The unit, set up as the README says, is enabled and moves spam from the inbox to Junk, which it has made."""
+    assert unit.systemctl("is-enabled") == "enabled"
+    ham = unit.deliver("ham")
+    unit.wait_moved(unit.deliver("spam"))
+    assert unit.holds("", ham)
+
+
+def test_ready_when_watching(unit: Unit) -> None:
+    """`systemctl start` returns once the folders are watched: what is delivered from then on is moved."""
+    unit.systemctl("stop")
+    since = unit.now()
+    unit.systemctl("start")
+    spam = unit.deliver("spam")
+    watching = next(entry for entry in unit.journal(since) if "watching" in entry["MESSAGE"])
+    assert int(watching["__MONOTONIC_TIMESTAMP"]) <= int(unit.show("ActiveEnterTimestampMonotonic")) + 100_000
+    assert unit.show("ActiveState") == "active"
+    unit.wait_moved(spam)
+
+
+def test_status(unit: Unit) -> None:
+    """The status says what is watched, and says it again after other work."""
+    watching = "watching 2 folders in 1 mailbox"
+    assert unit.show("StatusText") == watching
+    unit.systemctl("stop")
+    spam = unit.deliver("spam")
+    unit.systemctl("start")
+    unit.wait_moved(spam)
+    until(lambda: unit.show("StatusText") == watching, "the status as before")
+
+
+def test_hang(unit: Unit) -> None:
+    """A service that hangs is killed and started again by the watchdog, and mail that came meanwhile is moved."""
+    before, since = unit.pid(), unit.now()
+    unit.signal("STOP")
+    stopped = time.monotonic()
+    spam = unit.deliver("spam")
+    until(lambda: unit.pid() not in {0, before}, "the service to be started again", limit=WATCHDOG + 20)
+    took = time.monotonic() - stopped
+    unit.wait_moved(spam)
+    assert took < WATCHDOG + 10
+    assert any("Watchdog timeout" in entry["MESSAGE"] for entry in unit.manager_says(since))
+
+
+def test_no_false_alarm(unit: Unit) -> None:
+    """A service that has nothing to do keeps its watchdog quiet."""
+    before = unit.pid()
+    end = time.monotonic() + 2.5 * WATCHDOG
+    until(lambda: time.monotonic() > end, "time to pass")
+    assert unit.pid() == before
+
+
+@pytest.mark.parametrize("by", ["reload", "SIGHUP"])
+def test_reload(unit: Unit, by: str) -> None:
+    """A reload puts the changed configuration in force; a faulty one is reported, and the old one stays."""
+    before = unit.pid()
+
+    def reload() -> str:
+        since = unit.now()
+        if by == "reload":
+            unit.systemctl("reload")
+        else:
+            unit.signal("HUP")
+        return since
+
+    unit.configure(instead="mailboxes: 3\n")
+    since = reload()
+    until(lambda: unit.said("the old one stays in force", since), "the fault reported")
+    assert unit.said(f"{unit.config}:1", since)
+    until(lambda: "the old one stays in force" in unit.show("StatusText"), "the fault in the status")
+    unit.wait_moved(unit.deliver("spam"))
+
+    unit.configure("\nscoring: {spam_cutoff: 1.0, ham_cutoff: 0.0}\n")
+    since = reload()
+    until(lambda: unit.said("read the configuration again", since), "the new one read")
+    until(lambda: unit.show("StatusText") == "watching 2 folders in 1 mailbox", "no fault in the status")
+    undecided = unit.deliver("spam")
+    until(lambda: unit.said("stays in INBOX, unsure", since), "judged by the new cutoffs")
+    assert unit.holds("", undecided)
+    assert (unit.show("ActiveState"), unit.pid()) == ("active", before)
+
+
+def test_reload_with_a_maildir_that_is_not_there(unit: Unit) -> None:
+    """A new configuration that cannot be worked with is reported, and the old one stays in force."""
+    before, since = unit.pid(), unit.now()
+    unit.configure(instead=unit.good.replace("/Maildir", "/Nowhere"))
+    unit.systemctl("reload")
+    until(lambda: unit.said("the old one stays in force", since), "the fault reported")
+    assert unit.said("/Nowhere", since)
+    unit.wait_moved(unit.deliver("spam"))
+    assert (unit.show("ActiveState"), unit.pid()) == ("active", before)
+
+
+def test_stop(unit: Unit) -> None:
+    """A stop ends the service with exit code 0 within seconds; what comes meanwhile is moved after the next start."""
+    since, began = unit.now(), time.monotonic()
+    unit.systemctl("stop")
+    assert time.monotonic() - began < 5
+    assert unit.said("stopped", since)
+    assert (unit.show("Result"), unit.show("ExecMainCode"), unit.show("ExecMainStatus")) == ("success", "1", "0")
+    spam = unit.deliver("spam")
+    unit.systemctl("start")
+    unit.wait_moved(spam)
+
+
+def test_killed(unit: Unit) -> None:
+    """A service that is killed is started again, and mail that came meanwhile is moved."""
+    before = unit.pid()
+    unit.signal("KILL")
+    spam = unit.deliver("spam")
+    until(lambda: unit.pid() not in {0, before}, "the service to be started again")
+    unit.wait_moved(spam)
+
+
+def test_faulty_configuration(unit: Unit) -> None:
+    """A faulty configuration ends the start with one line that says what is wrong, and it is not tried again."""
+    unit.systemctl("stop")
+    unit.configure(instead="mailboxes: 3\n")
+    since = unit.now()
+    unit.systemctl("start", check=False)
+    assert (unit.show("ActiveState"), unit.show("SubState")) == ("failed", "failed")
+    assert (unit.show("ExecMainStatus"), unit.show("NRestarts")) == ("78", "0")
+    lines = [entry["MESSAGE"] for entry in unit.journal(since) if entry.get("SYSLOG_IDENTIFIER") == "spamnb"]
+    assert len(lines) == 1
+    assert f"{unit.config}:1" in lines[0]
+
+
+def test_same_ledger_as_the_command_line(unit: Unit) -> None:
+    """What the service has done is seen by its user's own commands."""
+    unit.wait_moved(unit.deliver("spam"))
+    assert "Junk" in unit.spamnb("history", "--limit", "3")
+    assert "are the sum of" in unit.spamnb("verify")
+
+
+def test_lingers(user_unit: Unit) -> None:
+    """The user's unit runs on after the session in which it was set up."""
+    user_unit.restore()
+    sessions = user_unit.machine.run("loginctl", "list-sessions", "--no-legend").stdout
+    assert user_unit.user not in sessions
+    assert user_unit.machine.path(f"/var/lib/systemd/linger/{user_unit.user}").exists()
+    assert user_unit.show("ActiveState") == "active"
