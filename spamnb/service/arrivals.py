@@ -17,8 +17,9 @@ from spamnb.ledger.messages import Known
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.keywords import read_keywords
 from spamnb.maildir.mailbox import Entry, locate
-from spamnb.maildir.names import parse_name
+from spamnb.maildir.names import Name, parse_name
 from spamnb.moves import Intent, Mover
 from spamnb.policy import (
     BREAKER_NOTE,
@@ -58,10 +59,13 @@ class Arrivals:
 
     def look(self, box: Box, entry: Entry) -> None:
         """Meet a file that the ledger does not know there: new mail is acted on at once, a person's move later."""
-        key = parse_name(entry.name).key
+        name = parse_name(entry.name)
+        key = name.key
         if (box.folder.path, key) in self._waiting:
             return
-        if box.role is Role.INBOX and not box.unsure:
+        # QUIRK: Dovecot writes down what a new keyword letter means a moment after the file that has it: moved
+        # before that, the message would lose the keyword.
+        if box.role is Role.INBOX and not box.unsure and _are_known(name, box):
             raw = read_entry(box, entry)
             if raw is not None and self._ledger.messages.find(identity(raw)) is None:
                 self._act(box, entry, raw)
@@ -230,6 +234,11 @@ class Arrivals:
         for _, before in self._ledger.learned.learn([lesson(reading, label, why, self._now())]):
             was = "" if before is None else f" (it was {_WORDS[before]})"
             _log.info("learned as %s%s, %s: %s", _WORDS[label], was, why, reading.summary)
+
+
+def _are_known(name: Name, box: Box) -> bool:
+    """Whether the folder's list of keywords says what each of the name's keyword letters means."""
+    return not name.keywords or read_keywords(box.folder).keys() >= set(name.keywords)
 
 
 def _same_file(one: str, other: str) -> bool:

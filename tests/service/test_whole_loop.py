@@ -251,6 +251,22 @@ def test_keyword_that_gets_its_meaning_later(site: Site, more: str) -> None:
     until(lambda: site.label(ham) == 1, "the keyword learned")
 
 
+def test_keyword_without_a_meaning_yet_is_moved_along(site: Site) -> None:
+    """A message with a keyword whose name is written down within the dwell keeps that keyword when it is moved."""
+    site.configure(dwell=2.0)
+    site.teach()
+    (Path(site.folders["Junk"].path) / "dovecot-keywords").write_text("0 other\n1 $Forwarded\n")
+    site.start()
+    spam = message("spam", 919)
+    (site.root / "tmp" / "x").write_bytes(spam)
+    (site.root / "tmp" / "x").rename(site.root / "cur" / "1700000001.M1P1.host:2,a")
+    marker = site.deliver(message("spam", 924))
+    until(lambda: marker in site.contents("Junk"), "a later event handled")
+    (site.root / "dovecot-keywords").write_text("0 $Forwarded\n")
+    until(lambda: spam in site.contents("Junk"), "spam moved")
+    assert site.path_of("Junk", spam).name == "1700000001.M1P1.host:2,b"
+
+
 def test_new_folder_is_watched(site: Site) -> None:
     """Mail moved into a folder that did not exist at the start is learned as ham."""
     from spamnb.maildir.folders import create_folder
