@@ -20,7 +20,7 @@ from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.keywords import read_keywords
 from spamnb.maildir.mailbox import Entry, locate
 from spamnb.maildir.names import Name, parse_name
-from spamnb.moves import Intent, Mover
+from spamnb.moves import Intent, Mover, in_hand_until
 from spamnb.policy import (
     BREAKER_NOTE,
     RESUMED_NOTE,
@@ -63,14 +63,13 @@ class Arrivals:
         key = name.key
         if (box.folder.path, key) in self._waiting:
             return
-        # QUIRK: Dovecot writes down what a new keyword letter means a moment after the file that has it: moved
-        # before that, the message would lose the keyword.
-        if box.role is Role.INBOX and not box.unsure and _are_known(name, box):
+        in_hand = in_hand_until(entry.path(box.folder))
+        if box.role is Role.INBOX and not box.unsure and in_hand <= self._now() and _are_known(name, box):
             raw = read_entry(box, entry)
             if raw is not None and self._ledger.messages.find(identity(raw)) is None:
                 self._act(box, entry, raw)
                 return
-        self._waiting[box.folder.path, key] = self._dwell_ends(box, entry)
+        self._waiting[box.folder.path, key] = max(self._dwell_ends(box, entry), in_hand)
 
     def due(self) -> float | None:
         """When the next file that was put off has dwelt long enough, or None."""
@@ -237,7 +236,11 @@ class Arrivals:
 
 
 def _are_known(name: Name, box: Box) -> bool:
-    """Whether the folder's list of keywords says what each of the name's keyword letters means."""
+    """Whether the folder's list of keywords says what each of the name's keyword letters means.
+
+    QUIRK: Dovecot writes down what a new letter means a moment after the file that has it: moved before that, the
+    message would lose the keyword.
+    """
     return not name.keywords or read_keywords(box.folder).keys() >= set(name.keywords)
 
 
