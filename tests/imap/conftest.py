@@ -260,7 +260,7 @@ class Host(Site):
             f"anna:{{PLAIN}}secret:{owner.pw_uid}:{owner.pw_gid}::{self.directory}::\n"
         )
         os.chmod(self.directory, 0o755)
-        os.chown(self.directory, owner.pw_uid, owner.pw_gid)
+        self.own(self.directory)
         self._dovecot = subprocess.Popen(
             [program("dovecot") or "", "-F", "-c", str(self.conf)],
             stderr=subprocess.DEVNULL,
@@ -277,6 +277,11 @@ class Host(Site):
         except OSError:
             return False
         return True
+
+    def own(self, *paths: Path) -> None:
+        """Give files to the user who owns the mail."""
+        for path in paths:
+            os.chown(path, self.owner.pw_uid, self.owner.pw_gid)
 
     def client(self) -> Client:
         """A new session; ended with the test."""
