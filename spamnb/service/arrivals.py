@@ -100,13 +100,16 @@ class Arrivals:
             self._act(box, entry, raw)
 
     def _dwell_ends(self, box: Box, entry: Entry) -> float:
-        """When the file has lain there for the dwell; a rename sets the time of a file's last status change."""
-        now, dwell = self._now(), self._config.learning.dwell_seconds
+        """When the file has lain there for the dwell."""
+        return self._appeared(box, entry) + self._config.learning.dwell_seconds
+
+    def _appeared(self, box: Box, entry: Entry) -> float:
+        """Since when the file has lain there; a rename sets the time of a file's last status change."""
+        now = self._now()
         try:
-            appeared = os.lstat(entry.path(box.folder)).st_ctime
+            return min(os.lstat(entry.path(box.folder)).st_ctime, now)
         except OSError:
             return now
-        return min(appeared, now) + dwell
 
     def _act(self, box: Box, entry: Entry, raw: bytes) -> None:
         reading = read(raw)
@@ -146,6 +149,7 @@ class Arrivals:
             same_delivery=placed.content == reading.delivery,
             same_file=same_file,
             since=placed.since,
+            lag=self._appeared(box, entry) - placed.since,
         )
 
     def _obey(self, meant: Meaning, box: Box, entry: Entry, reading: Reading) -> None:
