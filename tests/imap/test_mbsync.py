@@ -158,7 +158,7 @@ def test_imap_and_a_maildir(make_host: Callable[..., Host]) -> None:
     pair.sync()
     host.root, host.layout = local, "fs"
     host.look_again()
-    host.configure()
+    host.configure(dwell=5.0)  # as it is by default: mbsync takes a second or two from folder to folder
     host.start()
     spam, wrong, ham, missed = (new_mail(kind) for kind in ("spam", "spam", "ham", "ham"))
     for content in (spam, wrong, ham, missed):
