@@ -1,7 +1,12 @@
 """A person at a mail program, Dovecot below it, and the filter over the same Maildir."""
 
+from collections.abc import Callable
+
+import pytest
+
 from spamnb.maildir.folders import encode
-from tests.imap.conftest import ABROAD, Client, Host, as_sent, new_mail
+from spamnb.maildir.names import parse_name
+from tests.imap.conftest import ABROAD, LAYOUTS, Client, Host, as_sent, new_mail
 from tests.service.conftest import until
 
 
@@ -12,6 +17,8 @@ def test_new_mail_is_judged_and_moved(host: Host, client: Client) -> None:
     client.put("INBOX", spam)
     host.wait_for(spam, "moved INBOX Junk")
     host.wait_until_judged(ham)
+    assert client.must(client.status("Junk", "(MESSAGES UNSEEN)")) == [b"Junk (MESSAGES 1 UNSEEN 1)"]
+    assert client.must(client.status("INBOX", "(MESSAGES UNSEEN)")) == [b"INBOX (MESSAGES 1 UNSEEN 1)"]
     assert len(client.uids("Junk", spam)) == 1
     assert client.uids("INBOX", spam) == []
     assert len(client.uids("INBOX", ham)) == 1
@@ -19,7 +26,7 @@ def test_new_mail_is_judged_and_moved(host: Host, client: Client) -> None:
 
 
 def test_moved_mail_is_as_it_was(host: Host, client: Client) -> None:
-    """What the filter moves keeps its body, its size and its internal date; and stays unread."""
+    """What the filter moves keeps its body, its sizes and its internal date; and stays unread."""
     spam, day = new_mail("spam"), 1_600_000_000.0
     client.put("INBOX", spam, at=day)
     host.wait_for(spam, "moved INBOX Junk")
@@ -28,6 +35,8 @@ def test_moved_mail_is_as_it_was(host: Host, client: Client) -> None:
     assert seen["size"] == len(as_sent(spam))
     assert seen["date"] == day
     assert seen["flags"] - {"\\Recent"} == set()
+    name = parse_name(host.path_of("Junk", spam).name).base
+    assert name.endswith(f",S={len(spam)},W={len(as_sent(spam))}")
 
 
 def test_idle_sessions_see_the_move(host: Host, client: Client) -> None:
@@ -109,6 +118,27 @@ def test_copy_mark_and_expunge_is_one_move(host: Host, client: Client) -> None:
     assert host.where(ham) == ["Junk"]
     assert host.where(spam) == ["INBOX"]
     assert (host.story(ham), host.story(spam)) == (["learned spam"], ["moved INBOX Junk", "learned ham"])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_names_in_utf_8_and_copies_without_links(make_host: Callable[..., Host], layout: str) -> None:
+    """Folder names in plain UTF-8 on disk, and copies that are files of their own, are understood like the others."""
+    host = make_host(layout, location=":UTF-8", more="maildir_copy_with_hardlinks = no")
+    assert host.folders[ABROAD].path.endswith("Übersicht")
+    host.start()
+    client = host.client()
+    ham, spam = new_mail("ham"), new_mail("spam")
+    client.put("INBOX", ham)
+    client.put("INBOX", spam)
+    host.wait_until_judged(ham)
+    host.wait_for(spam, "moved INBOX Junk")
+    for content, source in ((ham, "INBOX"), (spam, "Junk")):
+        client.copy_over(content, source, ABROAD)
+        client.mark(content, source, "\\Deleted")
+        client.must(client.expunge())
+    host.wait_for(ham, "learned ham")
+    host.wait_for(spam, "moved INBOX Junk", "learned ham")
+    assert host.where(ham) == host.where(spam) == [ABROAD]
 
 
 def test_change_of_mind(host: Host, client: Client) -> None:
