@@ -120,6 +120,20 @@ def test_copy_mark_and_expunge_is_one_move(host: Host, client: Client) -> None:
     assert (host.story(ham), host.story(spam)) == (["learned spam"], ["moved INBOX Junk", "learned ham"])
 
 
+def test_copy_out_of_junk_that_is_expunged_late(host: Host, client: Client) -> None:
+    """A copy out of Junk is a word for ham, though its original is expunged only when the mail program ends."""
+    spam = new_mail("spam")
+    client.put("INBOX", spam)
+    host.wait_for(spam, "moved INBOX Junk")
+    client.copy_over(spam, "Junk", "INBOX")
+    host.wait_for(spam, "moved INBOX Junk", "learned ham")
+    client.mark(spam, "Junk", "\\Deleted")
+    client.must(client.expunge())
+    host.settle(client)
+    assert host.where(spam) == ["INBOX"]
+    assert host.story(spam) == ["moved INBOX Junk", "learned ham"]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_names_in_utf_8_and_copies_without_links(make_host: Callable[..., Host], layout: str) -> None:
     """Folder names in plain UTF-8 on disk, and copies that are files of their own, are understood like the others."""
@@ -194,3 +208,24 @@ def test_expunge_teaches_nothing(host: Host, client: Client) -> None:
     assert (host.story(ham), host.story(spam)) == ([], ["moved INBOX Junk"])
     assert host.where(ham) + host.where(spam) == []
     until(lambda: host.spamnb("verify") == 0, "a ledger that agrees")
+
+
+def test_undo(host: Host, client: Client) -> None:
+    """A move that is undone brings the message back in an open session, and Dovecot finds nothing odd in that."""
+    host.end()
+    spam, watcher = new_mail("spam"), host.client()
+    client.put("INBOX", spam)
+    (known,) = watcher.uids("INBOX", spam)
+    host.start()
+    host.wait_for(spam, "moved INBOX Junk")
+    watcher.must(watcher.noop())
+    assert watcher.must(watcher.uid("SEARCH", "ALL")) == [b""]
+    client.mark(spam, "Junk", "\\Flagged")
+    (moved,) = [action for action in host.ask("history") if action["kind"] == "moved"]
+    assert host.spamnb("undo", str(moved["id"])) == 0
+    watcher.must(watcher.noop())
+    (back,) = watcher.must(watcher.uid("SEARCH", "FLAGGED"))
+    assert int(back) > int(known), "a UID is never used twice"
+    assert client.uids("Junk", spam) == []
+    host.settle(client)
+    assert host.where(spam) == ["INBOX"]

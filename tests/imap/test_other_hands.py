@@ -20,8 +20,8 @@ def unique_uids(client: Client, host: Host) -> bool:
     return all(len(set(uids := client.uids(name))) == len(uids) == len(host.contents(name)) for name in host.folders)
 
 
-def test_client_moves_what_the_filter_moves(host: Host, client: Client) -> None:
-    """A client that moves the very message which the filter is about to move: it lies in one place, once."""
+def test_client_takes_what_the_filter_takes(host: Host, client: Client) -> None:
+    """A client that moves or marks the very message which the filter is about to move: it lies in one place, once."""
     choose = random.Random(9051)
     spam = [new_mail("spam") for _ in range(40)]
     client.go("INBOX")
@@ -31,7 +31,10 @@ def test_client_moves_what_the_filter_moves(host: Host, client: Client) -> None:
         client.put("INBOX", content)
         time.sleep(choose.random() * 0.015)  # the point of the race, not a wait for something to happen
         mover.noop()
-        mover.uid("MOVE", "1:*", mover.wire("Archive"))
+        if choose.random() < 0.7:
+            mover.uid("MOVE", "1:*", mover.wire("Archive"))
+        else:
+            mover.uid("STORE", "1:*", "+FLAGS", "(\\Seen todo)")
     host.settle(client)
     until(lambda: sum(everywhere(host).values()) >= len(spam) + 1, "all mail to lie somewhere")
     assert set(everywhere(host).values()) == {1}
