@@ -155,9 +155,13 @@ def test_names_in_utf_8_and_copies_without_links(make_host: Callable[..., Host],
     assert host.where(ham) == host.where(spam) == [ABROAD]
 
 
-def test_change_of_mind(host: Host, client: Client) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_change_of_mind(make_host: Callable[..., Host], layout: str) -> None:
     """A message that goes to Junk and back within the dwell teaches nothing."""
-    ham = new_mail("ham")
+    host = make_host(layout)
+    host.configure(dwell=2.0)
+    host.start()
+    client, ham = host.client(), new_mail("ham")
     client.put("INBOX", ham)
     host.wait_until_judged(ham)
     client.move(ham, "INBOX", "Junk")

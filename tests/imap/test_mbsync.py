@@ -116,7 +116,7 @@ def test_two_maildirs(sites: Callable[[str, str], tuple[Site, Site]], near_layou
     pair.sync()
     near.start()
     expected: dict[bytes, str] = {}
-    for round_ in range(2):
+    for round_ in range(2 if near_layout == "maildir++" else 1):
         spam, wrong, ham, missed, here = (
             (far if number < 4 else near).deliver(message(kind, 2000 + 10 * round_ + number))
             for number, kind in enumerate(("spam", "spam", "ham", "ham", "spam"))
