@@ -34,6 +34,7 @@ from spamnb.policy import MARKS
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
+_IN_HAND_SECONDS = 2.0
 _UNDO = re.compile(r"undo of (\d+)")  # why a move was made that took back another one
 
 
@@ -135,11 +136,14 @@ class Mover:
     def carry_out(self, job: Intent, entry: Entry | None) -> bool:
         """Make a move that was written down; False where the message had vanished before we came to it.
 
-        A message that a person has read or marked since the filter decided to move it stays where it is.
+        A message that a person has read, marked or moved since the filter decided to move it stays where it is.
         """
         letters = matching_letters(read_keywords(job.source.folder), read_keywords(job.destination.folder))
         for _ in range(_TRIES):
             if entry is None or _is_touched(job, entry):
+                break
+            path = entry.path(job.source.folder)
+            if job.origin == "filter" and in_hand_until(path) > self._now():
                 break
             name = parse_name(entry.name).for_other_folder(letters)
             if name.key != job.wanted:
@@ -147,7 +151,11 @@ class Mover:
             try:
                 if self._ledger.files.get(job.destination.id, job.wanted) is not None:
                     raise FileExistsError
-                move(entry.path(job.source.folder), job.destination.folder, entry.subdir, format_name(name))
+                names = _names(path)
+                moved = move(path, job.destination.folder, entry.subdir, format_name(name))
+                # The server's link may have come between our look and our rename: give the name back in time.
+                if job.origin == "filter" and 0 < names < _names(moved) and _returns(moved, job.source.folder, entry):
+                    break
             except FileNotFoundError:
                 entry = locate(job.source.folder, job.base)
                 continue
@@ -234,6 +242,36 @@ def _is_touched(intent: Intent, entry: Entry) -> bool:
     """Whether a person has read or marked a message since the filter decided to move it."""
     new = set(parse_name(entry.name).flags) - set(intent.flags)
     return intent.origin == "filter" and not new.isdisjoint(MARKS)
+
+
+def in_hand_until(path: str) -> float:
+    """Until when the file has to be left to another program, in seconds since the epoch; 0 where it may be moved.
+
+    An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. Were that
+    one gone by then, the message would lie in two folders. A second name that stays is none of our business.
+    """
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return 0.0
+    return status.st_ctime + _IN_HAND_SECONDS if status.st_nlink > 1 else 0.0
+
+
+def _names(path: str) -> int:
+    """How many names the file has; 0 where it is gone."""
+    try:
+        return os.lstat(path).st_nlink
+    except OSError:
+        return 0
+
+
+def _returns(moved: str, folder: Folder, entry: Entry) -> bool:
+    """Put a message back where it was; False where that cannot be done, so that it is moved after all."""
+    try:
+        move(moved, folder, entry.subdir, entry.name)
+    except (OSError, MaildirError):
+        return False
+    return True
 
 
 def _of_message(folder: Folder, entry: Entry | None, digest: bytes) -> Entry | None:

@@ -19,6 +19,9 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 BREAKER_NOTE = "moving stopped"
 RESUMED_NOTE = "moving resumed"
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
+# A mail server that delivers one message to several addresses of a person may write files that are the same to the
+# last byte, but it does so at once; a person has to see a message before copying it.
+COPY_SECONDS = 30.0
 _WORD_FOR_HAM = (Role.INBOX, Role.HAM)
 
 
@@ -29,6 +32,7 @@ class Trace:
     by_filter: the filter moved it there. left: it lies there no more, or is marked as deleted.
     same_delivery: it is the same delivery of the message as the file in question.
     same_file: both names are one file (a copy that an IMAP server made by a hard link).
+    since: when it came there, in seconds since the epoch. lag: seconds from then until the file in question appeared.
     """
 
     role: Role
@@ -39,6 +43,7 @@ class Trace:
     same_delivery: bool
     same_file: bool
     since: float
+    lag: float
 
 
 class Do(Enum):
@@ -72,7 +77,7 @@ def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]
         return Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")
     if role is Role.NEUTRAL or unsure:
         return Meaning(Do.NOTHING, "in a folder without a meaning")
-    came_from = _came_from(traces)
+    came_from = _came_from(role, traces)
     if came_from is not None and came_from.same_folder:
         return Meaning(Do.NOTHING, "renamed where it lay")
     if role is Role.SPAM:
@@ -96,13 +101,20 @@ def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]
     return Meaning(Do.JUDGE, "new mail")
 
 
-def _came_from(traces: Sequence[Trace]) -> Trace | None:
+def _came_from(role: Role, traces: Sequence[Trace]) -> Trace | None:
     """Where a person took the message from: the latest place of this delivery that it has left.
 
-    A place it has not left counts only if both are one file: then a mail program copied it. Any other file
-    that lies elsewhere is another delivery of the same message, and says nothing of this one.
+    A place it has not left counts only if a mail program copied it: both are one file, or it appeared in the inbox
+    long after the first. (A synchroniser may bring the copy now, and remove the original at its next run. In other
+    folders labels and rules make copies at any time.) Any other file that lies elsewhere is another delivery of
+    the same message, and says nothing of this one.
     """
-    return _latest(trace for trace in traces if trace.same_file or (trace.left and trace.same_delivery))
+    return _latest(
+        trace
+        for trace in traces
+        if trace.same_file
+        or (trace.same_delivery and (trace.left or (role is Role.INBOX and trace.lag >= COPY_SECONDS)))
+    )
 
 
 def _latest(traces: Iterable[Trace]) -> Trace | None:

@@ -3,11 +3,13 @@
 import errno
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from spamnb import moves
 from spamnb.errors import MaildirError, SpamnbError
 from spamnb.ledger.journal import Action
 from spamnb.ledger.ledger import Ledger
@@ -189,6 +191,48 @@ def test_read_meanwhile(site: Site, flag: str) -> None:
     assert site.names("INBOX") == [f"cur/1.host:2,{flag}"]
     assert [action.state for action in site.actions()] == ["failed"]
     site.agrees()
+
+
+def second_name(site: Site, entry: Entry) -> Path:
+    """The name that a mail server gives to a message's file in the archive."""
+    name = Path(site.folders["Archive"].subdir("cur")) / "3.server:2,"
+    os.link(entry.path(site.folders["INBOX"]), name)
+    return name
+
+
+def test_moved_by_a_server_meanwhile(site: Site) -> None:
+    """A message to which a mail server gave a second name a moment ago is left to the server."""
+    entry = site.put("1.host")
+    second_name(site, entry)
+    assert not site.move(entry)
+    assert site.names("INBOX") == ["new/1.host"]
+    assert site.names("Junk") == []
+    assert [action.state for action in site.actions()] == ["failed"]
+
+
+def test_moved_by_a_server_at_the_same_instant(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message that gets its second name between our look and our rename is put back for the server to take."""
+    entry = site.put("1.host")
+
+    def server_first(source: str, *where: str) -> str:
+        monkeypatch.setattr(moves, "move", rename.move)
+        second_name(site, entry)
+        return rename.move(source, *where)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(moves, "move", server_first)
+    assert not site.move(entry)
+    assert site.names("INBOX") == ["new/1.host"]
+    assert site.names("Junk") == []
+    assert [action.state for action in site.actions()] == ["failed"]
+
+
+def test_second_name_that_stays(site: Site) -> None:
+    """A second name that a message has had for a while, as in a backup, does not hold it."""
+    entry = site.put("1.host")
+    second_name(site, entry)
+    site.mover = Mover(site.ledger, lambda: time.time() + 60, iter(()), site.spot)
+    assert site.move(entry)
+    assert site.names("Junk") == ["new/1.host"]
 
 
 def test_no_destination(site: Site) -> None:

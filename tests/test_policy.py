@@ -12,6 +12,7 @@ from spamnb.filter import Verdict
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.maildir.names import parse_name
 from spamnb.policy import (
+    COPY_SECONDS,
     Do,
     Goal,
     Trace,
@@ -35,6 +36,7 @@ PERSON = {
         same_delivery=True,
         same_file=False,
         since=1.0,
+        lag=0.0,
     )
 }
 for _role in (Role.SPAM, Role.HAM, Role.NEUTRAL):
@@ -229,6 +231,17 @@ def test_hard_linked_copy() -> None:
     assert seen_in(Role.SPAM, replace(INBOX, left=False, same_file=True)) is Do.LEARN_SPAM
 
 
+def test_copy_of_what_lies_there() -> None:
+    """A file of the same delivery that appears in the inbox long after the first is a copy: out of spam it is ham."""
+    old = replace(STILL_THERE, lag=COPY_SECONDS)
+    assert seen_in(Role.INBOX, old) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, lag=COPY_SECONDS - 1)) is Do.JUDGE
+    assert seen_in(Role.INBOX, replace(old, same_delivery=False)) is Do.JUDGE
+    assert seen_in(Role.INBOX, replace(IN_HAM, left=False, lag=COPY_SECONDS)) is Do.NOTHING
+    assert seen_in(Role.HAM, old) is Do.NOTHING, "labels and rules make copies at any time"
+    assert seen_in(Role.SPAM, replace(INBOX, left=False, lag=COPY_SECONDS)) is Do.LEARN_SPAM
+
+
 def test_second_delivery() -> None:
     """A second delivery of a message is judged where it lies, while the first one lies in spam or is gone from it."""
     assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False)) is Do.JUDGE
@@ -356,6 +369,7 @@ TRACES = st.lists(
         same_delivery=st.booleans(),
         same_file=st.booleans(),
         since=st.floats(0, 100),
+        lag=st.sampled_from([-1.0, 0.0, COPY_SECONDS]),
     ),
     max_size=5,
 )
@@ -369,7 +383,7 @@ def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list
     if role is Role.SPAM:
         traces = [replace(trace, same_file=False) for trace in traces]
         assert meaning(role, False, label, [*traces, own]).do is Do.NOTHING
-    elif not any(trace.left or trace.same_file for trace in traces):
+    elif not any(trace.left or trace.same_file or trace.lag >= COPY_SECONDS for trace in traces):
         assert meaning(role, False, label, [*traces, own]).do not in LEARNS
 
 

@@ -6,6 +6,7 @@ from spamnb.errors import MaildirError
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.mailbox import read_bytes
 
+KEYWORDS_FILE = "dovecot-keywords"
 KEYWORDS_LIMIT = 64 * 1024
 """Bytes read of `dovecot-keywords`: 26 letters have meaning, and keywords are short."""
 
@@ -19,7 +20,7 @@ def read_keywords(folder: Folder) -> dict[str, str]:
     letter, are passed over.
     """
     try:
-        content, _ = read_bytes(folder.subdir("dovecot-keywords"), KEYWORDS_LIMIT)
+        content, _ = read_bytes(folder.subdir(KEYWORDS_FILE), KEYWORDS_LIMIT)
     except (FileNotFoundError, MaildirError):
         return {}
     keywords: dict[str, str] = {}

@@ -18,9 +18,10 @@ from spamnb.ledger.messages import Known
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.keywords import read_keywords
 from spamnb.maildir.mailbox import Entry, locate
-from spamnb.maildir.names import parse_name
-from spamnb.moves import Intent, Mover
+from spamnb.maildir.names import Name, parse_name
+from spamnb.moves import Intent, Mover, in_hand_until
 from spamnb.policy import (
     BREAKER_NOTE,
     RESUMED_NOTE,
@@ -67,15 +68,17 @@ class Arrivals:
 
     def look(self, box: Box, entry: Entry) -> None:
         """Meet a file that the ledger does not know there: new mail is acted on at once, a person's move later."""
-        key = parse_name(entry.name).key
+        name = parse_name(entry.name)
+        key = name.key
         if (box.folder.path, key) in self._waiting:
             return
-        if box.role is Role.INBOX and not box.unsure:
+        in_hand = in_hand_until(entry.path(box.folder))
+        if box.role is Role.INBOX and not box.unsure and in_hand <= self._now() and _are_known(name, box):
             raw = read_entry(box, entry)
             if raw is not None and self._ledger.messages.find(identity(raw)) is None:
                 self._act(box, entry, raw)
                 return
-        self._waiting[box.folder.path, key] = self._dwell_ends(box, entry)
+        self._waiting[box.folder.path, key] = max(self._dwell_ends(box, entry), in_hand)
 
     def due(self) -> float | None:
         """When the next file that was put off has dwelt long enough, or None."""
@@ -107,13 +110,16 @@ class Arrivals:
             self._act(box, entry, raw)
 
     def _dwell_ends(self, box: Box, entry: Entry) -> float:
-        """When the file has lain there for the dwell; a rename sets the time of a file's last status change."""
-        now, dwell = self._now(), self._config.learning.dwell_seconds
+        """When the file has lain there for the dwell."""
+        return self._appeared(box, entry) + self._config.learning.dwell_seconds
+
+    def _appeared(self, box: Box, entry: Entry) -> float:
+        """Since when the file has lain there; a rename sets the time of a file's last status change."""
+        now = self._now()
         try:
-            appeared = os.lstat(entry.path(box.folder)).st_ctime
+            return min(os.lstat(entry.path(box.folder)).st_ctime, now)
         except OSError:
             return now
-        return min(appeared, now) + dwell
 
     def _act(self, box: Box, entry: Entry, raw: bytes) -> None:
         reading = read(raw)
@@ -153,6 +159,7 @@ class Arrivals:
             same_delivery=placed.content == reading.delivery,
             same_file=same_file,
             since=placed.since,
+            lag=self._appeared(box, entry) - placed.since,
         )
 
     def _obey(self, meant: Meaning, box: Box, entry: Entry, reading: Reading) -> None:
@@ -240,6 +247,15 @@ class Arrivals:
         for _, before in self._ledger.learned.learn([lesson(reading, label, why, self._now())]):
             was = "" if before is None else f" (it was {_WORDS[before]})"
             _log.info("learned as %s%s, %s: %s", _WORDS[label], was, why, reading.summary)
+
+
+def _are_known(name: Name, box: Box) -> bool:
+    """Whether the folder's list of keywords says what each of the name's keyword letters means.
+
+    QUIRK: Dovecot writes down what a new letter means a moment after the file that has it: moved before that, the
+    message would lose the keyword.
+    """
+    return not name.keywords or read_keywords(box.folder).keys() >= set(name.keywords)
 
 
 def _same_file(one: str, other: str) -> bool:

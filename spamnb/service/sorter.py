@@ -1,5 +1,6 @@
 """One mailbox: its folders compared with the ledger, and each change handed to where it belongs."""
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +11,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import delivery, identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.keywords import read_keywords
+from spamnb.maildir.keywords import KEYWORDS_FILE, read_keywords
 from spamnb.maildir.mailbox import Entry, locate, scan
 from spamnb.maildir.names import Name, parse_name
 from spamnb.policy import is_kept, labelled
@@ -48,7 +49,7 @@ class Sorter:
         self._ledger = ledger
         self._now = now
         self._alive = alive
-        self._stamps: dict[str, tuple[int, int]] = {}
+        self._stamps: dict[str, tuple[int, ...]] = {}
 
     def start(self) -> None:
         """End what a crash left open; take note of the mail that lies there when the mailbox is first seen."""
@@ -99,12 +100,18 @@ class Sorter:
     def _flags_changed(self, box: Box, changed: dict[str, Entry], before: Mapping[str, str]) -> None:
         """New flags are noted; a client's junk keywords are a person's word when they change, not at each flag."""
         names = {key: parse_name(entry.name) for key, entry in changed.items()}
-        self._ledger.files.flag(box.spot.id, [(key, name.flags) for key, name in names.items()])
-        if not self._config.learning.keywords or box.role is Role.NEUTRAL:
-            return
-        if not any(name.keywords for name in names.values()):
+        heard = self._config.learning.keywords and box.role is not Role.NEUTRAL
+        if not heard or not any(name.keywords for name in names.values()):
+            self._ledger.files.flag(box.spot.id, [(key, name.flags) for key, name in names.items()])
             return
         keywords = read_keywords(box.folder)
+        # QUIRK: Dovecot gives the file its letter first, and writes down what a new letter means a moment later.
+        # A letter without a meaning is not noted: once it has one, the flags are seen to have changed.
+        known = {
+            key: "".join(letter for letter in name.flags if not letter.islower() or letter in keywords)
+            for key, name in names.items()
+        }
+        self._ledger.files.flag(box.spot.id, [(key, flags) for key, flags in known.items() if flags != before[key]])
         for key, name in names.items():
             was, label = (
                 labelled([keywords.get(letter, "") for letter in flags if letter.islower()])
@@ -152,14 +159,16 @@ class Sorter:
         if self._now() - max(stamp) / 1e9 > 2:
             self._stamps[box.folder.path] = stamp
 
-    def _stamp(self, box: Box) -> tuple[int, int]:
+    def _stamp(self, box: Box) -> tuple[int, ...]:
         try:
-            new, cur = (os.stat(box.folder.subdir(subdir)).st_mtime_ns for subdir in ("new", "cur"))
+            times = [os.stat(box.folder.subdir(subdir)).st_mtime_ns for subdir in ("new", "cur")]
         except OSError as fault:
             raise FolderUnavailableError(
                 f"cannot look at {box.folder.path}: {fault.strerror}; its messages are unknown until it is back"
             ) from fault
-        return new, cur
+        with contextlib.suppress(OSError):
+            times.append(os.lstat(box.folder.subdir(KEYWORDS_FILE)).st_mtime_ns)
+        return tuple(times)
 
     def _learn_kept(self) -> None:
         now = self._now()

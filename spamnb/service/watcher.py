@@ -55,6 +55,7 @@ from watchdog.observers.api import BaseObserver
 
 from spamnb.config import Watch
 from spamnb.errors import SpamnbError
+from spamnb.maildir.keywords import KEYWORDS_FILE
 from spamnb.maildir.mailbox import Entry
 
 _log = logging.getLogger(__name__)
@@ -188,6 +189,9 @@ class _Handler(FileSystemEventHandler):
             return
         path = os.fsdecode(event.dest_path if isinstance(event, FileMovedEvent) else event.src_path)
         directory, name = os.path.split(path)
+        if name == KEYWORDS_FILE:  # a keyword that some file has already may have got its meaning
+            self._hint(Hint(self._root))
+            return
         folder, subdir = os.path.split(directory)
         if subdir in {"new", "cur", "tmp"} and name and not name.startswith("."):
             self._hint(Hint(self._root, folder, Entry(subdir, name)))

@@ -233,6 +233,40 @@ def test_client_keywords_are_labels(site: Site) -> None:
     until(lambda: site.label(ham) == 1, "the keyword learned")
 
 
+@pytest.mark.parametrize("more", ["service:\n  watch: polling\n  poll_seconds: 1\n", ""])
+def test_keyword_that_gets_its_meaning_later(site: Site, more: str) -> None:
+    """A keyword whose name the mail server writes down only after it has marked the file is a word all the same."""
+    site.configure(more)
+    site.teach()
+    site.start()
+    ham = site.deliver(message("ham", 918))
+    until(lambda: "stays in INBOX, ham" in site.log(), "ham judged")
+    path = site.path_of("INBOX", ham)
+    path.rename(site.root / "cur" / f"{path.name}:2,Sa")
+    marker = site.deliver(message("spam", 918))
+    until(lambda: marker in site.contents("Junk"), "a later event handled")
+    assert site.label(ham) is None
+    (site.root / "dovecot-keywords.lock").write_text("0 $Junk\n")
+    (site.root / "dovecot-keywords.lock").rename(site.root / "dovecot-keywords")
+    until(lambda: site.label(ham) == 1, "the keyword learned")
+
+
+def test_keyword_without_a_meaning_yet_is_moved_along(site: Site) -> None:
+    """A message with a keyword whose name is written down within the dwell keeps that keyword when it is moved."""
+    site.configure(dwell=2.0)
+    site.teach()
+    (Path(site.folders["Junk"].path) / "dovecot-keywords").write_text("0 other\n1 $Forwarded\n")
+    site.start()
+    spam = message("spam", 919)
+    (site.root / "tmp" / "x").write_bytes(spam)
+    (site.root / "tmp" / "x").rename(site.root / "cur" / "1700000001.M1P1.host:2,a")
+    marker = site.deliver(message("spam", 924))
+    until(lambda: marker in site.contents("Junk"), "a later event handled")
+    (site.root / "dovecot-keywords").write_text("0 $Forwarded\n")
+    until(lambda: spam in site.contents("Junk"), "spam moved")
+    assert site.path_of("Junk", spam).name == "1700000001.M1P1.host:2,b"
+
+
 def test_new_folder_is_watched(site: Site) -> None:
     """Mail moved into a folder that did not exist at the start is learned as ham."""
     from spamnb.maildir.folders import create_folder

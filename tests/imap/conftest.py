@@ -1,0 +1,419 @@
+"""A real Dovecot, started by the test: private directories, a free port on loopback, and mail of one user, anna.
+
+Dovecot opens no mail as root. Where the tests run as root, it runs, with all that delivers or synchronises, as
+the user `nobody`, who then owns the mail.
+"""
+
+import contextlib
+import grp
+import imaplib
+import io
+import itertools
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spamnb.cli.main import main
+from spamnb.cli.sample_mail import message
+from spamnb.config import Role
+from spamnb.filter import lesson
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
+from spamnb.mail.reading import read
+from spamnb.maildir.folders import encode, find_folders
+from spamnb.moves import bases_now
+from tests.service.conftest import PATIENCE, Site, until
+
+_LESSONS = 40
+_DWELL = 0.4
+_NUMBERS = itertools.count(1000)
+_FAULT = re.compile(r" (?:Warning|Error|Fatal|Panic): (?!Killed with signal 15)")  # that is how we stop it
+_SERVICE_FAULT = re.compile("warning|error|cannot|Traceback|should not", re.IGNORECASE)
+
+LAYOUTS = ("maildir++", "fs")
+ABROAD = "Projekte/Übersicht"
+ROLES = {
+    "INBOX": Role.INBOX,
+    "Junk": Role.SPAM,
+    "Archive": Role.HAM,
+    "Trash": Role.NEUTRAL,
+    ABROAD: Role.HAM,
+}
+_CONFIGURATION = """
+base_dir = {home}/run
+state_dir = {home}/run
+log_path = {home}/dovecot.log
+default_internal_user = {user}
+default_internal_group = {group}
+default_login_user = {user}
+first_valid_uid = 1
+protocols = imap
+listen = 127.0.0.1
+ssl = no
+disable_plaintext_auth = no
+mail_location = maildir:{home}/Maildir{location}
+passdb {{
+  driver = passwd-file
+  args = {home}/users
+}}
+userdb {{
+  driver = passwd-file
+  args = {home}/users
+}}
+service anvil {{
+  chroot =
+}}
+service imap-urlauth-login {{
+  chroot =
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = {port}
+  }}
+  inet_listener imaps {{
+    port = 0
+  }}
+}}
+namespace inbox {{
+  inbox = yes
+  separator = /
+  mailbox Junk {{
+    auto = create
+    special_use = \\Junk
+  }}
+}}
+{more}
+"""
+
+
+def program(name: str) -> str | None:
+    """Where a program is, `/usr/sbin` and Dovecot's own directory too; None where it is not installed."""
+    return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/lib/dovecot"]))
+
+
+def new_mail(kind: str) -> bytes:
+    """A made-up message of a kind that no test has seen before."""
+    return message(kind, next(_NUMBERS))
+
+
+def as_sent(content: bytes) -> bytes:
+    """A message as IMAP carries it."""
+    return content.replace(b"\n", b"\r\n")
+
+
+class Client(imaplib.IMAP4):
+    """A session of anna's mail program."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__("127.0.0.1", port, timeout=PATIENCE)
+        self.login("anna", "secret")
+
+    def must(self, answer: tuple[str, Any]) -> Any:
+        """What a command answered; fails where it did not answer OK."""
+        assert answer[0] == "OK", answer
+        return answer[1]
+
+    def go(self, folder: str) -> None:
+        """Select a folder, by the name that a person reads."""
+        self.must(self.select(self.wire(folder)))
+
+    def wire(self, folder: str) -> str:
+        """A folder's name in a command."""
+        return '"' + encode(folder) + '"'
+
+    def put(self, folder: str, content: bytes, flags: str = "", at: float | None = None) -> None:
+        """APPEND."""
+        when = "" if at is None else imaplib.Time2Internaldate(at)
+        self.must(self.append(self.wire(folder), f"({flags})" if flags else "", when, as_sent(content)))
+
+    def uids(self, folder: str, content: bytes | None = None) -> list[str]:
+        """The UIDs of a message in a folder, or of all."""
+        self.go(folder)
+        if content is None:
+            return str(self.must(self.uid("SEARCH", "ALL"))[0], "ascii").split()
+        identifier = re.search(rb"Message-ID: (<.*>)", content)
+        assert identifier
+        return str(self.must(self.uid("SEARCH", f'HEADER Message-ID "{identifier[1].decode()}"'))[0], "ascii").split()
+
+    def uid_of(self, folder: str, content: bytes) -> str:
+        """The UID of a message, which has to be there once."""
+        (uid,) = self.uids(folder, content)
+        return uid
+
+    def move(self, content: bytes, source: str, destination: str) -> None:
+        """MOVE."""
+        self.must(self.uid("MOVE", self.uid_of(source, content), self.wire(destination)))
+
+    def copy_over(self, content: bytes, source: str, destination: str) -> None:
+        """COPY, and leave the original as it is."""
+        self.must(self.uid("COPY", self.uid_of(source, content), self.wire(destination)))
+
+    def mark(self, content: bytes, folder: str, flags: str) -> None:
+        """STORE."""
+        self.must(self.uid("STORE", self.uid_of(folder, content), "+FLAGS", f"({flags})"))
+
+    def look_at(self, content: bytes, folder: str) -> dict[str, Any]:
+        """What FETCH says of a message: flags, internal date, size and body."""
+        answer = self.must(
+            self.uid("FETCH", self.uid_of(folder, content), "(FLAGS INTERNALDATE RFC822.SIZE BODY.PEEK[])")
+        )
+        words = b" ".join(part[0] if isinstance(part, tuple) else part for part in answer)
+        size = re.search(rb"RFC822\.SIZE (\d+)", words)
+        assert size
+        return {
+            "flags": {flag.decode() for flag in imaplib.ParseFlags(words)},
+            "date": time.mktime(imaplib.Internaldate2tuple(words) or time.gmtime(0)),
+            "size": int(size[1]),
+            "body": next(part[1] for part in answer if isinstance(part, tuple)),
+        }
+
+    @contextlib.contextmanager
+    def idling(self, folder: str) -> Iterator[Callable[[str], None]]:
+        """IDLE in a folder; gives a function that waits until the server tells of something."""
+        self.go(folder)
+        self.send(b"idle1 IDLE\r\n")
+        assert self.readline().startswith(b"+")
+
+        def told(word: str) -> None:
+            end = time.monotonic() + PATIENCE
+            while word.encode() not in self.readline():
+                assert time.monotonic() < end, f"waited in vain for {word}"
+
+        yield told
+        self.send(b"DONE\r\n")
+        while not self.readline().startswith(b"idle1 OK"):
+            pass
+
+
+class Host(Site):
+    """Anna's home with her Maildir and Dovecot over it; the service over the same Maildir."""
+
+    def __init__(self, home: Path, layout: str, taught: Path | None, more: str = "", location: str = "") -> None:
+        self.directory = home
+        self.root, self.config, self.ledger = home / "Maildir", home / "config.yaml", home / "ledger.sqlite"
+        self.log_file, self.dovecot_log = home / "log", home / "dovecot.log"
+        self.layout = layout
+        self.roles = dict(ROLES)
+        self.bases = bases_now()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.owner = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
+        self._dovecot: subprocess.Popen[bytes] | None = None
+        self._clients: list[Client] = []
+        self._start_dovecot(more, (":LAYOUT=fs" if layout == "fs" else "") + location)
+        client = self.client()
+        for name in self.roles:
+            client.create(client.wire(name))
+        self.look_again()
+        if taught is not None:
+            shutil.copy(taught, self.ledger)
+        self.configure()
+
+    def look_again(self) -> None:
+        """Which folders there are."""
+        self.folders = {folder.name: folder for folder in find_folders(str(self.root), self.layout)}  # type: ignore[arg-type]
+
+    def configure(self, more: str = "", dwell: float = _DWELL, **mailbox: object) -> None:
+        """Write the configuration."""
+        super().configure(more, dwell, **mailbox)
+
+    def as_owner(self, *command: str, stdin: bytes = b"", **environ: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a program as the user who owns the mail."""
+        return subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+            cwd=self.directory,
+            env={"PATH": os.environ["PATH"], "HOME": str(self.directory), **environ},
+            **self._owner(),  # type: ignore[call-overload]
+        )
+
+    def _owner(self) -> dict[str, object]:
+        owner = self.owner
+        return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
+
+    def _start_dovecot(self, more: str, location: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        owner, group = self.owner, grp.getgrgid(self.owner.pw_gid).gr_name
+        values = {"user": owner.pw_name, "group": group, "port": self.port, "location": location, "more": more}
+        self.conf = self.directory / "dovecot.conf"
+        self.conf.write_text(_CONFIGURATION.format(home=self.directory, **values))
+        (self.directory / "users").write_text(
+            f"anna:{{PLAIN}}secret:{owner.pw_uid}:{owner.pw_gid}::{self.directory}::\n"
+        )
+        os.chmod(self.directory, 0o755)
+        self.own(self.directory)
+        self._dovecot = subprocess.Popen(
+            [program("dovecot") or "", "-F", "-c", str(self.conf)],
+            stderr=subprocess.DEVNULL,
+            **self._owner(),  # type: ignore[call-overload]
+        )
+        until(self._answers, "Dovecot to answer")
+
+    def _answers(self) -> bool:
+        assert self._dovecot is not None
+        if self._dovecot.poll() is not None:
+            pytest.fail(f"Dovecot does not start: {self.dovecot_log.read_text() if self.dovecot_log.exists() else ''}")
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 5).close()
+        except OSError:
+            return False
+        return True
+
+    def own(self, *paths: Path) -> None:
+        """Give files to the user who owns the mail, where that is another one."""
+        for path in paths if os.getuid() == 0 else ():
+            os.chown(path, self.owner.pw_uid, self.owner.pw_gid)
+
+    def client(self) -> Client:
+        """A new session; ended with the test."""
+        self._clients.append(Client(self.port))
+        return self._clients[-1]
+
+    def close(self) -> None:
+        """End all sessions, the service and Dovecot."""
+        for client in self._clients:
+            with contextlib.suppress(OSError, imaplib.IMAP4.error):
+                client.logout()
+        if self.process is not None and self.process.poll() is None:
+            self.end()
+        if self._dovecot is not None:
+            self._dovecot.send_signal(signal.SIGTERM)
+            self._dovecot.wait(PATIENCE)
+
+    def dovecot_faults(self) -> list[str]:
+        """Warnings and errors of Dovecot's log."""
+        return [line for line in self.dovecot_log.read_text(errors="replace").splitlines() if _FAULT.search(line)]
+
+    def service_faults(self) -> list[str]:
+        """Warnings and errors of the service's log."""
+        return [
+            line for line in self.log().splitlines() if re.search(r"warning|error|Traceback|should not", line, re.I)
+        ]
+
+    def ask(self, *arguments: str) -> list[dict[str, Any]]:
+        """What a command with --json prints, a line each."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            assert main(["--config", str(self.config), *arguments, "--json"]) == 0
+        return [json.loads(line) for line in said.getvalue().splitlines()]
+
+    def story(self, content: bytes) -> list[str]:
+        """What was done to a message, the oldest first: `moved INBOX Junk`, `learned ham`, `forgot`."""
+        told = []
+        for action in reversed(self.ask("history", "--limit", "100000")):
+            if action["digest"] != identity(content).hex() or action["state"] not in {"done", "undone"}:
+                continue
+            if action["kind"] == "moved":
+                told.append(f"moved {action['source']} {action['destination']}")
+            else:
+                told.append(f"learned {action['after']}" if action["after"] else "forgot")
+        return told
+
+    def where(self, content: bytes) -> list[str]:
+        """The folders in which a message lies on disk, one for each file."""
+        return [name for name in self.folders for found in self.contents(name) if identity(found) == identity(content)]
+
+    def wait_for(self, content: bytes, *story: str) -> None:
+        """Wait until as much was done to a message, and see that it was just this."""
+        until(lambda: self._deeds(content) >= len(story), f"{story}; {self.where(content)}; {self.log()}")
+        assert self.story(content) == list(story)
+
+    def _deeds(self, content: bytes) -> int:
+        """How many actions the journal holds of a message; `history` says which, but takes longer."""
+        with Ledger(str(self.ledger)) as ledger:
+            known = ledger.messages.find(identity(content))
+            actions = [] if known is None else ledger.journal.of_message(known.id)
+            return sum(action.state in {"done", "undone"} for action in actions)
+
+    def wait_until_judged(self, *contents: bytes) -> None:
+        """Wait until each message was judged."""
+
+        def subject(content: bytes) -> str:
+            found = re.search(rb"Subject: (.*)", content)
+            return "" if found is None else found[1].decode()
+
+        for content in contents:
+            until(lambda content=content: self.verdict(content) is not None, f"{subject(content)} to be judged")  # type: ignore[misc]
+
+    def verdict(self, content: bytes) -> str | None:
+        """What the filter took a message for; None before it has looked."""
+        with Ledger(str(self.ledger)) as ledger:
+            known = ledger.messages.find(identity(content))
+            return None if known is None else known.verdict
+
+    def settle(self, client: Client) -> None:
+        """Wait until the service has dealt with all that happened before: a marker goes through after it."""
+        marker = new_mail("ham")
+        client.put("INBOX", marker)
+        self.wait_until_judged(marker)
+        client.move(marker, "INBOX", "Archive")
+        self.wait_for(marker, "learned ham")
+
+
+@pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger that has learned enough of both kinds."""
+    path = tmp_path_factory.mktemp("taught") / "ledger.sqlite"
+    with Ledger(str(path)) as ledger:
+        ledger.learned.learn(
+            lesson(read(message(kind, number)), label, "trained", 1.0)
+            for label, kind in enumerate(("ham", "spam"))
+            for number in range(_LESSONS)
+        )
+    return path
+
+
+@pytest.fixture
+def make_host(taught: Path) -> Iterator[Callable[..., Host]]:
+    """Makes homes with Dovecot. At the end no log may hold a fault, nor the ledger."""
+    if program("dovecot") is None:
+        pytest.skip("needs Dovecot (Debian: dovecot-imapd)")
+    made: list[Host] = []
+    with contextlib.ExitStack() as stack:
+
+        def make(layout: str = "maildir++", *, knows: bool = True, **how: str) -> Host:
+            # A short path, which anna can reach: it holds sockets.
+            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="spamnb-imap-"))
+            made.append(Host(Path(home).resolve(), layout, taught if knows else None, **how))
+            return made[-1]
+
+        try:
+            yield make
+        finally:
+            for host in made:
+                host.close()
+        for host in made:
+            assert host.dovecot_faults() == []
+            assert host.service_faults() == []
+            assert host.faults() == []
+
+
+@pytest.fixture(params=LAYOUTS)
+def host(request: pytest.FixtureRequest, make_host: Callable[..., Host]) -> Host:
+    """Anna's home, once with Maildir++ and once with LAYOUT=fs; Dovecot and the service run."""
+    host = make_host(request.param)
+    host.start()
+    return host
+
+
+@pytest.fixture
+def client(host: Host) -> Client:
+    """A session of anna's mail program."""
+    return host.client()

@@ -1,0 +1,75 @@
+"""Hands that are quicker than a person's: client-side rules, bursts, and delivery agents."""
+
+import random
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+from spamnb.mail.identity import identity
+from tests.imap.conftest import Client, Host, new_mail
+from tests.service.conftest import until
+
+
+def everywhere(host: Host) -> Counter[bytes]:
+    """How many files each message has."""
+    return Counter(identity(content) for content in host.everything())
+
+
+def unique_uids(client: Client, host: Host) -> bool:
+    """Whether each file has a UID of its own, and Dovecot knows each."""
+    return all(len(set(uids := client.uids(name))) == len(uids) == len(host.contents(name)) for name in host.folders)
+
+
+def test_client_takes_what_the_filter_takes(host: Host, client: Client) -> None:
+    """A client that moves or marks the very message which the filter is about to move: it lies in one place, once."""
+    choose = random.Random(9051)
+    spam = [new_mail("spam") for _ in range(40)]
+    client.go("INBOX")
+    mover = host.client()
+    mover.go("INBOX")
+    for content in spam:
+        client.put("INBOX", content)
+        time.sleep(choose.random() * 0.015)  # the point of the race, not a wait for something to happen
+        mover.noop()
+        if choose.random() < 0.7:
+            mover.uid("MOVE", "1:*", mover.wire("Archive"))
+        else:
+            mover.uid("STORE", "1:*", "+FLAGS", "(\\Seen todo)")
+    host.settle(client)
+    until(lambda: sum(everywhere(host).values()) >= len(spam) + 1, "all mail to lie somewhere")
+    assert set(everywhere(host).values()) == {1}
+    assert unique_uids(client, host)
+    places = Counter(name for content in spam for name in host.where(content))
+    assert places["Archive"] + places["Junk"] + places["INBOX"] == len(spam)
+
+
+def test_burst_while_a_client_moves(host: Host, client: Client) -> None:
+    """500 messages appended while a client files and throws away: none is lost or doubled, and no spam stays."""
+    choose, stop = random.Random(500), []
+    number = 500 if host.layout == "maildir++" else 100  # the layouts differ in paths alone
+    burst = [new_mail(choose.choice(("ham", "spam"))) for _ in range(number)]
+    other = host.client()
+
+    def meddle() -> int:
+        moved = 0
+        other.go("INBOX")
+        while not stop:
+            other.noop()
+            found = str(other.must(other.uid("SEARCH", "FROM friends.example UNDELETED"))[0], "ascii").split()
+            for uid in found[:3]:
+                moved += other.uid("MOVE", uid, other.wire(choose.choice(("Archive", "Trash", "Junk"))))[0] == "OK"
+        return moved
+
+    with ThreadPoolExecutor(1) as beside:
+        meddling = beside.submit(meddle)
+        try:
+            for content in burst:
+                client.put("INBOX", content)
+        finally:
+            stop.append(True)
+        assert meddling.result() > 0
+    host.settle(client)
+    until(lambda: not any(b"Message-ID: <spam" in content for content in host.contents("INBOX")), "all spam moved")
+    assert set(everywhere(host).values()) == {1}
+    assert sum(everywhere(host).values()) == len(burst) + 1
+    assert unique_uids(client, host)

@@ -1,0 +1,60 @@
+"""Copies that mail programs make, and what a clock tells of them."""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Config, Mailbox, Role
+from spamnb.filter import lesson
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
+from spamnb.mail.reading import read
+from spamnb.maildir.folders import Folder
+from spamnb.maildir.mailbox import deliver, scan
+from spamnb.policy import COPY_SECONDS
+from spamnb.service.sorter import Sorter
+
+ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
+
+
+@pytest.mark.parametrize(
+    ("lag", "folder", "label", "stays"),
+    [(COPY_SECONDS + 5, "INBOX", 0, True), (1.0, "INBOX", None, False), (COPY_SECONDS + 5, "Archive", None, True)],
+)
+def test_copy_out_of_junk(
+    tmp_path: Path, maildir: Callable[..., dict[str, Folder]], lag: float, folder: str, label: int | None, stays: bool
+) -> None:
+    """A copy of what lies in Junk that comes to the inbox late is ham; at once it is a second delivery."""
+    folders, ahead = maildir("Junk", "Archive"), -lag
+    roots = Path(folders["INBOX"].path)
+    with Ledger(str(tmp_path / "ledger")) as ledger:
+        ledger.learned.learn(
+            lesson(read(message(kind, number)), known_as, "trained", 1.0)
+            for known_as, kind in enumerate(("ham", "spam"))
+            for number in range(25)
+        )
+        sorter = Sorter(
+            mailbox := Mailbox(roots, ROLES),
+            Config((mailbox,), tmp_path / "ledger"),
+            ledger,
+            now=lambda: time.time() + ahead,
+            bases=iter(()),
+            role_of=lambda _, name: (ROLES[name], False),
+        )
+        sorter.start()
+        spam = message("spam", 930)
+        deliver(folders["INBOX"], spam, "1.host")
+        sorter.reconcile()
+        (entry,) = scan(folders["Junk"])
+        ahead = 0.0
+        shutil.copy2(entry.path(folders["Junk"]), Path(folders[folder].subdir("new")) / "2.host")
+        sorter.reconcile()
+        ahead = 10.0  # the dwell is over
+        sorter.settle()
+        assert ledger.learned.label(identity(spam)) == label
+        assert len(scan(folders[folder])) == stays
+        assert len(scan(folders["Junk"])) == 2 - stays
