@@ -28,8 +28,8 @@ import pytest
 from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
-from spamnb.filter import lesson
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import lesson
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import encode, find_folders

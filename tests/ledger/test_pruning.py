@@ -7,8 +7,8 @@ import pytest
 
 from spamnb.ledger import pruning
 from spamnb.ledger.exchange import parse
-from spamnb.ledger.learned import Lesson
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import Lesson
 from spamnb.ledger.pruning import Plan
 from tests.ledger.lessons import known, lesson
 

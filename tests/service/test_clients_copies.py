@@ -9,8 +9,8 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
-from spamnb.filter import lesson
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import lesson
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder
