@@ -36,7 +36,11 @@ class LedgerError(SpamnbError):
     """The ledger cannot be used: damaged, unwritable, or from a newer version."""
 
 
-class LedgerBusyError(LedgerError):
+class LedgerUnavailableError(LedgerError):
+    """The ledger is sound, but cannot be used for now: a full disk, say. What was asked can be asked again."""
+
+
+class LedgerBusyError(LedgerUnavailableError):
     """Another process holds the ledger for longer than we wait (EX_TEMPFAIL): try again."""
 
     exit_code = 75

@@ -11,6 +11,7 @@ folder cannot be looked into (a disk that is not mounted) the intent stays open:
 an intent given up too early would make the filter's own move look like a person's.
 """
 
+import errno
 import logging
 import os
 import re
@@ -34,7 +35,9 @@ from spamnb.policy import MARKS
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
-_IN_HAND_SECONDS = 2.0
+IN_HAND_SECONDS = 2.0
+# What stands in the way for now: the move is made when it does not any more.
+_PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
 _UNDO = re.compile(r"undo of (\d+)")  # why a move was made that took back another one
 
 
@@ -70,6 +73,7 @@ class Intent:
 
     action: int
     message: int
+    digest: bytes
     source: Spot
     base: str
     destination: Spot
@@ -97,6 +101,7 @@ class Mover:
         self._now = now
         self._bases = bases
         self._spot = spot
+        self._said: set[int] = set()  # actions of which it was said that they cannot be ended yet
 
     def move(self, message: int, source: Spot, entry: Entry, destination: Spot, why: str) -> bool:
         """Move a file of a message, as it was last seen; False where it had vanished before we came to it."""
@@ -107,7 +112,8 @@ class Mover:
         name = parse_name(entry.name)
         base = name.key
         action = self._ledger.journal.intend(message, (source.id, base), (destination.id, base), why, self._now())
-        return Intent(action, message, source, base, destination, base, name.flags, _taken_back(why))
+        digest = self._ledger.messages.get(message).digest
+        return Intent(action, message, digest, source, base, destination, base, name.flags, _taken_back(why))
 
     def resolve(self) -> int:
         """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many."""
@@ -136,7 +142,8 @@ class Mover:
     def carry_out(self, job: Intent, entry: Entry | None) -> bool:
         """Make a move that was written down; False where the message had vanished before we came to it.
 
-        A message that a person has read, marked or moved since the filter decided to move it stays where it is.
+        A message that a person has read, marked or moved since the filter decided to move it stays where it is, and
+        so does another one that has its name by now.
         """
         letters = matching_letters(read_keywords(job.source.folder), read_keywords(job.destination.folder))
         for _ in range(_TRIES):
@@ -151,6 +158,13 @@ class Mover:
             try:
                 if self._ledger.files.get(job.destination.id, job.wanted) is not None:
                     raise FileExistsError
+                found = _of_message(job.source.folder, entry, job.digest)
+                if found is None:
+                    self._ledger.files.gone(job.source.id, [job.base], self._now())  # what has its name is new mail
+                    break
+                if found != entry:
+                    entry = found
+                    continue
                 names = _names(path)
                 moved = move(path, job.destination.folder, entry.subdir, format_name(name))
                 # The server's link may have come between our look and our rename: give the name back in time.
@@ -188,7 +202,10 @@ class Mover:
         except (OSError, MaildirError):
             raise said from fault  # the intent stays open: `resolve` looks again
         if there is None:
-            self._ledger.journal.settle(job.action, "failed")
+            if getattr(fault, "errno", None) in _PASSING and job.origin == "filter":
+                self._said.add(job.action)  # and the intent stays open
+            else:
+                self._ledger.journal.settle(job.action, "failed")
             raise said from fault
 
     def _done(self, job: Intent, flags: str) -> None:
@@ -211,6 +228,7 @@ class Mover:
         intent = Intent(
             action.id,
             action.message,
+            action.digest,
             source,
             action.source_base,
             destination,
@@ -227,7 +245,9 @@ class Mover:
             if here is not None:
                 finish(here.path(source.folder), there.path(destination.folder))
         except (OSError, MaildirError) as fault:
-            _log.warning("a move that was interrupted cannot be ended yet: %s", fault)
+            if action.id not in self._said:
+                self._said.add(action.id)
+                _log.warning("a move that was interrupted cannot be ended yet: %s", fault)
             return False
         self._done(intent, parse_name(there.name).flags)
         return True
@@ -254,7 +274,7 @@ def in_hand_until(path: str) -> float:
         status = os.lstat(path)
     except OSError:
         return 0.0
-    return status.st_ctime + _IN_HAND_SECONDS if status.st_nlink > 1 else 0.0
+    return status.st_ctime + IN_HAND_SECONDS if status.st_nlink > 1 else 0.0
 
 
 def _names(path: str) -> int:

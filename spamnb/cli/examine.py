@@ -82,7 +82,7 @@ def _own_mail(options: argparse.Namespace) -> list[Labelled]:
         raise UsageError("there is no mailbox to evaluate on: give a CORPUS, or run spamnb init first")
     for mailbox in mailboxes:
         for folder in find_folders(str(mailbox.path), mailbox.layout):
-            label = labels.get(mailbox.roles.get(folder.name, mailbox.other_folders))
+            label = labels.get(mailbox.role_of(folder.name))
             if label is None or folder.name == mailbox.unsure_folder:
                 continue
             for entry in scan(folder):

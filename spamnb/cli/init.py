@@ -15,7 +15,8 @@ from spamnb.errors import ConfigError, MaildirError, UsageError
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.mailbox import scan
 from spamnb.maildir.names import parse_name
-from spamnb.service.daemon import Daemon, alone
+from spamnb.service.alone import alone
+from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 
 _USUAL_PLACES = ("~/Maildir", "~/.maildir", "~/Mail", "~/mail", "~/.mail")

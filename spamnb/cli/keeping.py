@@ -12,7 +12,7 @@ from spamnb.ledger.copies import write
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.reading import faults_of
 from spamnb.ledger.restoring import restore as put_back
-from spamnb.service.daemon import alone, is_running
+from spamnb.service.alone import alone, is_running
 
 # While the file is written anew nobody else can write, and a service waits 10 s for that. 173 MB took 5.1 s on two
 # cores that were busy with other work.

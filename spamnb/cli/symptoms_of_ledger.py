@@ -25,7 +25,7 @@ from spamnb.ledger.reading import faults_of
 from spamnb.ledger.restoring import RESTORED_NOTE
 from spamnb.mail.tokenizer import VERSION
 from spamnb.policy import BREAKER_NOTE, missing_lessons
-from spamnb.service.daemon import is_running
+from spamnb.service.alone import is_running
 
 _DAY = 86_400.0
 _UNUSUAL_SILENCE = 30 * _DAY

@@ -46,6 +46,19 @@ class Mailbox:
         """The folder that spam is moved to: the first spam folder, in the order written."""
         return self._first(Role.SPAM)
 
+    def role_of(self, folder: str) -> Role:
+        """The role of a folder. One that is not named has `other_folders`, but in the trash it is trash, in spam spam.
+
+        QUIRK: mail programs delete a folder by moving it into the trash. As an ordinary folder, a Junk that was
+        deleted would teach that all of its spam is ham.
+        """
+        if folder in self.roles:
+            return self.roles[folder]
+        parts = folder.split("/")
+        above = ("/".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
+        role = next((self.roles[name] for name in above if name in self.roles), self.other_folders)
+        return role if role in (Role.NEUTRAL, Role.SPAM) else self.other_folders
+
     def _first(self, wanted: Role) -> str:
         return next(folder for folder, role in self.roles.items() if role is wanted)
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.copies import directory_of, roll, rolling
-from spamnb.ledger.faults import plain, plain_faults
+from spamnb.ledger.faults import FAULTS, Fault, plain, plain_faults
 from spamnb.ledger.place import hold
 from spamnb.ledger.reading import open_for_reading
 from spamnb.ledger.schema import VERSION, check, migrate, version_of
@@ -39,6 +39,7 @@ class Connection:
         try:
             with self.plain_faults():
                 self._sqlite = open_for_reading(path, busy_seconds) if only_read else _open(path, busy_seconds)
+                self._file = _identity(path)
                 try:
                     check(self._sqlite, path)  # before anything is written: it may be another program's file
                     if not only_read:
@@ -63,7 +64,7 @@ class Connection:
         """Run one statement that writes. Returns the id of the row inserted last."""
         try:
             return self._sqlite.execute(statement, parameters).lastrowid or 0
-        except sqlite3.Error as fault:
+        except FAULTS as fault:
             raise self._plain(fault) from fault
 
     def row(self, statement: str, parameters: Sequence[object] = ()) -> Any:
@@ -74,21 +75,21 @@ class Connection:
         """The rows that a statement finds, each a tuple, read as they are asked for."""
         try:
             yield from self._sqlite.execute(statement, parameters)
-        except sqlite3.Error as fault:  # SQLite may find out late: in the middle of the rows
+        except FAULTS as fault:  # SQLite may find out late: in the middle of the rows
             raise self._plain(fault) from fault
 
     def all(self, statement: str, parameters: Sequence[object] = ()) -> list[Any]:
         """All rows that a statement finds, each a tuple; for many small rows in half the time that `rows` takes."""
         try:
             return self._sqlite.execute(statement, parameters).fetchall()
-        except sqlite3.Error as fault:
+        except FAULTS as fault:
             raise self._plain(fault) from fault
 
     def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters."""
         try:
             self._sqlite.executemany(statement, rows)
-        except sqlite3.Error as fault:
+        except FAULTS as fault:
             raise self._plain(fault) from fault
 
     def close(self) -> None:
@@ -113,6 +114,7 @@ class Connection:
             yield
             return
         with self.plain_faults():
+            self._check_place()
             self._sqlite.execute(begin)
             self._depth += 1
             try:
@@ -124,6 +126,25 @@ class Connection:
                 raise
             finally:
                 self._depth -= 1
+
+    def _check_place(self) -> None:
+        """Raise LedgerError where the file of that path is another one by now.
+
+        SQLite would go on writing to a file that has lost its name, and all of it would be lost without a word.
+        """
+        try:
+            same = _identity(self.path) == self._file
+        except (FileNotFoundError, NotADirectoryError):
+            same = False
+        except OSError as fault:
+            raise LedgerUnavailableError(
+                f"The ledger {self.path} cannot be reached ({fault.strerror}): check its directory and who owns it"
+            ) from fault
+        if not same:
+            raise LedgerError(
+                f"The ledger {self.path} was deleted or replaced while it was in use: nothing more is written to it."
+                " Put it back, or go on with what is there now by starting again"
+            )
 
     def plain_faults(self) -> contextlib.AbstractContextManager[None]:
         """Turn SQLite's faults into errors that say what to do."""
@@ -145,8 +166,14 @@ class Connection:
             else:
                 return
 
-    def _plain(self, fault: sqlite3.Error) -> LedgerError:
+    def _plain(self, fault: Fault) -> LedgerError:
         return plain(fault, self.path)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """Which file has that path."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
 
 
 def _open(path: str, busy_seconds: float) -> sqlite3.Connection:

@@ -4,33 +4,39 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 
-from spamnb.errors import LedgerBusyError, LedgerDamagedError, LedgerError
+from spamnb.errors import LedgerBusyError, LedgerDamagedError, LedgerError, LedgerUnavailableError
+
+Fault = sqlite3.Error | UnicodeDecodeError
+# QUIRK: where damage has got into names of tables, Python fails to decode SQLite's message about them.
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
 
 
-def primary_code(fault: sqlite3.Error) -> int:
+def primary_code(fault: Fault) -> int:
     """SQLite's result code without what it says more exactly; 0 for a fault that Python found."""
     return getattr(fault, "sqlite_errorcode", 0) & 0xFF
 
 
-def plain(fault: sqlite3.Error, path: str) -> LedgerError:
+def plain(fault: Fault, path: str) -> LedgerError:
     """The error that says what to do."""
     code = primary_code(fault)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return LedgerBusyError(f"Another process is writing to the ledger {path}: try again in a moment")
     if code == sqlite3.SQLITE_FULL:
-        return LedgerError(f"The disk that holds the ledger {path} is full: free some space. Nothing was lost")
+        return LedgerUnavailableError(
+            f"The disk that holds the ledger {path} is full: free some space. Nothing was lost"
+        )
     if code == sqlite3.SQLITE_NOTADB:
         return LedgerDamagedError(
             f"{path} is no ledger: set `ledger` in the configuration to another path, or put back a copy of it"
             " (spamnb restore)"
         )
-    if code == sqlite3.SQLITE_CORRUPT:
+    if code == sqlite3.SQLITE_CORRUPT or isinstance(fault, UnicodeDecodeError):
         return LedgerDamagedError(
             f"The ledger {path} is damaged: put back a copy (spamnb restore), or move it away and train again."
             " No mail is affected"
         )
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}:
-        return LedgerError(
+        return LedgerUnavailableError(
             f"The ledger {path} cannot be written ({fault}): check its directory, its owner and the free space"
         )
     return LedgerError(f"The ledger {path} cannot be used: {fault}")
@@ -41,5 +47,5 @@ def plain_faults(path: str) -> Iterator[None]:
     """Turn SQLite's faults into errors that say what to do."""
     try:
         yield
-    except sqlite3.Error as fault:
+    except FAULTS as fault:
         raise plain(fault, path) from fault

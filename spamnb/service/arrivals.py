@@ -21,7 +21,7 @@ from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.keywords import read_keywords
 from spamnb.maildir.mailbox import Entry, locate
 from spamnb.maildir.names import Name, parse_name
-from spamnb.moves import Intent, Mover, in_hand_until
+from spamnb.moves import IN_HAND_SECONDS, Intent, Mover, in_hand_until
 from spamnb.policy import (
     BREAKER_NOTE,
     RESUMED_NOTE,
@@ -35,7 +35,7 @@ from spamnb.policy import (
     missing_lessons,
     trips,
 )
-from spamnb.service.boxes import Box, Boxes, read_entry
+from spamnb.service.boxes import Box, Boxes
 
 _log = logging.getLogger(__name__)
 _WORDS = ("ham", "spam")
@@ -65,6 +65,7 @@ class Arrivals:
         self._now = now
         self._alive = alive
         self._waiting: dict[tuple[str, str], float] = {}
+        self._next_due: float | None = None
 
     def look(self, box: Box, entry: Entry) -> None:
         """Meet a file that the ledger does not know there: new mail is acted on at once, a person's move later."""
@@ -74,20 +75,29 @@ class Arrivals:
             return
         in_hand = in_hand_until(entry.path(box.folder))
         if box.role is Role.INBOX and not box.unsure and in_hand <= self._now() and _are_known(name, box):
-            raw = read_entry(box, entry)
+            raw = self._boxes.read(box, entry)
             if raw is not None and self._ledger.messages.find(identity(raw)) is None:
                 self._act(box, entry, raw)
                 return
-        self._waiting[box.folder.path, key] = max(self._dwell_ends(box, entry), in_hand)
+        self._wait(box.folder.path, key, max(self._dwell_ends(box, entry), in_hand))
+
+    def _wait(self, path: str, key: str, due: float) -> None:
+        self._waiting[path, key] = due
+        self._next_due = due if self._next_due is None else min(due, self._next_due)
 
     def due(self) -> float | None:
         """When the next file that was put off has dwelt long enough, or None."""
-        return min(self._waiting.values(), default=None)
+        return self._next_due
 
     def settle(self) -> None:
         """Act on the files that have dwelt long enough where they are."""
-        now = self._now()
-        if (due := self.due()) is not None and due <= now:
+        now, dwell = self._now(), self._config.learning.dwell_seconds
+        latest = now + max(dwell, IN_HAND_SECONDS)
+        if self._next_due is None or now < self._next_due <= latest:
+            return
+        for place, due in self._waiting.items():  # where the clock was set back, none waits for a day
+            self._waiting[place] = min(due, latest)
+        if min(self._waiting.values()) <= now:
             self.mover.resolve()  # what a move left open lies there by the filter's hand, not by a person's
         for (path, key), due in sorted(self._waiting.items(), key=lambda waiting: waiting[1]):
             if due > now:
@@ -95,17 +105,18 @@ class Arrivals:
             try:
                 self._settle_one(path, key)
             except FolderUnavailableError:
-                self._waiting[path, key] = now + self._config.learning.dwell_seconds
+                self._waiting[path, key] = now + dwell
             else:
                 del self._waiting[path, key]  # not before: where the ledger is busy, the file waits on
                 self._alive(f"looking at what was moved in {self._boxes.root}")
+        self._next_due = min(self._waiting.values(), default=None)
 
     def _settle_one(self, path: str, key: str) -> None:
         box = self._boxes.at(path)
         if box is None or self._ledger.files.get(box.spot.id, key) is not None:
             return
         entry = locate(box.folder, key)
-        raw = None if entry is None else read_entry(box, entry)
+        raw = None if entry is None else self._boxes.read(box, entry)
         if entry is not None and raw is not None:
             self._act(box, entry, raw)
 

@@ -1,6 +1,8 @@
 """The folders of one mailbox, each with its role; and reading what lies in them."""
 
 import logging
+import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -8,9 +10,10 @@ from spamnb.config import Mailbox, Role
 from spamnb.errors import MaildirError
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.maildir.folders import Folder, create_folder, find_folders
+from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder, find_folders, is_maildir
 from spamnb.maildir.mailbox import Entry, read_bytes
 from spamnb.moves import Spot
+from spamnb.service.once import Once
 
 _log = logging.getLogger(__name__)
 
@@ -43,22 +46,28 @@ class Boxes:
         self.role_of = role_of
         self._ledger = ledger
         self._by_path: dict[str, Box] = {}
+        self._unreadable = Once(_log)
 
     def __iter__(self) -> Iterator[Box]:
         return iter(list(self._by_path.values()))
 
     def refresh(self) -> list[Folder]:
-        """Look which folders there are, and make the ones that the filter moves mail to. Returns those found."""
+        """Look which folders there are, and make the ones that the filter moves mail to. Returns those found.
+
+        Raises FolderUnavailableError where there is no inbox, and makes nothing then: a mailbox on a disk that is
+        not mounted looks like an empty directory.
+        """
         found = find_folders(self.root, self.mailbox.layout)
         names = {folder.name for folder in found}
+        if self.mailbox.inbox_folder not in names:
+            raise FolderUnavailableError(
+                f"{self.root} has no folder {self.mailbox.inbox_folder!r}: mount its disk if it is not mounted,"
+                " or set the role `inbox` in the configuration"
+            )
         for wanted in (self.mailbox.spam_folder, self.mailbox.unsure_folder):
             if wanted is not None and wanted not in names:
                 found = (*found, create_folder(self.root, self.mailbox.layout, wanted))
                 _log.info("made the folder %s in %s", wanted, self.root)
-        if self.mailbox.inbox_folder not in names:
-            raise MaildirError(
-                f"{self.root} has no folder {self.mailbox.inbox_folder!r}: set the role `inbox` in the configuration"
-            )
         self._by_path = {folder.path: self._box(folder) for folder in found}
         return list(found)
 
@@ -67,7 +76,9 @@ class Boxes:
         return self._by_path.get(path)
 
     def named(self, name: str) -> Box:
-        """The folder of that name, which is one that `refresh` has found or made."""
+        """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted."""
+        if not is_maildir(next(box for box in self if box.folder.name == name).folder.path):
+            self.refresh()
         return next(box for box in self if box.folder.name == name)
 
     def spot(self, folder: int) -> Spot | None:
@@ -78,13 +89,21 @@ class Boxes:
         role, unsure = self.role_of(self.id, folder.name)
         return Box(Spot(self._ledger.files.folder(self.id, folder.name), folder), role, unsure)
 
+    def read(self, box: Box, entry: Entry) -> bytes | None:
+        """A file's bytes up to the limit; None where it is gone, is no regular file, or cannot be read."""
+        path = entry.path(box.folder)
+        try:
+            if not stat.S_ISREG(os.lstat(path).st_mode):
+                return None  # before it is opened: a device may do something when it is
+            raw = read_bytes(path, DEFAULT_LIMITS.message_bytes + 1)[0]
+        except FileNotFoundError:
+            return None
+        except (OSError, MaildirError) as fault:
+            self._unreadable.say((box.folder.path, entry.name), str(fault))
+            return None
+        self._unreadable.over((box.folder.path, entry.name))
+        return raw
 
-def read_entry(box: Box, entry: Entry) -> bytes | None:
-    """A file's bytes up to the limit; None where it is gone, or cannot be read."""
-    try:
-        return read_bytes(entry.path(box.folder), DEFAULT_LIMITS.message_bytes + 1)[0]
-    except FileNotFoundError:
-        return None
-    except MaildirError as fault:
-        _log.warning("%s", fault)
-        return None
+    def is_unreadable(self, box: Box, entry: Entry) -> bool:
+        """Whether the file could not be read when we last tried."""
+        return (box.folder.path, entry.name) in self._unreadable

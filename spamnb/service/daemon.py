@@ -1,25 +1,28 @@
 """The service as a whole: start, the loop, reload, stop."""
 
-import fcntl
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from spamnb.config import Config, Role
-from spamnb.errors import LedgerDamagedError, LedgerError, SpamnbError
-from spamnb.ledger.copies import of_day, roll
+from spamnb.errors import LedgerError, LedgerUnavailableError, SpamnbError
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.restoring import recover
 from spamnb.moves import bases_now
+from spamnb.service.alone import alone
+from spamnb.service.claim import Claim, ClaimedError
 from spamnb.service.notify import Notifier
+from spamnb.service.once import Once
 from spamnb.service.sorter import Sorter
+from spamnb.service.upkeep import DailyCopies, open_sound
 from spamnb.service.watcher import Hint, Watcher
 
 _log = logging.getLogger(__name__)
+_LEDGER = "the ledger"  # of which a fault is said
 _LONGEST_WAIT = 60.0
-_AGAIN_SECONDS = 3600.0  # after which a copy that failed is tried again
+_SOON_SECONDS = 0.5
+_RETRY_SECONDS = 10.0  # after a fault that may pass by itself
 _STEP_SECONDS = 120.0  # what a step of long work may take before the service manager loses patience
 _SIGN_SECONDS = 1.0  # long work is told of so often
 
@@ -31,16 +34,32 @@ class _StoppedError(Exception):
 class Daemon:
     """Watches the mailboxes of a configuration until it is told to stop.
 
-    `load` reads the configuration, at the start and at each reload. `now` gives seconds since the epoch.
+    `load` reads the configuration, at the start and at each reload. `now` gives seconds since the epoch, `running`
+    those of a clock that nobody sets.
+
+    A fault that may pass (a ledger that is locked or on a full disk, a mailbox that is not mounted) is said once;
+    the folders are then compared anew until all is well, so no notice of what happened meanwhile need be kept.
     """
 
-    def __init__(self, load: Callable[[], Config], notifier: Notifier, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Config],
+        notifier: Notifier,
+        now: Callable[[], float] = time.time,
+        running: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._load = load
         self._notify = notifier
         self._now = now
+        self._running = running
         self._config = load()
         self._watcher = Watcher(self._config.service.watch)
         self._sorters: dict[str, Sorter] = {}
+        self._begun: set[str] = set()  # the mailboxes that were there since the start, or came later
+        self._claims: dict[str, Claim] = {}
+        self._faults = Once(_log, logging.ERROR)
+        self._ledger_failed = False
+        self._copies = DailyCopies(str(self._config.ledger), notifier.alive)
         self._former: Config | None = None  # the one before a reload, until the new one has proven itself
         self._status = self._reservation = ""
         self._next_sign = 0.0
@@ -64,32 +83,62 @@ class Daemon:
         with alone(str(self._config.ledger)):
             while not self._stop:
                 self._reload = False
-                with suppress(_StoppedError), self._open() as ledger:
-                    try:
-                        self._begin(ledger)
-                        self._loop()
-                    except SpamnbError as fault:
-                        if self._former is None:
-                            raise
-                        self._go_back(self._former, fault)
-                    finally:
-                        self._watcher.stop()
+                try:
+                    with suppress(_StoppedError), self._opened() as ledger:
+                        if ledger is not None:
+                            self._begin(ledger)
+                            self._loop()
+                except SpamnbError as fault:
+                    if self._former is None:
+                        raise
+                    self._go_back(self._former, fault)
+                finally:
+                    self._watcher.stop()
+                    self._let_go()
                 if self._reload and not self._stop:
                     self._read_again()
             self._notify.stopping()
             _log.info("stopped")
 
+    @contextmanager
+    def _opened(self) -> Iterator[Ledger | None]:
+        """The ledger, once it can be used; None where we are told to stop or to reload before that."""
+        with ExitStack() as stack:
+            while not (self._stop or self._reload):
+                try:
+                    ledger = stack.enter_context(self._open())
+                    self._make_acquaintance(ledger)
+                except LedgerUnavailableError as fault:
+                    stack.close()
+                    self._faults.say(_LEDGER, f"{fault}. Waiting for it")
+                    self._notify.working("waiting for the ledger", _STEP_SECONDS)
+                    self._watcher.next(_RETRY_SECONDS)
+                else:
+                    yield ledger
+                    return
+            yield None
+
+    def _make_acquaintance(self, ledger: Ledger) -> None:
+        self._sorters = self._make_sorters(ledger)
+        for root, sorter in self._sorters.items():
+            if not sorter.is_started:  # a person waits for the outcome: a fault is rather a mistyped path
+                sorter.refresh()
+                self._claim(root, sorter)
+
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn what is new, and return."""
         with alone(str(self._config.ledger)), suppress(_StoppedError), self._open() as ledger:
             self._sorters = self._make_sorters(ledger)
-            for sorter in self._sorters.values():
-                sorter.start()
-                sorter.reconcile()
-            while (due := self._due()) is not None and not self._stop:
-                self._watcher.next(min(1.0, due - self._now()))
-                for sorter in self._sorters.values():
-                    sorter.settle()
+            try:
+                for root, sorter in self._sorters.items():
+                    self._start(root, sorter)
+                    sorter.reconcile()
+                while (due := self._due()) is not None and not self._stop:
+                    self._watcher.next(min(1.0, due - self._now()))
+                    for sorter in self._sorters.values():
+                        sorter.settle()
+            finally:
+                self._let_go()
             self._copy_if_due()
 
     def take_note(self) -> None:
@@ -99,43 +148,18 @@ class Daemon:
                 sorter.start()
 
     def _open(self) -> Ledger:
-        """The ledger, once it is sound; where it is not, its newest sound copy takes its place."""
-        path = str(self._config.ledger)
         self._long_work("examining the ledger")
-        restored = recover(path, self._now())
-        if restored is not None:
-            made = time.strftime("%Y-%m-%d %H:%M", time.localtime(restored.made_at))
-            _log.warning(
-                "the ledger %s could not be used (%s): its copy of %s is in its place%s. What was learned since then is"
-                " missing, and the mail that lies in the folders now stays where it is. See `spamnb history`",
-                path,
-                restored.why,
-                made,
-                "" if restored.aside is None else f", and the damaged one is kept as {restored.aside}",
-            )
-        return Ledger(path)
+        return open_sound(str(self._config.ledger), self._now())
 
     def _copy_if_due(self) -> None:
-        """Make the copy of the day, once a day; where that fails the service goes on, and tries again later.
-
-        Mail waits for it: 173 MB took 2.5 s on two cores that were busy with other work, in steps of at most 0.1 s.
-        """
-        now, keep, path = self._now(), self._config.service.copies, str(self._config.ledger)
-        if not keep or now < self._next_copy or os.path.exists(of_day(path, now)):
-            return
-        try:
-            roll(path, now, keep, self._notify.alive)
-        except LedgerError as fault:
-            _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
-            self._next_copy = now + _AGAIN_SECONDS
+        self._copies.make_if_due(self._now(), self._config.service.copies)
 
     def _begin(self, ledger: Ledger) -> None:
-        self._sorters = self._make_sorters(ledger)
-        folders = sum(len(sorter.refresh()) for sorter in self._sorters.values())
-        self._watcher.start(list(self._sorters))
-        for sorter in self._sorters.values():
-            sorter.start()
+        self._ledger = ledger
+        self._begun = set()
+        self._watch()
         self._reconcile()
+        folders = sum(len(sorter.folders) for sorter in self._sorters.values())
         how = "polling" if self._watcher.polling else "watching"
         self._status = f"{how} {folders} folder{'s' if folders != 1 else ''} in {len(self._sorters)} mailbox" + (
             "es" if len(self._sorters) != 1 else ""
@@ -147,6 +171,26 @@ class Daemon:
         self._notify.ready(self._status)
         self._copy_if_due()
 
+    def _start(self, root: str, sorter: Sorter) -> None:
+        sorter.refresh()
+        self._claim(root, sorter)
+        sorter.start()
+
+    def _claim(self, root: str, sorter: Sorter) -> None:
+        self._claims.setdefault(root, Claim()).take(sorter.inbox)
+
+    def _let_go(self) -> None:
+        for claim in self._claims.values():
+            claim.release()
+
+    def _watch(self) -> None:
+        self._watcher.start([root for root in self._sorters if os.path.isdir(root)], self._directories())
+
+    def _directories(self) -> list[str]:
+        """Where events have to come from."""
+        folders = [folder for sorter in self._sorters.values() for folder in sorter.folders]
+        return [folder.subdir(which) for folder in folders for which in ("new", "cur")]
+
     def _make_sorters(self, ledger: Ledger) -> dict[str, Sorter]:
         bases = bases_now()
         mailboxes = {ledger.files.mailbox(str(mailbox.path))[0]: mailbox for mailbox in self._config.mailboxes}
@@ -155,7 +199,7 @@ class Daemon:
             of = mailboxes.get(mailbox)
             if of is None:
                 return Role.NEUTRAL, False
-            return of.roles.get(folder, of.other_folders), folder == of.unsure_folder
+            return of.role_of(folder), folder == of.unsure_folder
 
         return {
             str(mailbox.path): Sorter(
@@ -167,44 +211,93 @@ class Daemon:
     def _loop(self) -> None:
         while not (self._stop or self._reload):
             hint = self._watcher.next(self._patience())
-            if hint is not None:
-                self._follow(hint)
-            for sorter in self._sorters.values():
-                sorter.settle()
-            if self._now() >= self._next_reconcile or self._watcher.overflow_likely:
+            if _LEDGER not in self._faults:  # until it is back, hints are dropped: the folders are compared then
+                if hint is not None:
+                    self._try(hint.root, lambda hint=hint: self._follow(hint))  # type: ignore[misc]  # bound now
+                for root, sorter in self._sorters.items():
+                    if root in self._begun:
+                        self._try(root, sorter.settle)
+            if self._running() >= self._next_reconcile or self._watcher.overflow_likely:
                 self._reconcile()
-            self._copy_if_due()
+            if _LEDGER not in self._faults:
+                self._copy_if_due()
             self._notify.alive(self._status if self._next_sign else None)
             self._next_sign = 0.0
 
     def _follow(self, hint: Hint) -> None:
         sorter = self._sorters[hint.root]
-        if hint.entry is None:
-            sorter.reconcile()
+        if hint.root not in self._begun:
+            return
+        if hint.entry is None:  # soon, not at once: whoever deletes a folder would find parts of it made again
+            self._next_reconcile = min(self._next_reconcile, self._running() + _SOON_SECONDS)
         else:
             sorter.hint(hint.folder, hint.entry)
 
     def _reconcile(self) -> None:
-        for sorter in self._sorters.values():
-            try:
-                sorter.reconcile()
-            except LedgerDamagedError:
-                raise  # the service manager starts us again, and a copy takes its place
-            except SpamnbError as fault:
-                _log.error("%s", fault)
+        well = self._compare()
+        if self._watcher.is_blind(self._directories()):
+            self._watch()
+            well = self._compare()  # what happened before it was watched
         self._watcher.reconciled()
         service = self._config.service
         period = service.poll_seconds if self._watcher.polling else service.reconcile_seconds
-        self._next_reconcile = self._now() + period
+        self._next_reconcile = self._running() + (period if well else min(period, _RETRY_SECONDS))
+
+    def _compare(self) -> bool:
+        """Compare the folders with the ledger; False where something could not be done."""
+        self._ledger_failed = False
+        done = [self._try(root, lambda root=root: self._compare_one(root)) for root in self._sorters]  # type: ignore[misc]
+        if not self._ledger_failed and self._faults.over(_LEDGER):
+            _log.info("the ledger can be used again")
+        return all(done)
+
+    def _compare_one(self, root: str) -> None:
+        sorter = self._sorters[root]
+        with self._ledger.transaction():
+            pass  # is it still in its place, and can it be written?
+        if root in self._begun:
+            sorter.refresh()
+            self._claim(root, sorter)  # another directory may have come in its place
+        else:
+            self._start(root, sorter)
+            self._begun.add(root)
+        sorter.reconcile()
+        sorter.settle()
+        if self._faults.over(root):
+            _log.info("%s can be used again", root)
+
+    def _try(self, root: str, work: Callable[[], object]) -> bool:
+        """Do something for a mailbox; False where it could not be done for now. Raises what will not pass."""
+        try:
+            work()
+        except LedgerUnavailableError as fault:
+            self._ledger_failed = True
+            self._faults.say(_LEDGER, f"{fault}. Mail stays where it is until then")
+        except (LedgerError, ClaimedError):
+            raise
+        except SpamnbError as fault:
+            self._faults.say(root, str(fault))
+        else:
+            return True
+        self._next_reconcile = min(self._next_reconcile, self._running() + _RETRY_SECONDS)
+        return False
 
     def _patience(self) -> float:
         """Seconds until something has to be done whether or not a hint comes."""
-        times = [self._next_reconcile, *filter(None, [self._due()])]
-        wait = min(min(times) - self._now(), self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
-        return max(0.0, wait)
+        waits = [self._next_reconcile - self._running(), self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT]
+        if (due := self._due()) is not None and _LEDGER not in self._faults:
+            waits.append(due - self._now())
+        return max(0.0, min(waits))
 
     def _due(self) -> float | None:
-        return min((due for sorter in self._sorters.values() if (due := sorter.due()) is not None), default=None)
+        return min(
+            (
+                due
+                for root, sorter in self._sorters.items()
+                if root not in self._faults and (due := sorter.due()) is not None
+            ),
+            default=None,
+        )
 
     def _long_work(self, status: str) -> None:
         """One step of long work is done. Raises _StoppedError where no further one is wanted."""
@@ -237,37 +330,3 @@ class Daemon:
         self._config, self._former = former, None
         self._watcher.stop()
         self._watcher = Watcher(self._config.service.watch)
-
-
-@contextmanager
-def alone(ledger: str) -> Iterator[None]:
-    """Hold the lock that says a service works with this ledger; SpamnbError where another one holds it."""
-    path = ledger + ".lock"
-    try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as fault:
-        raise SpamnbError(f"cannot make {path}: {fault.strerror}; check the directory and its owner") from fault
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as fault:
-            raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first") from fault
-        yield
-    finally:
-        os.close(lock)
-
-
-def is_running(ledger: str) -> bool:
-    """Whether a service works with this ledger; makes no file."""
-    try:
-        lock = os.open(ledger + ".lock", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(lock)
-    return False

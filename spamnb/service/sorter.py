@@ -10,13 +10,14 @@ from spamnb.ledger.learned import HAM
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import delivery, identity
 from spamnb.mail.reading import read
-from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.folders import Folder, FolderUnavailableError
 from spamnb.maildir.keywords import KEYWORDS_FILE, read_keywords
 from spamnb.maildir.mailbox import Entry, locate, scan
 from spamnb.maildir.names import Name, parse_name
 from spamnb.policy import is_kept, labelled
 from spamnb.service.arrivals import Arrivals
-from spamnb.service.boxes import Box, Boxes, read_entry
+from spamnb.service.boxes import Box, Boxes
+from spamnb.service.once import Once
 
 _log = logging.getLogger(__name__)
 _BATCH = 500  # files a transaction when a mailbox is first seen
@@ -50,6 +51,7 @@ class Sorter:
         self._now = now
         self._alive = alive
         self._stamps: dict[str, tuple[int, ...]] = {}
+        self._unavailable = Once(_log)
 
     def start(self) -> None:
         """End what a crash left open; take note of the mail that lies there when the mailbox is first seen."""
@@ -73,7 +75,7 @@ class Sorter:
         _log.info("took note of %d messages in %s: they stay where they are", noted, self._boxes.root)
 
     def _note_one(self, box: Box, entry: Entry) -> bool:
-        raw = read_entry(box, entry)
+        raw = self._boxes.read(box, entry)
         if raw is None:
             return False
         name, now = parse_name(entry.name), self._now()
@@ -119,7 +121,7 @@ class Sorter:
             )
             if label == was:
                 continue
-            raw = None if label is None else read_entry(box, changed[key])
+            raw = None if label is None else self._boxes.read(box, changed[key])
             if label is not None and raw is not None:
                 self._arrivals.learn(read(raw), label, "marked by a mail client")
 
@@ -131,8 +133,10 @@ class Sorter:
             try:
                 self._compare(box)
             except FolderUnavailableError as fault:
-                _log.warning("%s", fault)
+                self._unavailable.say(box.folder.path, str(fault))
                 self._stamps.pop(box.folder.path, None)
+            else:
+                self._unavailable.over(box.folder.path)
         if self._config.learning.kept:
             self._learn_kept()
 
@@ -145,6 +149,8 @@ class Sorter:
         missing = lying.keys() - found.keys()
         if missing:
             found |= {parse_name(entry.name).key: entry for entry in scan(box.folder)}
+            if not found and self._is_bare():
+                return
             self._ledger.files.gone(box.spot.id, missing - found.keys(), self._now())
         changed = {
             key: entry for key, entry in found.items() if key in lying and parse_name(entry.name).flags != lying[key]
@@ -155,9 +161,36 @@ class Sorter:
             if key not in lying:
                 self._look(box, entry)
                 self._alive(f"looking at {box.folder.name} in {self._boxes.root}")
+        if any(self._boxes.is_unreadable(box, entry) for entry in found.values()):
+            return  # that it can be read leaves the same stamp
         # A change within the clock's grain after we looked would leave the same stamp: do not keep a young one.
         if self._now() - max(stamp) / 1e9 > 2:
             self._stamps[box.folder.path] = stamp
+
+    def _is_bare(self) -> bool:
+        """Whether not one message lies in the mailbox: the directories below a mount point may look like one.
+
+        Nothing is noted as gone then: what is not gone need not come back.
+        """
+        try:
+            return not any(scan(box.folder) for box in self._boxes)
+        except FolderUnavailableError:
+            return False
+
+    @property
+    def folders(self) -> list[Folder]:
+        """The folders as they were when last looked at."""
+        return [box.folder for box in self._boxes]
+
+    @property
+    def inbox(self) -> Folder:
+        """The folder that mail returns to; it was there when last looked at."""
+        return self._boxes.named(self._boxes.mailbox.inbox_folder).folder
+
+    @property
+    def is_started(self) -> bool:
+        """Whether the mailbox has been watched before."""
+        return self._boxes.started_at is not None
 
     def _stamp(self, box: Box) -> tuple[int, ...]:
         try:
@@ -181,7 +214,7 @@ class Sorter:
                     entry = locate(box.folder, placed.base)
                 except FolderUnavailableError:
                     break
-                raw = None if entry is None else read_entry(box, entry)
+                raw = None if entry is None else self._boxes.read(box, entry)
                 if raw is not None:
                     self._arrivals.learn(read(raw), HAM, "answered" if name.replied else "read and kept")
                     self._alive(f"learning what was kept in {self._boxes.root}")

@@ -26,6 +26,10 @@ file systems and some containers send nothing. So the folders are compared with 
 burst that may have filled the queue, and every few minutes; a directory that appears is scanned; and at the
 start a file made in `tmp/` must be seen within a second, or the folders are polled instead.
 
+*A folder is not watched.* The limit of watches was reached below the root, where watchdog passes over it in
+silence, or the disk was unmounted and mounted again. The kernel lists what it watches for us (proc(5), fdinfo);
+each time the folders are compared, each of them has to be in that list.
+
 *readdir misses a file that is renamed while we list.* A name missing from one listing is looked for in a second
 one before it counts as gone. A directory that cannot be listed at all (an unmounted disk) is unknown, never
 empty.
@@ -36,8 +40,9 @@ import errno
 import logging
 import os
 import queue
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +66,9 @@ from spamnb.maildir.mailbox import Entry
 _log = logging.getLogger(__name__)
 _PROBE_SECONDS = 2.0
 _QUEUE_LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
+_OPEN_FILES = Path("/proc/self/fdinfo")
+_WATCHDOG_LOG = logging.getLogger("watchdog.observers")
+_WATCHED = re.compile(r"^inotify wd:\S+ ino:([0-9a-f]+)", re.MULTILINE)
 _ADVICE = {
     errno.ENOSPC: "the limit of inotify watches is reached: raise the sysctl fs.inotify.max_user_watches",
     errno.EMFILE: "the limit of inotify instances is reached: raise the sysctl fs.inotify.max_user_instances",
@@ -87,18 +95,27 @@ class Watcher:
         self._probed: dict[str, threading.Event] = {}
         self._since_reconcile = 0
         self._burst = _burst_limit()
+        self._gave_up = how == "polling"
+        self._kernel_tells = False
+        self._overflow = _Overflow(self.wake)
 
     @property
     def polling(self) -> bool:
         """Whether no events are to be had, so that the folders have to be looked at often."""
         return self._observer is None
 
-    def start(self, roots: list[str]) -> None:
-        """Begin to watch. Falls back to polling, and says why, unless inotify was demanded (SpamnbError)."""
-        if self._how == "polling":
+    def start(self, roots: list[str], directories: Iterable[str] = ()) -> None:
+        """Begin to watch. Falls back to polling, and says why, unless inotify was demanded (SpamnbError).
+
+        `directories`: those below the roots that must be watched.
+        """
+        self.stop()
+        if self._gave_up or not roots:
             return
-        observer = Observer()
+        observer: BaseObserver | None = None
         try:
+            _WATCHDOG_LOG.addHandler(self._overflow)
+            observer = Observer()
             for root in roots:
                 observer.schedule(
                     _Handler(root, self._hint),
@@ -111,13 +128,24 @@ class Watcher:
             self._cannot_watch(observer, _ADVICE.get(fault.errno or 0, str(fault)))
             return
         self._observer = observer
-        silent = [root for root in roots if not self._probe(root)]
-        if silent:
-            self._observer = None
+        self._kernel_tells = not _unwatched(roots)  # else a file system whose inode numbers are not those of its files
+        tried = [os.path.join(root, "tmp") for root in roots]
+        if self.is_blind([*directories, *tried]):
+            self._cannot_watch(observer, _ADVICE[errno.ENOSPC])
+        elif silent := [root for root in roots if not self._probe(root)]:
             self._cannot_watch(observer, f"no events come from {silent[0]} (a network file system?)")
+
+    def is_blind(self, directories: Iterable[str]) -> bool:
+        """Whether some of these directories should be watched and are not, so that watching has to begin anew."""
+        if self._gave_up:
+            return False
+        if self._observer is None:
+            return any(os.path.isdir(directory) for directory in directories)
+        return self._kernel_tells and bool(_unwatched(directories))
 
     def stop(self) -> None:
         """Stop watching, and wait until the threads are gone."""
+        _WATCHDOG_LOG.removeHandler(self._overflow)
         if self._observer is not None:
             _end(self._observer)
             self._observer = None
@@ -136,13 +164,14 @@ class Watcher:
     def overflow_likely(self) -> bool:
         """Whether so much has come since `reconciled` that the kernel's queue may have overflowed.
 
-        watchdog does not pass the kernel's own word for it on, and older versions do not hear it.
+        watchdog passes the kernel's own word for it on in its log alone, and older versions do not hear it.
         """
-        return self._since_reconcile > self._burst and self._hints.empty()
+        return (self._overflow.heard or self._since_reconcile > self._burst) and self._hints.empty()
 
     def reconciled(self) -> None:
         """The folders have been compared with the ledger."""
         self._since_reconcile = 0
+        self._overflow.heard = False
 
     def _hint(self, hint: Hint) -> None:
         if hint.entry is not None and hint.entry.subdir == "tmp":
@@ -168,11 +197,29 @@ class Watcher:
             with contextlib.suppress(OSError):
                 os.unlink(path)
 
-    def _cannot_watch(self, observer: BaseObserver, why: str) -> None:
-        _end(observer)
+    def _cannot_watch(self, observer: BaseObserver | None, why: str) -> None:
+        self._observer = None
+        self._gave_up = True
+        if observer is not None:
+            _end(observer)
         if self._how == "inotify":
             raise SpamnbError(f"cannot watch with inotify: {why}; or set service.watch to auto")
         _log.warning("polling the folders instead of watching them: %s", why)
+
+
+class _Overflow(logging.Handler):
+    """Hears from watchdog's log that events were lost: it drops those that it still holds, so none may come of them."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        super().__init__(logging.WARNING)
+        self.heard = False
+        self._wake = wake
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Called in watchdog's thread."""
+        if "overflow" in record.getMessage():
+            self.heard = True
+            self._wake()
 
 
 class _Handler(FileSystemEventHandler):
@@ -203,6 +250,20 @@ def _end(observer: BaseObserver) -> None:
         observer.join()
     else:
         observer.unschedule_all()
+
+
+def _unwatched(directories: Iterable[str]) -> list[str]:
+    """Those of the directories that are there, and that the kernel does not watch for this process."""
+    watched = set()
+    for file in _OPEN_FILES.iterdir():
+        with contextlib.suppress(OSError):  # one that was closed meanwhile
+            watched |= {int(number, 16) for number in _WATCHED.findall(file.read_text())}
+    missing = []
+    for directory in directories:
+        with contextlib.suppress(OSError):
+            if os.stat(directory).st_ino not in watched:
+                missing.append(directory)
+    return missing
 
 
 def _burst_limit() -> int:

@@ -14,7 +14,7 @@ from spamnb.ledger.copies import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.restoring import recover
 from spamnb.policy import BREAKER_NOTE
-from spamnb.service.daemon import alone
+from spamnb.service.alone import alone
 from tests.cli.conftest import Run, maildir
 from tests.cli.test_account import ledger_file
 

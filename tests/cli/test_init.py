@@ -7,7 +7,7 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role, load
-from spamnb.service.daemon import alone
+from spamnb.service.alone import alone
 from tests.cli.conftest import Run, maildir
 
 CONFIG = ".config/spamnb/config.yaml"

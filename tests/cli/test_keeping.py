@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from spamnb.ledger.ledger import Ledger
-from spamnb.service.daemon import alone
+from spamnb.service.alone import alone
 from tests.cli.conftest import Run, mail
 from tests.cli.test_account import counts, ledger_file
 

@@ -14,8 +14,9 @@ from spamnb.errors import LedgerDamagedError
 from spamnb.ledger.copies import directory_of, of_day, roll, rolling
 from spamnb.ledger.faults import plain
 from spamnb.ledger.ledger import Ledger
-from spamnb.service import daemon
-from spamnb.service.daemon import Daemon, is_running
+from spamnb.service import upkeep
+from spamnb.service.alone import is_running
+from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from spamnb.service.sorter import Sorter
 from tests.service.conftest import Site, until
@@ -51,7 +52,7 @@ def test_each_day_a_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(service._watcher, "next", each_pass)
     made: list[str] = []
-    monkeypatch.setattr(daemon, "roll", lambda *arguments: made.append(roll(*arguments)))
+    monkeypatch.setattr(upkeep, "roll", lambda *arguments: made.append(roll(*arguments)))
     service.run()
     assert made == days[: len(made)]
     assert len(made) >= 3

@@ -1,0 +1,52 @@
+"""The sole right to a mailbox: two services with ledgers of their own would each take the other's moves for a person's.
+
+The directory itself is locked, with flock(2), since a lock file in a mailbox would be in the way of other mail
+software; none of it locks directories in this way. It is the inbox's `cur/`, which two services would both work on.
+The lock goes with the process. As long as it is held, the mailbox's disk is in use and cannot be unmounted.
+"""
+
+import errno
+import fcntl
+import os
+
+from spamnb.errors import MaildirError, SpamnbError
+from spamnb.maildir.folders import Folder
+
+
+class ClaimedError(SpamnbError):
+    """Another service works with the mailbox."""
+
+
+class Claim:
+    """A service's right to a mailbox, while it holds it."""
+
+    def __init__(self) -> None:
+        self._held: int | None = None
+
+    def take(self, inbox: Folder) -> None:
+        """Hold the mailbox of that inbox, and no longer one that lay there before; ClaimedError where another does."""
+        try:
+            wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as fault:
+            raise MaildirError(f"cannot open {inbox.subdir('cur')}: {fault.strerror}; check who owns it") from fault
+        if self._held is not None and os.path.samestat(os.fstat(wanted), os.fstat(self._held)):
+            os.close(wanted)
+            return
+        self.release()
+        try:
+            fcntl.flock(wanted, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as fault:
+            if fault.errno in {errno.EWOULDBLOCK, errno.EACCES}:
+                os.close(wanted)
+                raise ClaimedError(
+                    f"another spamnb service already works with the mailbox at {inbox.path}: stop that one first,"
+                    " or take the mailbox out of one of the two configurations"
+                ) from fault
+            # Else a file system without such locks (NFS locks files only): the ledger's lock has to do.
+        self._held = wanted
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None

@@ -1,0 +1,144 @@
+"""A site whose surroundings can be broken: disks that are full, read-only or away, and another user."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import load
+from spamnb.service.daemon import Daemon
+from spamnb.service.notify import Notifier
+from tests.service.conftest import Site, until
+
+# What a process needs that cannot read this environment's files any more once it is another user.
+_BECOME_NOBODY = (
+    "import os, numpy, yaml, bs4, lxml.etree, ctypes, sqlite3, spamnb.cli.main as m, spamnb.cli.log, spamnb.cli.run;"
+    "import spamnb.service.daemon, watchdog.observers.inotify, encodings.idna, spamnb.maildir.rename as r;"
+    "r._renameat2();"
+    "os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
+)
+
+
+class Faulty(Site):
+    """A site whose service may be started by way of another program (`by`), or as nobody."""
+
+    by: Sequence[str] = ()
+    as_nobody = False
+
+    def start(self, *arguments: str, environ: dict[str, str] | None = None, wait: bool = True) -> None:
+        """Start the service, and wait until it watches."""
+        before = self.log().count("watching") + self.log().count("polling")
+        program = ["-c", _BECOME_NOBODY] if self.as_nobody else ["-m", "spamnb"]
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self.by, sys.executable, *program, "--config", str(self.config), "run", *arguments],
+                stderr=log,
+                env=os.environ | (environ or {}),
+            )
+        if wait:
+            until(
+                lambda: self.log().count("watching") + self.log().count("polling") > before or not self.is_up(),
+                "the service to watch",
+            )
+
+    def is_up(self) -> bool:
+        """Whether the service runs."""
+        return self.process is not None and self.process.poll() is None
+
+    def ended(self) -> int:
+        """Wait for the service to end by itself; the exit code."""
+        assert self.process is not None
+        code = self.process.wait(30)
+        self.process = None
+        return code
+
+    def work(self) -> None:
+        """What `run --once` does, in this process."""
+        Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
+
+    def spam(self, number: int) -> bytes:
+        """Deliver new spam."""
+        return self.deliver(message("spam", number))
+
+    def goes_on(self, number: int) -> None:
+        """The service is up, judges and moves."""
+        new = self.spam(number)
+        until(lambda: new in self.contents("Junk"), "new spam moved")
+        assert self.is_up()
+
+    def clean(self) -> None:
+        """Nothing was left undone, and nothing went wrong that nobody foresaw."""
+        assert "Traceback" not in self.log()
+        assert "should not happen" not in self.log()
+        until(lambda: self.faults() == [], "a ledger in which all is ended and right")
+
+    def chown_to_nobody(self) -> None:
+        """Give all to nobody."""
+        for path in [self.directory, *self.directory.rglob("*")]:
+            os.lchown(path, 65534, 65534)
+
+
+def run(*command: str) -> None:
+    """Run a system command that has to succeed."""
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@contextlib.contextmanager
+def mounted(where: Path, size: str = "8m") -> Iterator[Path]:
+    """A disk of its own at a directory, unmounted whatever happens; skips where mounting is not allowed."""
+    where.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(where)], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"needs root and the right to mount: {done.stderr.decode().strip()}")
+    try:
+        yield where
+    finally:
+        while os.path.ismount(where):
+            run("umount", "--lazy", str(where))
+
+
+@contextlib.contextmanager
+def filled(disk: Path) -> Iterator[None]:
+    """The disk is full to the last block."""
+    block = disk / "block"
+    with block.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"\0" * 4096)
+    try:
+        yield
+    finally:
+        block.unlink()
+
+
+@contextlib.contextmanager
+def read_only(disk: Path) -> Iterator[None]:
+    """The disk takes no writing."""
+    run("mount", "-o", "remount,ro", str(disk))
+    try:
+        yield
+    finally:
+        run("mount", "-o", "remount,rw", str(disk))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Faulty]:
+    """A Maildir++ site; the service is ended with the test."""
+    made = Faulty(tmp_path)
+    made.configure("service:\n  reconcile_seconds: 1\n")
+    yield made
+    stop(made)
+
+
+def stop(site: Faulty) -> None:
+    """End the service if it still runs."""
+    if site.is_up():
+        assert site.process is not None
+        site.process.kill()
+        site.process.wait()

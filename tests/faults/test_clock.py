@@ -1,0 +1,134 @@
+"""The clock set back and put forward by a day, under a service that runs."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import load
+from spamnb.ledger.ledger import Ledger
+from spamnb.service.daemon import Daemon
+from spamnb.service.notify import Notifier
+from tests.faults.conftest import Faulty
+from tests.service.conftest import until
+
+DAY = 86_400.0
+# Not the command `faketime`: it stays as a parent, and a signal to it does not reach the service.
+LIBRARY = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+BOTH = pytest.mark.parametrize("jump", [-DAY, DAY], ids=["back", "forward"])
+
+
+class Clock:
+    """The true time and what somebody set it to."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+@contextmanager
+def running(site: Faulty, clock: Callable[[], float]) -> Iterator[None]:
+    """The service in a thread, with a clock that can be set."""
+    daemon = Daemon(lambda: load(site.config, {}), Notifier({}), clock)
+    thread = threading.Thread(target=daemon.run)
+    thread.start()
+    try:
+        until(lambda: bool(daemon._begun), "the start")
+        yield
+    finally:
+        daemon.stop()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+@BOTH
+def test_clock_is_set(site: Faulty, jump: float) -> None:
+    """Judging, the dwell, what was put off before, and comparing the folders go on: nothing waits for the other day."""
+    site.configure("service:\n  reconcile_seconds: 1\n", dwell=1.0)
+    site.teach()
+    clock = Clock()
+    with running(site, clock):
+        spam = site.spam(660)
+        until(lambda: spam in site.contents("Junk"), "spam moved")
+        waiting = site.deliver(message("spam", 661), "TrainSpam")
+        time.sleep(0.2)  # it is noticed, and dwells
+        clock.ahead = jump
+        until(lambda: site.label(waiting) == 1, "learned, though it began to wait before", 10)
+        late = site.deliver(message("ham", 662), "TrainHam")
+        until(lambda: site.label(late) == 0, "learned after its dwell", 10)
+        more = site.spam(663)
+        until(lambda: more in site.contents("Junk"), "new spam moved", 10)
+        site.move(spam, "Junk", "Archive")
+        until(lambda: site.label(spam) == 0, "a correction learned", 10)
+    assert site.faults() == []
+    with Ledger(str(site.ledger)) as ledger:
+        done = [(action.kind, action.state) for action in ledger.journal.newest(6)]
+        assert ("moved", "done") in done
+        assert ledger.journal.since(clock() - 60)
+
+
+@BOTH
+def test_folders_are_compared_without_events(site: Faulty, jump: float) -> None:
+    """A service that polls keeps its period."""
+    site.configure("service:\n  watch: polling\n  poll_seconds: 0.5\n")
+    site.teach()
+    clock = Clock()
+    with running(site, clock):
+        clock.ahead = jump
+        for number in range(3):
+            spam = site.spam(665 + number)
+            until(lambda: spam in site.contents("Junk"), "spam moved", 10)  # noqa: B023
+
+
+def test_kept_mail(site: Faulty) -> None:
+    """Mail that was read and kept counts after its days by the clock, however often that was set between."""
+    site.configure("service:\n  reconcile_seconds: 1\n")
+    site.teach()
+    clock = Clock()
+    with running(site, clock):
+        ham = site.deliver(message("ham", 669))
+        until(lambda: known(site) == 1, "judged")
+        path = site.path_of("INBOX", ham)
+        path.rename(site.root / "cur" / f"{path.name}:2,S")
+        for ahead in (-DAY, DAY, 0.0, 2 * DAY):
+            clock.ahead = ahead
+            time.sleep(0.3)
+            assert site.label(ham) is None
+        clock.ahead = 3 * DAY + 60
+        until(lambda: site.label(ham) == 0, "kept for three days", 10)
+
+
+def known(site: Faulty) -> int:
+    """How many messages lie in the inbox, as the ledger knows."""
+    with Ledger(str(site.ledger)) as ledger:
+        mailbox, _ = ledger.files.mailbox(str(site.root))
+        return len(ledger.files.lying_in(ledger.files.folder(mailbox, "INBOX")))
+
+
+@pytest.mark.skipif(not LIBRARY, reason="needs libfaketime")
+@BOTH
+def test_a_start_on_the_wrong_day(site: Faulty, jump: float) -> None:
+    """A service started under a clock that is a day off works, and `undo --since 1h` takes back what it just did."""
+    site.teach()
+    site.start()
+    site.goes_on(670)
+    site.end()
+    when = {"FAKETIME": f"{'+' if jump > 0 else '-'}1d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    site.start(environ={"LD_PRELOAD": str(LIBRARY[0])} | when)
+    site.goes_on(671)
+    trained = site.deliver(message("spam", 672), "TrainSpam")
+    until(lambda: site.label(trained) == 1, "learned after its dwell")
+    site.end()
+    with Ledger(str(site.ledger)) as ledger:
+        newest = next(ledger.journal.newest(1))
+    assert abs(newest.at - time.time() - jump) < 3600
+    assert site.spamnb("undo", str(newest.id)) == 0
+    assert site.spamnb("history") == 0
+    assert site.faults() == []
+    assert Path(site.ledger).exists()

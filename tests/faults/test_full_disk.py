@@ -1,0 +1,137 @@
+"""Disks that are full, or take no writing."""
+
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.maildir.folders import create_folder
+from tests.faults.conftest import Faulty, filled, mounted, read_only, run
+from tests.service.conftest import until
+
+LONG = b"\n".join(b"word%d" % number for number in range(3000))  # new tokens, for which the ledger has to grow
+
+
+def lessons(directory: Path, count: int = 20) -> Path:
+    """Messages with many new words each."""
+    directory.mkdir()
+    for number in range(count):
+        words = LONG.replace(b"word", b"w%dx" % number)
+        (directory / f"{number}.eml").write_bytes(message("ham", 5000 + number) + words)
+    return directory
+
+
+def test_ledger_cannot_grow_while_the_service_works(site: Faulty, tmp_path: Path) -> None:
+    """Without room for its ledger the service moves nothing, says so once, and does all of it when there is room."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure("service:\n  reconcile_seconds: 1\n")
+        site.teach()
+        site.start()
+        site.goes_on(800)
+        with filled(disk):
+            spam = [site.spam(810 + number) for number in range(3)]
+            taught = site.deliver(message("ham", 820) + LONG, "TrainSpam")
+            until(lambda: "Mail stays where it is until then" in site.log(), "the fault said")
+            said = site.log().count("Mail stays where it is")
+            assert said == 1
+            assert site.is_up()
+        until(lambda: all(one in site.contents("Junk") for one in [*spam, taught]), "all of it done")
+        until(lambda: site.label(taught) == 1, "the lesson learned")
+        until(lambda: site.log().count("the ledger can be used again") == 1, "the end of it said")
+        assert len(site.everything()) == 5
+        site.goes_on(801)
+        site.clean()
+        assert site.end() == 0
+
+
+def test_full_disk_at_the_start(site: Faulty, tmp_path: Path) -> None:
+    """A service that starts with its ledger on a full disk says so once, and begins when there is room."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        with filled(disk):
+            site.start(wait=False)
+            until(lambda: "Waiting for it" in site.log(), "the fault said")
+            assert "free s" in site.log()
+        until(lambda: "watching" in site.log(), "the start")
+        assert site.log().count("Waiting for it") == 1
+        site.goes_on(802)
+        site.clean()
+
+
+def test_read_only_ledger_at_the_start(site: Faulty, tmp_path: Path) -> None:
+    """A service whose ledger takes no writing ends at its start with 3, and one line that names the place."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        with read_only(disk):
+            site.start(wait=False)
+            assert site.ended() == 3
+        (line,) = site.log().splitlines()
+        assert str(disk) in line
+        assert "Read-only file system" in line
+
+
+def test_full_disk_in_the_midst_of_training(site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A training that fills the disk ends with 3 and a line that says so; what was learned stays, and it can go on."""
+    directory = lessons(tmp_path / "more")
+    with mounted(tmp_path / "state", "2m") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        assert site.spamnb("train", "--ham", str(directory)) == 3
+        said = capsys.readouterr().err
+        assert "is full: free some space" in said
+        assert "Traceback" not in said
+        assert site.faults() == []
+        run("mount", "-o", "remount,size=64m", str(disk))
+        assert site.spamnb("train", "--ham", str(directory)) == 0
+        assert site.spamnb("verify") == 0
+
+
+@pytest.mark.parametrize("broken", [filled, read_only])
+def test_junk_on_a_broken_disk(site: Faulty, tmp_path: Path, broken) -> None:
+    """Spam that cannot be written into Junk stays in the inbox, whole, and is moved once it can be."""
+    with mounted(site.root / ".Junk") as disk:
+        create_folder(str(site.root), "maildir++", "Junk")
+        site.teach()
+        site.start()
+        site.goes_on(830)
+        with broken(disk):
+            spam = site.spam(831)
+            until(lambda: "cannot move a message" in site.log(), "the fault said")
+            assert site.contents("INBOX") == [spam]
+            ham = site.deliver(message("ham", 831))
+            until(lambda: site.log().count("stays in INBOX, ham") == 1, "other mail judged")
+            assert site.log().count("cannot move a message") == 1
+            assert site.log().count("cannot be ended yet") == 0
+        until(lambda: spam in site.contents("Junk"), "moved when there is room")
+        assert site.contents("INBOX") == [ham]
+        assert len(site.everything()) == 3
+        assert site.label(spam) is None
+        site.clean()
+
+
+@pytest.mark.parametrize("broken", [filled, read_only])
+def test_mailbox_on_a_broken_disk(tmp_path: Path, broken) -> None:
+    """In a mailbox that takes no writing nothing is moved and nothing lost, and afterwards all goes on."""
+    with mounted(tmp_path / "disk") as disk:
+        site = Faulty(tmp_path)
+        site.root = disk / "Maildir"
+        site.folders = {name: create_folder(str(site.root), "maildir++", name) for name in site.roles}
+        site.configure("service:\n  reconcile_seconds: 1\n")
+        site.teach()
+        site.start()
+        try:
+            site.goes_on(840)
+            spam = site.spam(841)
+            with broken(disk):
+                until(lambda: len(site.everything()) == 2, "both there")
+            until(lambda: spam in site.contents("Junk"), "the spam moved in the end")
+            site.goes_on(842)
+            site.clean()
+        finally:
+            site.end()

@@ -1,0 +1,175 @@
+"""`kill -9` before every system call that changes anything on the disk, by the kernel's own hand (strace)."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.ledger.ledger import Ledger
+from tests.faults.conftest import Faulty, mounted
+
+# All calls by which the service changes what is on a disk, or makes it durable. Between two of them the disk stays as
+# it is, so a death before any other call leaves what a death before the next of these leaves.
+CHANGES = (
+    "openat,mkdir,rename,renameat,renameat2,link,linkat,unlink,unlinkat,write,pwrite64,ftruncate,fallocate,"
+    "fsync,fdatasync,fchmod,utimensat,close,flock"
+)
+pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+
+
+class Death:
+    """A site with spam to move, a correction to learn, and mail to learn and to file; and its mail."""
+
+    def __init__(self, directory: Path, far: bool = False) -> None:
+        self.far = far
+        self.site = Faulty(directory)
+        self.site.configure(dwell=0)
+        self.site.teach()
+        self.filed = self.site.deliver(message("ham", 700))
+        self.missed = self.site.deliver(message("ham", 701))
+        self.site.work()  # notes the two as mail from before
+        for content, folder in ((self.filed, "Archive"), (self.missed, "Junk")):
+            target = Path(self.site.folders[folder].subdir("cur")) / f"{next(self.site.bases)}:2,S"
+            shutil.move(self.site.path_of("INBOX", content), target)
+        self.spam = self.site.spam(702)
+        self.trained = self.site.deliver(message("spam", 703), "TrainSpam")
+        self.mail = self.site.everything()
+        self.before = directory.parent / "before"
+        shutil.copytree(directory, self.before, symlinks=True)
+
+    def again(self) -> None:
+        """All as it was before."""
+        for name in self.site.folders.values():
+            for subdir in ("new", "cur", "tmp"):
+                for file in Path(name.subdir(subdir)).iterdir():
+                    file.unlink()
+                for file in (self.before / Path(name.subdir(subdir)).relative_to(self.site.directory)).iterdir():
+                    shutil.copy2(file, name.subdir(subdir))
+        for file in self.site.directory.glob("ledger*"):
+            file.unlink()
+        for file in self.before.glob("ledger*"):
+            shutil.copy2(file, self.site.directory)
+
+    def check(self) -> None:
+        """After the next start each message is in its place exactly once, and each lesson learned once."""
+        lying = self.site.everything()
+        if self.far:  # a copy stands beside its source for a moment
+            lying = sorted(set(lying))
+        assert lying == self.mail, "at the moment of death"
+        self.site.work()
+        site = self.site
+        assert site.everything() == self.mail
+        assert sorted(site.contents("Junk")) == sorted([self.missed, self.spam, self.trained])
+        assert site.contents("Archive") == [self.filed]
+        assert site.faults() == []
+        with Ledger(str(site.ledger)) as ledger:
+            learned = [action for action in ledger.journal.newest(100) if action.kind == "learned"][: -2 * 25]
+            assert Counter((action.after, action.why) for action in learned) == {
+                (0, "a person filed it"): 1,
+                (1, "a person put it into a spam folder"): 1,
+                (1, "put into a folder for training spam"): 1,
+            }
+            assert ledger.learned.totals()[:2].tolist() == [26, 27]
+
+
+def killed(site: Faulty, call: str, at: int) -> bool:
+    """Let a process do the work, killed before its `at`th call of that name; False where it came to its end."""
+    done = _traced(site, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={at}", "-o", "/dev/null")
+    assert done in (0, -signal.SIGKILL)
+    return done != 0
+
+
+def calls(site: Faulty, log: Path) -> dict[str, int]:
+    """How often the work makes each of the calls."""
+    assert _traced(site, "-e", f"trace={CHANGES}", "-o", str(log)) == 0
+    return dict(Counter(re.findall(r"^(\w+)\(", log.read_text(), re.MULTILINE)))
+
+
+def _traced(site: Faulty, *options: str) -> int:
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # no thread of ours runs
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(writing)
+            os.read(reading, 1)  # until strace is there
+            site.work()
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(reading)
+    try:
+        tracer = subprocess.Popen(["strace", "-qq", *options, "-p", str(child)], stderr=subprocess.PIPE)
+        end = time.monotonic() + 30
+        while _tracer_of(child) == 0:
+            assert tracer.poll() is None, tracer.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.001)
+    finally:
+        os.close(writing)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    tracer.communicate()
+    return code
+
+
+def _tracer_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/status").read_text().partition("TracerPid:")[2].split()[0])
+
+
+def points(death: Death, log: Path) -> Iterator[tuple[str, int]]:
+    """Every call of a run, by name and number."""
+    death.again()
+    for call, number in calls(death.site, log).items():
+        for at in range(1, number + 1):
+            yield call, at
+
+
+def kill_at(death: Death, call: str, at: int) -> None:
+    """Die there, start again, and look."""
+    death.again()
+    died = killed(death.site, call, at)
+    assert died, f"lived through {call} {at}"
+    try:
+        death.check()
+    except AssertionError as fault:
+        raise AssertionError(f"killed before {call} {at}: {fault}") from fault
+
+
+def test_killed_at_some_system_calls(tmp_path: Path) -> None:
+    """Killed before any of some system calls, all that the next start has to do is done, once."""
+    death = Death(tmp_path / "site")
+    every = list(points(death, tmp_path / "log"))
+    assert {"renameat2", "fsync", "fdatasync", "pwrite64", "openat"} <= {call for call, _ in every}
+    rare = [point for point in every if point[0] in ("renameat2", "rename", "fsync", "fdatasync", "unlink")]
+    for call, at in {*rare[::2], *every[::25]}:
+        kill_at(death, call, at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("far", [False, True], ids=["one disk", "Junk on another disk"])
+def test_killed_at_every_system_call(tmp_path: Path, far: bool) -> None:
+    """Killed before any system call that changes anything, all that the next start has to do is done, once."""
+    if far:
+        with mounted(tmp_path / "site" / "Maildir" / ".Junk"):
+            _at_every_one(tmp_path, far, least=250)
+    else:
+        _at_every_one(tmp_path, far, least=200)
+
+
+def _at_every_one(tmp_path: Path, far: bool, least: int) -> None:
+    death = Death(tmp_path / "site", far)
+    every = list(points(death, tmp_path / "log"))
+    assert len(every) >= least
+    for call, at in every:
+        kill_at(death, call, at)

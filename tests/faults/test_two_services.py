@@ -1,0 +1,50 @@
+"""Two services where one should be."""
+
+from pathlib import Path
+
+from spamnb.config import Mailbox, render
+from tests.faults.conftest import Faulty
+from tests.service.conftest import until
+
+
+def test_two_ledgers_on_one_mailbox(site: Faulty, tmp_path: Path) -> None:
+    """A second service with another ledger refuses to work on the same mailbox, by whatever path it knows it."""
+    site.teach()
+    site.start()
+    (tmp_path / "second").mkdir()
+    second = Faulty(tmp_path / "second")
+    (tmp_path / "link").symlink_to(site.root)
+    before = sorted(path for path in site.root.rglob("*"))
+    for path in (site.root, tmp_path / "link"):
+        second.config.write_text(render([Mailbox(path=path, roles=site.roles)], second.ledger))
+        second.start(wait=False)
+        assert second.ended() == 3
+        assert second.log().count("another spamnb service already works with the mailbox at") == 1
+        second.log_file.unlink()
+    assert sorted(path for path in site.root.rglob("*")) == before, "no file was made"
+    site.goes_on(640)
+    site.end()
+    assert second.once() == 0, "the mailbox is free with the end of the first"
+
+
+def test_death_frees_the_mailbox(site: Faulty) -> None:
+    """A service that was killed is in nobody's way."""
+    site.teach()
+    site.start()
+    site.end(9)
+    site.start()
+    until(site.is_up, "the second one")
+    site.goes_on(641)
+
+
+def test_a_mailbox_once_is_enough(site: Faulty) -> None:
+    """A service that reloads, and that is told so twice, keeps its own mailbox."""
+    import signal
+
+    site.teach()
+    site.start()
+    assert site.process is not None
+    for number in (1, 2):
+        site.process.send_signal(signal.SIGHUP)
+        until(lambda number=number: site.log().count("read the configuration again") >= number, "reloaded")  # type: ignore[misc]
+    site.goes_on(642)
