@@ -80,7 +80,7 @@ def zip_bomb() -> bytes:
     """A small archive of a large file."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("inside.txt", filled(b"unzipped ", 100 << 20))
+        file.writestr("inside.txt", filled(b"unzipped ", 10 << 20))
     return archive.getvalue()
 
 
