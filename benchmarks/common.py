@@ -19,8 +19,10 @@ from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.maildir.folders import create_folder
 
 WORDS = ("ham", "spam")
+PRECISE = "--terse-format=%1.1c %.17f"  # bogofilter's: in the 6 decimals of its default most spam is 1.000000
 PATIENCE = 60.0
 _LIST_BYTES = 128 * 1024  # of arguments a process: what xargs gives one unless told otherwise
+_VERDICTS = {"S": "spam", "H": "ham", "U": "unsure"}
 _BOGOFILTER = ["bogofilter", "-C"]  # -C: its built-in defaults, whatever the configuration of this host says
 
 # The breaker would stop the service, rightly, where half of the mail is spam that comes in a burst.
@@ -121,6 +123,28 @@ def contenders() -> list[Callable[[Path], Contender]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Scored:
+    """A verdict (ham, spam or unsure), and a number by which messages can be ranked."""
+
+    verdict: str
+    rank: float
+
+
+def scored(contender: Contender, messages: Sequence[Labelled]) -> list[Scored]:
+    """Score messages with a filter that has learned others."""
+    if contender.name == "bogofilter":
+        return [from_terse(line) for line in contender.score(messages, PRECISE)]
+    objects = [json.loads(line) for line in contender.score(messages, "--json")]
+    return [Scored(each["verdict"], each["log_odds"]) for each in objects]
+
+
+def from_terse(line: str) -> Scored:
+    """bogofilter's `S 0.99…` of one message, or `PATH S 0.99…` of many."""
+    letter, score = line.split()[-2:]
+    return Scored(_VERDICTS[letter], float(score))
+
+
+@dataclass(frozen=True, slots=True)
 class Halves:
     """A corpus in its order: what is learned, and what is scored afterwards."""
 
@@ -163,14 +187,15 @@ def report(figures: Sequence[dict[str, object]], as_json: bool) -> None:
     if as_json:
         print(json.dumps(list(figures), indent=1))
         return
-    rows = [list(figures[0]), *([_shown(value) for value in row.values()] for row in figures)]
+    rows = [list(figures[0]), *([shown(value) for value in row.values()] for row in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         first, *rest = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         print("  ".join([first.strip().ljust(widths[0]), *rest]).rstrip())
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A figure as it stands in a table."""
     if value is None:
         return "-"
     if isinstance(value, float):
