@@ -19,6 +19,7 @@ SMALL = Limits(
     nesting=2,
     text_chars=300,
     html_chars=900,
+    html_tags=40,
     html_depth=9,
     links=3,
     tokens=120,
