@@ -57,10 +57,9 @@ def test_nothing_from_a_stranger_reaches_the_log_as_it_stands(site: Site, capfd:
     site.teach()
     site.start()
     subject = b"Subject: \x1b[2J\x1b]0;owned\x07 \xc2\x9b31m =?utf-8?q?a=0A=1B[1mforged=00?=\r\n"
-    new = Path(site.folders["INBOX"].subdir("new"))
-    strange = os.fsencode(new) + b"/a\x1b[31m\nb\xff"
-    with open(strange, "wb") as file:
-        file.write(subject + message("spam", 952))
+    draft = Path(site.folders["INBOX"].subdir("tmp")) / "draft"
+    draft.write_bytes(subject + message("spam", 952))
+    os.rename(draft, os.fsencode(site.folders["INBOX"].subdir("new")) + b"/a\x1b[31m\nb\xff")
     until(lambda: "moved from INBOX to Junk" in site.log(), "spam moved")
     assert site.end() == 0
     assert site.spamnb("history") == 0
