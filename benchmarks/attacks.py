@@ -5,6 +5,7 @@ changed by an attacker:
 
 words: n words are added to each spam: random ones (from all words of the first half: a dictionary), or the n that
     speak most for this very person's ham, which the attacker knows.
+corrections: n of the messages with 200 of the person's words are moved to Junk by the person, then the rest comes.
 letters: a whole letter of the person's own ham, of the first half, is added to each spam; in sight, or hidden in HTML.
 taken for ham: k spam messages with 200 of the person's words are filed as ham by mistake, or kept until they are
     learned as ham; then the rest of the spam comes, as it is or with the same words.
@@ -30,10 +31,13 @@ from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
 
 _NUMBERS = (50, 200, 1000)
+_CORRECTIONS = (5, 20)
 _MISTAKES = (1, 5, 20, 100)
 _SHARES = (0.01, 0.05, 0.10)
 _BAIT = 200  # words of the person's in mail that is meant to be taken for ham
 _DICTIONARY = 3500  # words: with those of the message itself, about as many tokens as are read of one
+
+_TOLD = {"spam caught %": ".1f", "ham lost": "d", "unsure ham %": ".1f", "(1-ROCA)%": ".2g"}  # in the narrow table
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,23 @@ class _Attacker:
                 f"a whole letter of the ham, {how}",
                 lambda raw, h=hidden: with_text(raw, letter(self._chance.choice(self._known_ham)), h),
             )
+        yield from self._moved_to_junk()
         yield from self._taken_for_ham()
         yield from self._dictionary()
+
+    def _moved_to_junk(self) -> Iterator[Attack]:
+        bait = lines(self._vocabulary.typical_of_ham(_BAIT))
+        order = self._chance.sample(self._spam, len(self._spam))
+        for number in _CORRECTIONS:
+            learned, rest = (
+                [self._file(with_text(_bytes(each), bait), 1) for each in part]
+                for part in (order[:number], order[number:])
+            )
+            yield Attack(
+                f"the {_BAIT} words most typical of ham, after {number} were moved to Junk",
+                learned,
+                [*self._ham, *rest],
+            )
 
     def _taken_for_ham(self) -> Iterator[Attack]:
         bait = lines(self._vocabulary.typical_of_ham(_BAIT))
@@ -179,12 +198,11 @@ def _measures(messages: Sequence[Labelled], said: Sequence[common.Scored]) -> di
 def _print_markdown(figures: Sequence[dict[str, object]]) -> None:
     """A line an attack, with the filters side by side."""
     names = list(dict.fromkeys(str(row["filter"]) for row in figures))
-    columns = [column for column in figures[0] if column not in ("filter", "attack")]
-    print("| attack | " + " | ".join(f"{column}, {name}" for column in columns for name in names) + " |")
-    print("|---" * (1 + len(columns) * len(names)) + "|")
+    print("| attack | " + " | ".join(f"{column}, {name}" for column in _TOLD for name in names) + " |")
+    print("|---" * (1 + len(_TOLD) * len(names)) + "|")
     for attack in dict.fromkeys(str(row["attack"]) for row in figures):
         rows = {str(row["filter"]): row for row in figures if row["attack"] == attack}
-        cells = [common.shown(rows[name][column]) for column in columns for name in names]
+        cells = [format(rows[name][column], _TOLD[column]) for column in _TOLD for name in names]
         print(f"| {attack} | " + " | ".join(cells) + " |")
 
 

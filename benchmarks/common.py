@@ -187,15 +187,14 @@ def report(figures: Sequence[dict[str, object]], as_json: bool) -> None:
     if as_json:
         print(json.dumps(list(figures), indent=1))
         return
-    rows = [list(figures[0]), *([shown(value) for value in row.values()] for row in figures)]
+    rows = [list(figures[0]), *([_shown(value) for value in row.values()] for row in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         first, *rest = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         print("  ".join([first.strip().ljust(widths[0]), *rest]).rstrip())
 
 
-def shown(value: object) -> str:
-    """A figure as it stands in a table."""
+def _shown(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
