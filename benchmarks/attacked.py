@@ -64,7 +64,13 @@ def letter(raw: bytes) -> str:
 
 
 def with_text(raw: bytes, more: str, hidden: bool = False) -> bytes:
-    """The message with a text added below each of its own; hidden, plain texts are made HTML that hides it."""
+    """The message with a text added below each of its own; hidden, plain texts are made HTML that hides it.
+
+    QUIRK: mail of the Enron sets has no blank line after its Subject, so that a filter may take all of it for
+    header, and a message with that line for another kind of mail: none is put in where there was none.
+    """
+    if not hidden and b"\n\n" not in raw.replace(b"\r\n", b"\n"):
+        return raw.rstrip() + b"\n" + more.replace("\n\n", "\n").encode("ascii", "replace") + b"\n"
     message = message_from_bytes(raw, policy=_AS_IT_WAS)
     for part in message.walk():
         if part.get_content_maintype() == "text" and part.get_content_disposition() != "attachment":

@@ -5,12 +5,12 @@ changed by an attacker:
 
 words: n words are added to each spam: random ones (from all words of the first half: a dictionary), or the n that
     speak most for this very person's ham, which the attacker knows.
-corrections: n of the messages with 200 of the person's words are moved to Junk by the person, then the rest comes.
 letters: a whole letter of the person's own ham, of the first half, is added to each spam; in sight, or hidden in HTML.
 taken for ham: k spam messages with 200 of the person's words are filed as ham by mistake, or kept until they are
     learned as ham; then the rest of the spam comes, as it is or with the same words.
 dictionary: mail that is rightly learned as spam holds the 3500 words that stand in most of the person's ham (Nelson
     et al., "Exploiting machine learning to subvert your spam filter", 2008); its share of the training mail is given.
+corrections: n of the messages with 200 of the person's words are moved to Junk by the person, then the rest comes.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
@@ -127,9 +127,9 @@ class _Attacker:
                 f"a whole letter of the ham, {how}",
                 lambda raw, h=hidden: with_text(raw, letter(self._chance.choice(self._known_ham)), h),
             )
-        yield from self._moved_to_junk()
         yield from self._taken_for_ham()
         yield from self._dictionary()
+        yield from self._moved_to_junk()
 
     def _moved_to_junk(self) -> Iterator[Attack]:
         bait = lines(self._vocabulary.typical_of_ham(_BAIT))
