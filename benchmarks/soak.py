@@ -14,8 +14,8 @@ by more than 1 MB per 10,000 messages in the day.
 
     python benchmarks/soak.py [--corpus CORPUS] [--burst 100000] [--messages 20000] [--seconds 30] [--json]
 
-SQLite's cache of the ledger's pages grows with the ledger up to 16 MB, which it has after some 35,000 messages: a
-shorter run says that the service grows. The default takes some 25 minutes on a quiet machine.
+SQLite's cache of the ledger's pages grows with the ledger up to 16 MB, and the
+service with it: a short run says that it grows. On a busy machine the default takes more than half an hour.
 """
 
 import itertools
