@@ -13,13 +13,11 @@ neither.
     python benchmarks/accuracy.py CORPUS [--protocol halves|online] [--shuffle SEED] [--limit N] [--json]
 """
 
-import json
 import random
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import common
@@ -33,18 +31,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import lesson
 from spamnb.mail.reading import read
 
-_PRECISE = "--terse-format=%1.1c %.17f"
-_VERDICTS = {"S": "spam", "H": "ham", "U": "unsure"}
 _NOTHING_LEARNED = 3  # bogofilter's exit code for any error; a word list is made with the first lesson
 _COMMIT = 100  # messages a transaction: the counts are the same as with one, and the disk is not what is measured
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A verdict (ham, spam or unsure), and a number by which messages can be ranked."""
-
-    verdict: str
-    rank: float
 
 
 def main() -> None:
@@ -70,34 +58,21 @@ def main() -> None:
             else:
                 corpus = common.halves(messages)
                 contender.train(corpus.first)
-                scored, judged = _scored(contender, corpus.second), corpus.second
+                scored, judged = common.scored(contender, corpus.second), corpus.second
             seconds = time.perf_counter() - start
         labels = [message.label for message in judged]
         figures.append({"filter": contender.name} | _measures(labels, scored) | {"seconds": seconds})
     common.report(figures, options.json)
 
 
-def _scored(contender: common.Contender, messages: Sequence[Labelled]) -> list[Scored]:
-    if contender.name == "bogofilter":
-        return [_from_terse(line) for line in contender.score(messages, _PRECISE)]
-    objects = [json.loads(line) for line in contender.score(messages, "--json")]
-    return [Scored(each["verdict"], each["log_odds"]) for each in objects]
-
-
-def _from_terse(line: str) -> Scored:
-    """`S 0.99…` of one message, or `PATH S 0.99…` of many."""
-    letter, score = line.split()[-2:]
-    return Scored(_VERDICTS[letter], float(score))
-
-
-def _online(contender: common.Contender, messages: Sequence[Labelled]) -> Iterator[Scored]:
+def _online(contender: common.Contender, messages: Sequence[Labelled]) -> Iterator[common.Scored]:
     if isinstance(contender, common.Bogofilter):
         return _bogofilter_online(contender, messages)
     assert isinstance(contender, common.Spamnb)
     return _spamnb_online(contender, messages)
 
 
-def _spamnb_online(contender: common.Spamnb, messages: Sequence[Labelled]) -> Iterator[Scored]:
+def _spamnb_online(contender: common.Spamnb, messages: Sequence[Labelled]) -> Iterator[common.Scored]:
     with Ledger(str(contender.ledger)) as ledger:
         judge = Filter(ledger.learned, Scoring()).judge
         for start in range(0, len(messages), _COMMIT):
@@ -106,24 +81,24 @@ def _spamnb_online(contender: common.Spamnb, messages: Sequence[Labelled]) -> It
                     reading = read(Path(message.path).read_bytes())
                     judgement = judge(reading)
                     ledger.learned.learn([lesson(reading, message.label, "online", float(number))])
-                    yield Scored(judgement.verdict, judgement.log_odds)
+                    yield common.Scored(judgement.verdict, judgement.log_odds)
 
 
-def _bogofilter_online(contender: common.Bogofilter, messages: Sequence[Labelled]) -> Iterator[Scored]:
+def _bogofilter_online(contender: common.Bogofilter, messages: Sequence[Labelled]) -> Iterator[common.Scored]:
     for number, message in enumerate(messages):
         raw = Path(message.path).read_bytes()
-        command = [*contender.command, "-t", _PRECISE]
+        command = [*contender.command, "-t", common.PRECISE]
         said = subprocess.run(command, input=raw, capture_output=True, check=False)
         if said.returncode == _NOTHING_LEARNED and not number:
-            yield Scored("unsure", 0.5)
+            yield common.Scored("unsure", 0.5)
         elif said.returncode == _NOTHING_LEARNED:
             raise RuntimeError(f"bogofilter failed on {message.path}: {said.stderr!r}")
         else:
-            yield _from_terse(said.stdout.decode("ascii"))
+            yield common.from_terse(said.stdout.decode("ascii"))
         subprocess.run([*contender.command, ("-n", "-s")[message.label]], input=raw, check=True)
 
 
-def _measures(labels: Sequence[int], scored: Sequence[Scored]) -> dict[str, object]:
+def _measures(labels: Sequence[int], scored: Sequence[common.Scored]) -> dict[str, object]:
     is_spam = np.array(labels, dtype=bool)
     ham, spam = int((~is_spam).sum()), int(is_spam.sum())
     if not (ham and spam):

@@ -19,8 +19,10 @@ from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.maildir.folders import create_folder
 
 WORDS = ("ham", "spam")
+PRECISE = "--terse-format=%1.1c %.17f"  # bogofilter's: in the 6 decimals of its default most spam is 1.000000
 PATIENCE = 60.0
 _LIST_BYTES = 128 * 1024  # of arguments a process: what xargs gives one unless told otherwise
+_VERDICTS = {"S": "spam", "H": "ham", "U": "unsure"}
 _BOGOFILTER = ["bogofilter", "-C"]  # -C: its built-in defaults, whatever the configuration of this host says
 
 # The breaker would stop the service, rightly, where half of the mail is spam that comes in a burst.
@@ -118,6 +120,28 @@ def contenders() -> list[Callable[[Path], Contender]]:
         print("bogofilter is not installed: its part is left out", file=sys.stderr)
         return [Spamnb]
     return [Spamnb, Bogofilter]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A verdict (ham, spam or unsure), and a number by which messages can be ranked."""
+
+    verdict: str
+    rank: float
+
+
+def scored(contender: Contender, messages: Sequence[Labelled]) -> list[Scored]:
+    """Score messages with a filter that has learned others."""
+    if contender.name == "bogofilter":
+        return [from_terse(line) for line in contender.score(messages, PRECISE)]
+    objects = [json.loads(line) for line in contender.score(messages, "--json")]
+    return [Scored(each["verdict"], each["log_odds"]) for each in objects]
+
+
+def from_terse(line: str) -> Scored:
+    """bogofilter's `S 0.99…` of one message, or `PATH S 0.99…` of many."""
+    letter, score = line.split()[-2:]
+    return Scored(_VERDICTS[letter], float(score))
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,22 +101,29 @@ def main() -> None:
         if options.corpus:
             corpus = common.halves(common.warmed(options.corpus))
         else:
-            corpus = common.halves(_made_up(Path(directory), round(options.rate * options.seconds) + _LESSONS))
+            corpus = common.halves(made_up(Path(directory), round(options.rate * options.seconds) + _LESSONS))
         spamnb.train(corpus.first)
-        mail = _mixed(corpus, round(options.rate * options.seconds), options.spam)
-        floor = _floor(Path(directory))
-        with spamnb.service(), _arriving(spamnb.junk) as arrivals:
-            sender = Sender(spamnb.inbox, arrivals)
-            spam = _deliver(sender, mail, options.rate)
-            with arrivals.changed:
-                arrivals.changed.wait_for(lambda: spam <= arrivals.came.keys(), _AFTER)
-    moved = [arrivals.came[inode] - sender.sent[inode] for inode in spam if inode in arrivals.came]
-    ham_moved = len(arrivals.came) - len(moved)
-    rows = [_row("spam moved", moved, len(spam), ham_moved), _row("watching", floor, _FLOOR, None)]
+        rows = [
+            spam_moved(
+                "spam moved", spamnb, mixed(corpus, round(options.rate * options.seconds), options.spam), options.rate
+            ),
+            _row("watching", _floor(Path(directory)), _FLOOR, None),
+        ]
     common.report(rows, options.json)
 
 
-def _made_up(directory: Path, number: int) -> list[Labelled]:
+def spam_moved(what: str, spamnb: common.Spamnb, mail: Sequence[tuple[int, bytes]], rate: float) -> dict[str, object]:
+    """Start the service, deliver messages (label, content) so many a second, and tell how long the spam stayed."""
+    with spamnb.service(), _arriving(spamnb.junk) as arrivals:
+        sender = Sender(spamnb.inbox, arrivals)
+        spam = _deliver(sender, mail, rate)
+        with arrivals.changed:
+            arrivals.changed.wait_for(lambda: spam <= arrivals.came.keys(), _AFTER)
+    moved = [arrivals.came[inode] - sender.sent[inode] for inode in spam if inode in arrivals.came]
+    return _row(what, moved, len(spam), len(arrivals.came) - len(moved))
+
+
+def made_up(directory: Path, number: int) -> list[Labelled]:
     """Made-up messages, ham and spam by turns: as many of each kind as `number`."""
     made = []
     for place in range(2 * number):
@@ -127,7 +134,7 @@ def _made_up(directory: Path, number: int) -> list[Labelled]:
     return made
 
 
-def _mixed(corpus: common.Halves, number: int, share: float) -> list[tuple[int, bytes]]:
+def mixed(corpus: common.Halves, number: int, share: float) -> list[tuple[int, bytes]]:
     """Messages of the second half, spread evenly, that are unlike each other and all of the first half."""
     known = {identity(Path(each.path).read_bytes()) for each in corpus.first}
     waiting: tuple[list[bytes], list[bytes]] = ([], [])

@@ -27,7 +27,7 @@ Check = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
 """From the values read so far to pairs of a key and what is wrong with it."""
 
 # YAML 1.1 takes 1e-3 for text, 010 for eight and 1:30 for ninety; people mean what they see.
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NULL = "tag:yaml.org,2002:null"

@@ -73,6 +73,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     notes.extend(entity.notes)
     texts, attachments, charsets = [], [], []
     left = {False: limits.text_chars, True: limits.html_chars}
+    tags_left = limits.html_tags
     for part in entity.parts:
         notes.extend(part.notes)
         if not _is_text(part):
@@ -89,6 +90,12 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
             notes.append("limit:html_chars" if is_html else "limit:text_chars")
             text = text[: left[is_html]]
         left[is_html] -= len(text)
+        if is_html:
+            tags = text.count("<")
+            if tags > tags_left:
+                notes.append("limit:html_tags")
+                text = "<".join(text.split("<", tags_left + 1)[:-1])
+            tags_left = max(0, tags_left - tags)
         texts.append(Text(text, is_html, part.group))
     return Message(
         fields=tuple((name, decode_field(value)) for name, value in entity.fields),

@@ -14,7 +14,9 @@ from spamnb.mail.fields import HeaderBlock, first_word, media_type, parameters, 
 from spamnb.mail.limits import Limits
 from spamnb.mail.transfer import decode_transfer, without_uuencoded
 
-_LIKE_BOUNDARY = re.compile(rb"^(--[^\r\n]{1,200}?)[ \t]{0,20}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE)
+_LIKE_BOUNDARY = re.compile(
+    rb"^(--[^\r\n]{0,199}[^\r\n\t ])[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
+)
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
 _LINE_FEED = ord("\n")
 _NO_FIELDS = HeaderBlock((), "", ())

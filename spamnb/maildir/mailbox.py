@@ -41,12 +41,16 @@ def scan(folder: Folder) -> list[Entry]:
     return [Entry(subdir, name) for subdir in _READING_ORDER for name in _messages(folder, subdir)]
 
 
-def locate(folder: Folder, base: str) -> Entry | None:
+def locate(folder: Folder, base: str, flags: str = "") -> Entry | None:
     """The message with this base name, whatever its flags are now; None if it is not in the folder.
 
-    A UID field in either name does not count (`Name.key`). Looks twice: POSIX leaves it open whether readdir
-    shows a file that is renamed meanwhile. Raises `FolderUnavailableError` like `scan`.
+    A UID field in either name does not count (`Name.key`). `flags` are those it had when it was last seen: under
+    that name it is found without a listing. Looks twice: POSIX leaves it open
+    whether readdir shows a file that is renamed meanwhile. Raises `FolderUnavailableError` like `scan`.
     """
+    for entry in (Entry("new", base), Entry("cur", f"{base}:2,{flags}")):
+        if _is_message(entry.path(folder)):
+            return entry
     wanted = parse_name(base).key
     stem = wanted.partition(",")[0]
     for subdir in _READING_ORDER * 2:
@@ -54,6 +58,13 @@ def locate(folder: Folder, base: str) -> Entry | None:
             if name.startswith(stem) and parse_name(name).key == wanted:
                 return Entry(subdir, name)
     return None
+
+
+def _is_message(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _messages(folder: Folder, subdir: str) -> Iterator[str]:

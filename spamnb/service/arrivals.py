@@ -3,6 +3,7 @@
 What a place means is decided by `policy`; this module finds out what is asked there, and does what it says.
 """
 
+import heapq
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ from spamnb.service.boxes import Box, Boxes
 
 _log = logging.getLogger(__name__)
 _WORDS = ("ham", "spam")
+_SLICE = 0.05  # seconds
 
 
 class Arrivals:
@@ -64,8 +66,8 @@ class Arrivals:
         self._filter = Filter(ledger.learned, config.scoring)
         self._now = now
         self._alive = alive
-        self._waiting: dict[tuple[str, str], float] = {}
-        self._next_due: float | None = None
+        self._waiting: dict[tuple[str, str], Entry] = {}
+        self._order: list[tuple[float, str, str]] = []  # a heap: when a waiting file is due, its folder, its key
 
     def look(self, box: Box, entry: Entry) -> None:
         """Meet a file that the ledger does not know there: new mail is acted on at once, a person's move later."""
@@ -79,43 +81,43 @@ class Arrivals:
             if raw is not None and self._ledger.messages.find(identity(raw)) is None:
                 self._act(box, entry, raw)
                 return
-        self._wait(box.folder.path, key, max(self._dwell_ends(box, entry), in_hand))
+        self._waiting[box.folder.path, key] = entry
+        heapq.heappush(self._order, (max(self._dwell_ends(box, entry), in_hand), box.folder.path, key))
 
-    def _wait(self, path: str, key: str, due: float) -> None:
-        self._waiting[path, key] = due
-        self._next_due = due if self._next_due is None else min(due, self._next_due)
+    @property
+    def waiting(self) -> int:
+        """How many files have been put off."""
+        return len(self._order)
 
     def due(self) -> float | None:
         """When the next file that was put off has dwelt long enough, or None."""
-        return self._next_due
+        return self._order[0][0] if self._order else None
 
     def settle(self) -> None:
-        """Act on the files that have dwelt long enough where they are."""
+        """Act on the files that have dwelt long enough where they are; of many, on some, so that new mail gets in."""
         now, dwell = self._now(), self._config.learning.dwell_seconds
         latest = now + max(dwell, IN_HAND_SECONDS)
-        if self._next_due is None or now < self._next_due <= latest:
+        if self._order and self._order[0][0] > latest:  # the clock was set back: none waits for a day
+            self._order = [(latest, path, key) for _, path, key in self._order]
+        if (due := self.due()) is None or due > now:
             return
-        for place, due in self._waiting.items():  # where the clock was set back, none waits for a day
-            self._waiting[place] = min(due, latest)
-        if min(self._waiting.values()) <= now:
-            self.mover.resolve()  # what a move left open lies there by the filter's hand, not by a person's
-        for (path, key), due in sorted(self._waiting.items(), key=lambda waiting: waiting[1]):
-            if due > now:
-                break
+        self.mover.resolve()  # what a move left open lies there by the filter's hand, not by a person's
+        while self._order and self._order[0][0] <= now and self._now() < now + _SLICE:
+            _, path, key = self._order[0]
             try:
                 self._settle_one(path, key)
             except FolderUnavailableError:
-                self._waiting[path, key] = now + dwell
+                heapq.heapreplace(self._order, (now + dwell, path, key))
             else:
-                del self._waiting[path, key]  # not before: where the ledger is busy, the file waits on
+                heapq.heappop(self._order)  # not before: where the ledger is busy, the file waits on
+                del self._waiting[path, key]
                 self._alive(f"looking at what was moved in {self._boxes.root}")
-        self._next_due = min(self._waiting.values(), default=None)
 
     def _settle_one(self, path: str, key: str) -> None:
         box = self._boxes.at(path)
         if box is None or self._ledger.files.get(box.spot.id, key) is not None:
             return
-        entry = locate(box.folder, key)
+        entry = locate(box.folder, key, parse_name(self._waiting[path, key].name).flags)
         raw = None if entry is None else self._boxes.read(box, entry)
         if entry is not None and raw is not None:
             self._act(box, entry, raw)
@@ -152,7 +154,7 @@ class Arrivals:
         spot = self._boxes.spot(placed.folder)
         if not left and spot is not None:
             try:
-                there = locate(spot.folder, placed.base)
+                there = locate(spot.folder, placed.base, placed.flags)
             except FolderUnavailableError:
                 there = Entry("", "")  # unknown is not gone
             if there is None:

@@ -15,7 +15,7 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from tests.faults.conftest import Faulty
-from tests.service.conftest import until
+from tests.service.conftest import LESSONS, until
 
 
 @contextlib.contextmanager
@@ -69,8 +69,9 @@ def delete_alone(site: Faulty) -> None:
 
 def replace(site: Faulty) -> None:
     """By an empty ledger that another program made."""
+    Ledger(str(site.directory / "another.sqlite")).close()
     delete(site)
-    Ledger(str(site.ledger)).close()
+    (site.directory / "another.sqlite").rename(site.ledger)
 
 
 def replace_by_rubbish(site: Faulty) -> None:
@@ -100,6 +101,7 @@ def test_lost_while_running(site: Faulty, how: Callable[[Faulty], None], busy: b
 @pytest.mark.parametrize("how", [delete, replace])
 def test_started_again_without_its_ledger(site: Faulty, how: Callable[[Faulty], None]) -> None:
     """A service that starts with a new ledger learns nothing from where the mail lies, and moves none of it."""
+    site.configure("service:\n  copies: 0\n")
     site.teach()
     site.start()
     site.goes_on(865)
@@ -116,6 +118,25 @@ def test_started_again_without_its_ledger(site: Faulty, how: Callable[[Faulty], 
     assert sorted(site.contents("INBOX")) == sorted([ham, late])
     with Ledger(str(site.ledger)) as ledger:
         assert ledger.learned.totals()[:2].tolist() == [0, 0]
+
+
+def test_started_again_with_a_copy(site: Faulty) -> None:
+    """A service whose ledger was deleted goes on with its newest copy, and leaves what lies there as it is."""
+    site.teach()
+    site.start()
+    site.goes_on(865)
+    delete(site)
+    assert site.ended() == 3
+    left = site.everything()
+    site.start()
+    assert "its copy of" in site.log()
+    late = site.spam(866)
+    until(lambda: late in site.contents("Junk"), "moved by what was learned before")
+    assert site.end() == 0
+    assert site.everything() == sorted([*left, late])
+    with Ledger(str(site.ledger)) as ledger:
+        assert ledger.learned.verify() == []
+        assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS]
 
 
 def test_put_back(site: Faulty) -> None:

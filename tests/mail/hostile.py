@@ -1,17 +1,18 @@
-"""The worst messages we can think of, each as large as the reader will take, by name.
+"""The worst messages that we can think of, by name.
 
-`test_hostile.py` reads each of them; by hand, `python tests/mail/hostile.py` says what each costs.
+`MESSAGES` are as large as the reader will take, `LARGE` are larger. `test_hostile.py` reads each of them,
+`benchmarks/hostile.py` has each scored by a process of its own, and the fuzzer begins with their first bytes.
 """
 
 import base64
+import io
+import os
 import random
-import resource
-import sys
-import time
+import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.reading import read
 
 MOST = DEFAULT_LIMITS.message_bytes + 1  # the caller reads no more of a file
 FIELD = 70_000  # a little more than a header block may have
@@ -75,30 +76,59 @@ def continuations(number: int) -> bytes:
     return b"Content-Type: application/x" + pieces + b"\n\nbody\n"
 
 
+def zip_bomb() -> bytes:
+    """A small archive of a large file."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("inside.txt", filled(b"unzipped ", 10 << 20))
+    return archive.getvalue()
+
+
+def attached(media_type: bytes, content: bytes) -> bytes:
+    """A message with one attachment in base64."""
+    fields = b"Content-Type: %s; name=a.bin\nContent-Disposition: attachment\nContent-Transfer-Encoding: base64\n\n"
+    return b"Subject: see attached\n" + fields % media_type + base64.encodebytes(content)
+
+
 SPACED = b"a b c d e f g h i j k l m n o p q r s t u v w x y z aa "
+
+_FIELD_LIMITS = {"limit:field_chars", "limit:header_bytes"}
 
 # What it is -> (the message, tokens that must be among its tokens).
 MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "nothing": (lambda: b"", {"body-empty"}),
-    "nuls": (lambda: filled(b"\0"), {"limit:message_bytes"}),
-    "noise": (lambda: noise(1), {"limit:message_bytes"}),
-    "noise-in-body": (lambda: b"Subject: x\n\n" + noise(2), {"limit:text_chars"}),
-    "noise-in-html": (lambda: b"Content-Type: text/html\n\n" + noise(3), {"limit:html_chars"}),
+    "nuls": (lambda: filled(b"\0"), {"limit:header_bytes"}),
+    "noise": (lambda: noise(1), {"limit:text_chars", "limit:tokens"}),
+    "noise-in-body": (lambda: b"Subject: x\n\n" + noise(2), {"limit:text_chars", "limit:tokens"}),
+    "noise-in-html": (lambda: b"Content-Type: text/html\n\n" + noise(3), {"limit:html_chars", "limit:tokens"}),
     "one-line": (lambda: filled(b"a"), {"limit:header_bytes"}),
-    "one-line-body": (lambda: plain(b"a"), {"limit:text_chars", "a…200000"}),
+    "one-line-body": (lambda: plain(b"a"), {"a…200000", "limit:text_chars"}),
     "blank-lines": (lambda: filled(b"\n"), set()),
     "blank-lines-crlf": (lambda: filled(b"\r\n"), set()),
     "blanks": (lambda: filled(b" "), {"limit:header_bytes"}),
     "blank-lines-with-blanks": (lambda: filled(b" \t\n"), set()),
-    "returns": (lambda: filled(b"\r"), set()),
-    "returns-in-header": (lambda: filled(b"A: b\r"), set()),
-    "newlines-and-returns": (lambda: b"A: b\n" + filled(b" \r"), set()),
+    "returns": (lambda: filled(b"\r"), {"limit:text_chars"}),
+    "returns-in-header": (lambda: filled(b"A: b\r"), {"limit:header_bytes", "limit:header_fields"}),
+    "newlines-and-returns": (lambda: b"A: b\n" + filled(b" \r"), {"limit:field_chars", "limit:header_bytes"}),
+    "nuls-everywhere": (
+        lambda: b"Sub\0ject: a\0b\nFrom: \0@\0.example\nContent-Type: text/\0html\n\n" + filled(b"w\0rd "),
+        {"limit:text_chars"},
+    ),
+    "from-lines": (
+        lambda: b"Subject: x\n\n" + filled(b"From a@b.example Mon Jan  1 00:00:00 2024\n\n"),
+        {"limit:text_chars"},
+    ),
+    "from-lines-before": (lambda: filled(b">From a@b.example x\n", 60_000) + b"Subject: x\n\nwords\n", set()),
+    "escapes": (
+        lambda: b"Subject: " + filled(b"\x1b]0;x\x07\x1b[2J\x9b\xe2\x80\xae", 2000) + b"\n\n" + filled(b"\x1b[31mred "),
+        {"limit:text_chars"},
+    ),
     # The structure.
     "parts-10000": (lambda: many_parts(10_000), {"limit:parts", "mime-parts:7"}),
     "parts-empty": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b\n"), {"limit:parts"}),
     "parts-html": (
         lambda: many_parts(90, b"Content-Type: text/html\n\n" + filled(b"<p><b>x</b>y", 11_000) + b"\n"),
-        {"limit:html_chars"},
+        {"limit:html_chars", "limit:html_tags"},
     ),
     "parts-text": (lambda: many_parts(90, b"\n" + filled(b"word1 ", 11_000) + b"\n"), {"limit:text_chars"}),
     "parts-headers": (lambda: many_parts(90, filled(b"A: b\n", 11_000) + b"\nx\n"), {"limit:header_fields"}),
@@ -109,29 +139,32 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "forwarded-30000": (lambda: forwarded(30_000), {"limit:nesting"}),
     "forwarded-big-headers": (
         lambda: (b"Content-Type: message/rfc822\n" + filled(b"Subject: a b c\n", 60_000) + b"\n") * 15,
-        {"limit:header_fields"},
+        {"limit:header_fields", "limit:nesting"},
     ),
     "boundary-everywhere": (
         lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b "),
-        {"multipart-broken"},
+        {"limit:text_chars", "multipart-broken"},
     ),
     "boundary-and-blanks": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--b" + filled(b" "), set()),
     "boundary-missing-and-blanks": (
         lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--c" + filled(b" "),
-        {"multipart-broken"},
+        {"limit:text_chars", "multipart-broken"},
     ),
     "boundary-missing-and-dashes": (
         lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--" + b" " * 5000 + b"\n"),
-        {"multipart-broken"},
+        {"limit:text_chars", "multipart-broken"},
     ),
     "boundary-missing-nested": (
         lambda: (
             b"Content-Type: multipart/mixed\n\n"
             + filled(b"--c" + b" " * 90 + b"\ncontent-type: multipart/mixed; boundary=x\n\n")
         ),
-        set(),
+        {"limit:parts"},
     ),
-    "boundary-of-a-dash": (lambda: b"Content-Type: multipart/mixed; boundary=-\n\n" + filled(b"-----\n"), set()),
+    "boundary-of-a-dash": (
+        lambda: b"Content-Type: multipart/mixed; boundary=-\n\n" + filled(b"-----\n"),
+        {"limit:text_chars"},
+    ),
     "parts-parameters": (
         lambda: many_parts(90, b"Content-Type: text/plain" + filled(b"; a='", 4000) + b"\n\nx\n"),
         set(),
@@ -140,88 +173,125 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: many_parts(90, b"Content-Type: text/plain; a=" + filled(b'";', 4000) + b"\n\nx\n"),
         set(),
     ),
-    "parts-addresses": (lambda: b"Content-Type: message/rfc822\n" + filled(b"From: (((a@b.c\n", 9000) + b"\nx", set()),
+    "parts-addresses": (
+        lambda: b"Content-Type: message/rfc822\n" + filled(b"From: (((a@b.c\n", 9000) + b"\nx",
+        {"limit:header_fields"},
+    ),
+    "attachment-zip": (lambda: attached(b"application/zip", zip_bomb()), {"attached:application/zip"}),
+    "attachment-zip-as-text": (lambda: attached(b"text/plain", zip_bomb()), {"attached:text/plain"}),
+    "attachment-image": (
+        lambda: attached(b"image/png", b"\x89PNG\r\n\x1a\n" + b"\0\0\xff\xffIHDR" * 80_000),
+        {"attached:image/png"},
+    ),
     "attachments": (
         lambda: many_parts(99, b"Content-Disposition: attachment; filename=%s\n\nx\n" % filled(b"a.b", 4000)),
         set(),
     ),
     # The header.
     "fields-many": (lambda: filled(b"A: b\n"), {"limit:header_bytes", "limit:header_fields"}),
-    "fields-many-names": (lambda: b"".join(b"X-%x: b\n" % n for n in range(100_000)), {"limit:header_fields"}),
-    "fields-received": (lambda: filled(b"Received: from a.b.c.d.e.f ([1.2.3.4])\n"), {"received-number:8"}),
-    "field-folded": (lambda: b"Subject: a" + filled(b"\n b"), {"limit:header_bytes", "limit:field_chars"}),
-    "field-folded-blank": (lambda: b"Subject: a" + filled(b"\n \t"), set()),
-    "fields-added-later": (lambda: filled(b"Status: x\n y\n"), {"limit:header_bytes"}),
-    "fields-added-later-long": (lambda: b"Status: x" + filled(b"\n "), set()),
-    "fields-identity": (lambda: filled(b"From: a\n b\n"), {"limit:header_bytes"}),
+    "fields-many-names": (
+        lambda: b"".join(b"X-%x: b\n" % n for n in range(100_000)),
+        {"limit:header_bytes", "limit:header_fields"},
+    ),
+    "fields-received": (
+        lambda: filled(b"Received: from a.b.c.d.e.f ([1.2.3.4])\n"),
+        {"limit:header_bytes", "limit:header_fields", "received-number:8"},
+    ),
+    "field-folded": (lambda: b"Subject: a" + filled(b"\n b"), {"limit:field_chars", "limit:header_bytes"}),
+    "field-folded-blank": (lambda: b"Subject: a" + filled(b"\n \t"), {"limit:text_chars"}),
+    "fields-added-later": (lambda: filled(b"Status: x\n y\n"), {"limit:header_bytes", "limit:header_fields"}),
+    "fields-added-later-long": (lambda: b"Status: x" + filled(b"\n "), {"limit:text_chars"}),
+    "fields-identity": (lambda: filled(b"From: a\n b\n"), {"limit:header_bytes", "limit:header_fields"}),
     "fields-identity-blank": (lambda: filled(b"date:" + b" " * 5000 + b"\n"), {"limit:header_bytes"}),
     "mozilla-names": (lambda: b"X-Mozilla-" + filled(b"a-"), {"limit:header_bytes"}),
-    "encoded-word-long": (lambda: field("Subject", b"=41", b"=?utf-8?q?") + b"?=", {"limit:field_chars"}),
-    "encoded-words-many": (lambda: field("Subject", b"=?utf-8?q?=41?= "), {"limit:field_chars"}),
-    "encoded-words-open": (lambda: field("Subject", b"=?utf-8?q?"), {"limit:field_chars"}),
-    "encoded-words-base64": (lambda: field("Subject", b"=?utf-8?b?QQ?="), {"limit:field_chars"}),
-    "encoded-words-marks": (lambda: field("Subject", b"=?"), {"limit:field_chars"}),
+    "encoded-word-long": (
+        lambda: field("Subject", b"=41", b"=?utf-8?q?") + b"?=",
+        {"limit:field_chars", "limit:header_bytes"},
+    ),
+    "encoded-words-many": (lambda: field("Subject", b"=?utf-8?q?=41?= "), {"limit:field_chars", "limit:header_bytes"}),
+    "encoded-words-open": (lambda: field("Subject", b"=?utf-8?q?"), {"limit:field_chars", "limit:header_bytes"}),
+    "encoded-words-base64": (lambda: field("Subject", b"=?utf-8?b?QQ?="), {"limit:field_chars", "limit:header_bytes"}),
+    "encoded-words-marks": (lambda: field("Subject", b"=?"), {"limit:field_chars", "limit:header_bytes"}),
+    "encoded-word-utf-7": (lambda: field("Subject", b"+2D3cAA-", b"=?utf-7?q?"), _FIELD_LIMITS),
+    "encoded-word-hz": (lambda: field("Subject", b"~{VPND~}", b"=?hz?q?"), _FIELD_LIMITS),
+    "encoded-word-punycode": (lambda: field("Subject", b"a-99", b"=?punycode?q?"), _FIELD_LIMITS),
+    "encoded-word-idna": (lambda: field("Subject", b"xn--a.", b"=?idna?q?"), _FIELD_LIMITS),
     "encoded-words-everywhere": (
         lambda: b"".join(b"X-%d: %s\n" % (n, b"=?utf-8?q?=41?= " * 8) for n in range(490)),
-        set(),
+        {"limit:header_bytes"},
     ),
-    "address-comments": (lambda: field("From", b"("), {"limit:field_chars"}),
-    "address-comments-closed": (lambda: field("From", b"()"), {"limit:field_chars"}),
-    "address-quotes": (lambda: field("From", b'"\\'), {"limit:field_chars"}),
-    "address-groups": (lambda: field("To", b"a:b;,"), {"limit:field_chars"}),
-    "address-brackets": (lambda: field("To", b"<a@[("), {"limit:field_chars"}),
-    "address-routes": (lambda: field("To", b"<@a,@b:"), {"limit:field_chars"}),
-    "address-commas": (lambda: field("To", b","), {"limit:field_chars"}),
+    "address-comments": (lambda: field("From", b"("), {"limit:field_chars", "limit:header_bytes"}),
+    "address-comments-closed": (lambda: field("From", b"()"), {"limit:field_chars", "limit:header_bytes"}),
+    "address-quotes": (lambda: field("From", b'"\\'), {"limit:field_chars", "limit:header_bytes"}),
+    "address-groups": (lambda: field("To", b"a:b;,"), {"limit:field_chars", "limit:header_bytes"}),
+    "address-brackets": (lambda: field("To", b"<a@[("), {"limit:field_chars", "limit:header_bytes"}),
+    "address-routes": (lambda: field("To", b"<@a,@b:"), {"limit:field_chars", "limit:header_bytes"}),
+    "address-commas": (lambda: field("To", b","), {"limit:field_chars", "limit:header_bytes"}),
     "address-fields": (lambda: filled(b"To: " + b"a b <c@d.e.f>, " * 100 + b"\n", 60_000) + b"\nx", {"to-number:6"}),
-    "continuations": (lambda: continuations(2000), set()),
-    "continuations-long": (lambda: continuations(10_000), {"limit:header_bytes"}),
-    "parameters-semicolons": (lambda: field("Content-Type", b";", b"text/plain"), set()),
-    "parameters-quotes": (lambda: field("Content-Type", b'";', b"text/plain; a="), set()),
-    "parameters-escapes": (lambda: field("Content-Type", b'\\"', b'text/plain; a="'), set()),
-    "parameters-many": (lambda: field("Content-Type", b"; a=b", b"text/plain"), set()),
-    "date-blank": (lambda: field("Date", b" ", b"+0000"), set()),
-    "date-zones": (lambda: field("Date", b"+0000 "), set()),
-    "message-id-hosts": (lambda: field("Message-ID", b"a.", b"<x@"), set()),
-    "names-long": (lambda: field("Received", b"a.-"), set()),
-    "names-digits": (lambda: field("Received", b"1.1."), set()),
+    "continuations": (lambda: continuations(2000), {"limit:field_chars"}),
+    "continuations-long": (lambda: continuations(10_000), {"limit:field_chars", "limit:header_bytes"}),
+    "parameters-semicolons": (
+        lambda: field("Content-Type", b";", b"text/plain"),
+        {"limit:field_chars", "limit:header_bytes"},
+    ),
+    "parameters-quotes": (
+        lambda: field("Content-Type", b'";', b"text/plain; a="),
+        {"limit:field_chars", "limit:header_bytes"},
+    ),
+    "parameters-escapes": (
+        lambda: field("Content-Type", b'\\"', b'text/plain; a="'),
+        {"limit:field_chars", "limit:header_bytes"},
+    ),
+    "parameters-many": (
+        lambda: field("Content-Type", b"; a=b", b"text/plain"),
+        {"limit:field_chars", "limit:header_bytes"},
+    ),
+    "date-blank": (lambda: field("Date", b" ", b"+0000"), {"limit:field_chars", "limit:header_bytes"}),
+    "date-zones": (lambda: field("Date", b"+0000 "), {"limit:field_chars", "limit:header_bytes"}),
+    "message-id-hosts": (lambda: field("Message-ID", b"a.", b"<x@"), {"limit:field_chars", "limit:header_bytes"}),
+    "names-long": (lambda: field("Received", b"a.-"), {"limit:field_chars", "limit:header_bytes"}),
+    "names-digits": (lambda: field("Received", b"1.1."), {"limit:field_chars", "limit:header_bytes"}),
     # Transfer encodings and charsets.
     "base64-broken": (
         lambda: b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\n" + filled(b"QUJD*"),
-        {"base64-broken"},
+        {"base64-broken", "limit:text_chars"},
     ),
     "base64-blank": (lambda: b"Content-Transfer-Encoding: base64\n\n" + filled(b"Q "), {"limit:text_chars"}),
     "quoted-printable-broken": (
         lambda: b"Content-Transfer-Encoding: quoted-printable\n\n" + filled(b"=X="),
         {"limit:text_chars"},
     ),
-    "quoted-printable-blanks": (lambda: b"Content-Transfer-Encoding: quoted-printable\n\n" + filled(b" \t"), set()),
+    "quoted-printable-blanks": (
+        lambda: b"Content-Transfer-Encoding: quoted-printable\n\n" + filled(b" \t"),
+        {"limit:text_chars"},
+    ),
     "uuencoded-begins": (lambda: plain(b"begin 644 a\n"), {"limit:text_chars"}),
     "uuencoded-files": (lambda: plain(b"begin 644 a\n\nend\n"), {"uuencoded"}),
-    "uuencode": (lambda: b"Content-Transfer-Encoding: x-uuencode\n\n" + filled(b"#86)C\n"), set()),
+    "uuencode": (lambda: b"Content-Transfer-Encoding: x-uuencode\n\n" + filled(b"#86)C\n"), {"limit:text_chars"}),
     "flowed": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"), {"limit:text_chars"}),
-    "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), set()),
+    "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), {"limit:text_chars"}),
     "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), set()),
-    "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), set()),
-    "hz": (lambda: plain(b"~{VPND~}", "hz"), set()),
-    "hz-tildes": (lambda: plain(b"~~\n", "hz"), set()),
-    "iso-2022-jp": (lambda: plain(b"\x1b$B0l\x1b(B", "iso-2022-jp"), set()),
-    "iso-2022-kr": (lambda: plain(b"\x0e0l\x0f", "iso-2022-kr", b"\x1b$)C"), set()),
-    "iso-2022-jp-ext": (lambda: encoded(b"\x1b$(D0l", "iso-2022-jp-ext"), set()),
-    "punycode": (lambda: plain(b"a-99", "punycode"), {"charset-unknown"}),
-    "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown"}),
-    "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown"}),
-    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong"}),
+    "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), {"limit:text_chars"}),
+    "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars"}),
+    "hz-tildes": (lambda: plain(b"~~\n", "hz"), {"limit:text_chars"}),
+    "iso-2022-jp": (lambda: plain(b"\x1b$B0l\x1b(B", "iso-2022-jp"), {"limit:text_chars"}),
+    "iso-2022-kr": (lambda: plain(b"\x0e0l\x0f", "iso-2022-kr", b"\x1b$)C"), {"limit:text_chars"}),
+    "iso-2022-jp-ext": (lambda: encoded(b"\x1b$(D0l", "iso-2022-jp-ext"), {"limit:text_chars"}),
+    "punycode": (lambda: plain(b"a-99", "punycode"), {"charset-unknown", "limit:text_chars"}),
+    "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown", "limit:text_chars"}),
+    "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown", "limit:text_chars"}),
+    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong", "limit:text_chars"}),
     "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong"}),
-    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong"}),
+    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong", "limit:text_chars"}),
     "charset-many": (
         lambda: many_parts(90, b"Content-Type: text/plain; charset=x-%d\n\n\xff\n" % 1),
         {"charset-unknown"},
     ),
     # Text.
-    "words-distinct": (lambda: b"Subject: x\n\n" + distinct_words(), {"limit:tokens", "limit:text_chars"}),
+    "words-distinct": (lambda: b"Subject: x\n\n" + distinct_words(), {"limit:text_chars", "limit:tokens"}),
     "words-distinct-html": (
         lambda: b"Content-Type: text/html\n\n<p>" + distinct_words(),
-        {"limit:tokens", "limit:html_chars"},
+        {"limit:html_chars", "limit:tokens"},
     ),
     "words-spaced": (lambda: plain(SPACED), {"limit:text_chars"}),
     "words-spaced-long": (lambda: plain(b"a "), {"limit:text_chars"}),
@@ -229,113 +299,175 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "words-hyphens": (lambda: plain(b"a-"), {"limit:text_chars"}),
     "words-hyphens-many": (lambda: plain(b"ab-'"), {"limit:text_chars"}),
     "numbers": (lambda: plain(b"1,."), {"limit:text_chars"}),
-    "punctuation": (lambda: plain(b"!"), {"!!!"}),
-    "punctuation-almost": (lambda: plain(b"!!?"), set()),
-    "punctuation-pairs": (lambda: plain(b"--=="), set()),
-    "shouting": (lambda: plain(b"A"), set()),
-    "shouting-almost": (lambda: plain(b"AAAAAAAAAAAAAAAAAAAAA1"), set()),
-    "urls": (lambda: plain(b"http://a.b/c "), {"limit:text_chars", "url:a.b"}),
+    "punctuation": (lambda: plain(b"!"), {"!!!", "limit:text_chars"}),
+    "punctuation-almost": (lambda: plain(b"!!?"), {"limit:text_chars"}),
+    "punctuation-pairs": (lambda: plain(b"--=="), {"limit:text_chars"}),
+    "shouting": (lambda: plain(b"A"), {"limit:text_chars"}),
+    "shouting-almost": (lambda: plain(b"AAAAAAAAAAAAAAAAAAAAA1"), {"limit:text_chars"}),
+    "urls": (lambda: plain(b"http://a.b/c "), {"limit:links", "limit:text_chars", "url:a.b"}),
     "urls-one": (lambda: plain(b"http://"), {"limit:text_chars"}),
     "urls-almost": (lambda: plain(b"http:// "), {"limit:text_chars"}),
     "urls-www": (lambda: plain(b"www."), {"limit:text_chars"}),
     "urls-distinct": (
-        lambda: b"\n\n" + b" ".join(b"http://h%x.a.b.c.d.e/p%x" % (n, n) for n in range(30_000)),
-        set(),
+        lambda: b"Subject: x\n\n" + b" ".join(b"http://h%x.a.b.c.d.e/p%x" % (n, n) for n in range(30_000)),
+        {"limit:links", "limit:text_chars"},
     ),
-    "at-hosts": (lambda: plain(b"@a.b.c.d.e.f.g."), set()),
-    "at-hosts-almost": (lambda: plain(b"@a-1."), set()),
-    "at-long": (lambda: plain(b"@" + b"a" * 63 + b"."), set()),
-    "at-only": (lambda: plain(b"@"), set()),
-    "han": (lambda: plain("漢字".encode()), {"漢字", "limit:text_chars"}),
-    "han-distinct": (lambda: plain("".join(map(chr, range(0x4E00, 0x9FFF))).encode()), {"limit:tokens"}),
-    "look-alikes": (lambda: plain("vіаgra ".encode()), {"viagra", "body-lookalike"}),
-    "look-alikes-one-word": (lambda: plain("vі".encode()), set()),
-    "combining": (lambda: plain(b"a\xcc\x80\xcc\x96"), set()),
-    "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), set()),
-    "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), set()),
+    "at-hosts": (lambda: plain(b"@a.b.c.d.e.f.g."), {"limit:text_chars"}),
+    "at-hosts-almost": (lambda: plain(b"@a-1."), {"limit:text_chars"}),
+    "at-long": (lambda: plain(b"@" + b"a" * 63 + b"."), {"limit:text_chars"}),
+    "at-only": (lambda: plain(b"@"), {"limit:text_chars"}),
+    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "漢字"}),
+    "han-distinct": (
+        lambda: plain("".join(map(chr, range(0x4E00, 0x9FFF))).encode()),
+        {"limit:text_chars", "limit:tokens"},
+    ),
+    "look-alikes": (lambda: plain("vіаgra ".encode()), {"body-lookalike", "limit:text_chars", "viagra"}),
+    "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars"}),
+    "combining": (lambda: plain(b"a\xcc\x80\xcc\x96"), {"limit:text_chars"}),
+    "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars"}),
+    "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars"}),
     "ligatures": (lambda: plain("\ufdfa".encode()), {"limit:text_chars"}),
-    "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible"}),
-    "dotted-capital-i": (lambda: plain("İ".encode()), set()),
+    "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible", "limit:text_chars"}),
+    "dotted-capital-i": (lambda: plain("İ".encode()), {"limit:text_chars"}),
     # HTML.
-    "html-depth": (lambda: html(b"<div>"), {"limit:html_depth"}),
-    "html-depth-text": (lambda: html(b"<div>x "), {"limit:html_depth"}),
-    "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_depth"}),
-    "html-depth-inline": (lambda: html(b"<b><i>x"), {"limit:html_depth"}),
-    "html-tables": (lambda: html(b"<table><tr><td>"), {"limit:html_depth"}),
-    "html-closed": (lambda: html(b"</p></b>"), set()),
-    "html-crossed": (lambda: html(b"<b><p></b></p>x"), set()),
-    "html-lists": (lambda: html(b"<ul><li>x"), set()),
-    "html-forms": (lambda: html(b"<form action=a><input>"), {"html:form"}),
-    "html-breaks": (lambda: html(b"<br>"), set()),
-    "html-less-than": (lambda: html(b"<"), set()),
-    "html-open-tag": (lambda: html(b"a=b "), set()),
-    "html-attributes": (lambda: html(b" a=b", b"<p"), set()),
+    "html-depth": (lambda: html(b"<div>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
+    "html-depth-links": (lambda: html(b"<a>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-depth-text": (lambda: html(b"<div>x "), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
+    "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_chars", "limit:html_depth"}),
+    "html-depth-inline": (lambda: html(b"<b><i>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
+    "html-tables": (lambda: html(b"<table><tr><td>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
+    "html-closed": (lambda: html(b"</p></b>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-crossed": (lambda: html(b"<b><p></b></p>x"), {"limit:html_chars", "limit:html_tags"}),
+    "html-lists": (lambda: html(b"<ul><li>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
+    "html-forms": (lambda: html(b"<form action=a><input>"), {"html:form", "limit:html_chars", "limit:links"}),
+    "html-breaks": (lambda: html(b"<br>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-less-than": (lambda: html(b"<"), {"limit:html_chars", "limit:html_tags"}),
+    "html-open-tag": (lambda: html(b"a=b "), {"limit:html_chars", "limit:text_chars"}),
+    "html-attributes": (lambda: html(b" a=b", b"<p"), {"limit:html_chars"}),
     "html-attributes-distinct": (
         lambda: b"Content-Type: text/html\n\n<p " + b" ".join(b"a%x=b" % n for n in range(120_000)) + b">x",
-        set(),
+        {"limit:html_chars"},
     ),
-    "html-attribute-long": (lambda: html(b"x", b'<a href="'), set()),
-    "html-attributes-namespaced": (lambda: html(b" xmlns:a=b a:c=d", b"<p"), set()),
-    "html-entities": (lambda: html(b"&amp;"), set()),
-    "html-entities-alone": (lambda: html(b"&", b""), set()),
-    "html-entities-open": (lambda: html(b"&"), set()),
-    "html-entities-numeric": (lambda: html(b"&#x10ffff;"), set()),
-    "html-entities-surrogates": (lambda: html(b"&#xd800;&#0;&#1;"), set()),
-    "html-entities-distinct": (lambda: html(b"".join(b"&#%d;" % n for n in range(19_968, 40_000))), {"limit:tokens"}),
-    "html-comments": (lambda: html(b"<!-- x -->y"), {"html:comment"}),
-    "html-comment-open": (lambda: html(b"- ", b"<!--"), set()),
-    "html-instructions": (lambda: html(b"<?a b>"), set()),
-    "html-doctypes": (lambda: html(b"<!DOCTYPE html>"), set()),
-    "html-cdata": (lambda: html(b"<![CDATA[x"), set()),
-    "html-script": (lambda: html(b"</scrip", b"<script>"), {"html:script"}),
-    "html-titles": (lambda: html(b"<title>x</title>"), set()),
-    "html-links": (lambda: html(b'<a href="http://a.bb/">http://c.dd/</a>'), {"html:link-shows-another-host"}),
+    "html-attribute-long": (lambda: html(b"x", b'<a href="'), {"limit:html_chars"}),
+    "html-attributes-namespaced": (lambda: html(b" xmlns:a=b a:c=d", b"<p"), {"limit:html_chars"}),
+    "html-entities": (lambda: html(b"&amp;"), {"limit:html_chars"}),
+    "html-entities-alone": (lambda: html(b"&", b""), {"limit:html_chars", "limit:text_chars"}),
+    "html-entities-open": (lambda: html(b"&"), {"limit:html_chars", "limit:text_chars"}),
+    "html-entities-numeric": (lambda: html(b"&#x10ffff;"), {"limit:html_chars"}),
+    "html-entities-surrogates": (lambda: html(b"&#xd800;&#0;&#1;"), {"limit:html_chars"}),
+    "html-entities-distinct": (
+        lambda: html(b"".join(b"&#%d;" % n for n in range(19_968, 40_000))),
+        {"limit:html_chars", "limit:tokens"},
+    ),
+    "html-comments": (lambda: html(b"<!-- x -->y"), {"html:comment", "limit:html_chars"}),
+    "html-comment-open": (lambda: html(b"- ", b"<!--"), {"limit:html_chars"}),
+    "html-instructions": (lambda: html(b"<?a b>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-doctypes": (lambda: html(b"<!DOCTYPE html>"), {"limit:html_chars"}),
+    "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags"}),
+    "html-script": (lambda: html(b"</scrip", b"<script>"), {"html:script", "limit:html_chars", "limit:html_tags"}),
+    "html-titles": (lambda: html(b"<title>x</title>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-links": (
+        lambda: html(b'<a href="http://a.bb/">http://c.dd/</a>'),
+        {"html:link-shows-another-host", "limit:html_chars", "limit:links"},
+    ),
     "html-links-distinct": (
         lambda: (
             b"Content-Type: text/html\n\n"
             + b"".join(b"<a href=http://%x.com/>www.x.com</a>" % n for n in range(28_000))
         ),
-        {"limit:links"},
+        {"limit:html_chars", "limit:links"},
     ),
-    "html-links-open": (lambda: html(b"<a href=x>y "), {"limit:html_chars"}),
-    "html-link-text": (lambda: html(b"a.", b"<a href=http://x.y>"), set()),
-    "html-styles": (lambda: html(b'<p style="display:none">x</p>y'), {"html:hidden-text"}),
-    "html-style-blanks": (lambda: html(b" ", b'<p style="color'), set()),
-    "html-style-long": (lambda: html(b'<p style="' + b"height " * 140 + b'">'), set()),
-    "html-style-blank": (lambda: html(b'<p style="' + b";" + b" " * 998 + b'">'), set()),
-    "html-style-digits": (lambda: html(b'<p style="font-size:1.' + b"0" * 990 + b'">'), set()),
-    "html-style-opacity": (lambda: html(b'<p style="' + b"opacity:0. " * 90 + b'">'), set()),
-    "html-images": (lambda: html(b"<img src=http://a.b/c alt=x width=1 height=1>"), {"html:image-invisible"}),
-    "html-xml-declaration": (lambda: html(b" ", b"\n"), set()),
-    "html-xml": (lambda: html(b"<a:b>", b"<?xml version='1.0'?><html xmlns='x'>"), set()),
-    "html-bom": (lambda: html(b"<p>x", "\ufeff<?xml encoding='utf-16'?>".encode()), set()),
-    "html-charset": (lambda: html(b"<p>x", b"<meta charset=utf-7>"), set()),
-    "html-nuls": (lambda: html(b"<p>\0x"), set()),
-    "html-svg": (lambda: html(b"<svg><math><template>"), {"html:svg"}),
-    "html-select": (lambda: html(b"<select><option>x"), {"html:select"}),
-    "html-plaintext": (lambda: html(b"<p>x", b"<plaintext>"), set()),
-    "html-frameset": (lambda: html(b"<frameset><frame>"), set()),
+    "html-links-open": (lambda: html(b"<a href=x>y "), {"limit:html_chars", "limit:links"}),
+    "html-link-text": (lambda: html(b"a.", b"<a href=http://x.y>"), {"limit:html_chars", "limit:text_chars"}),
+    "html-styles": (lambda: html(b'<p style="display:none">x</p>y'), {"html:hidden-text", "limit:html_chars"}),
+    "html-style-blanks": (lambda: html(b" ", b'<p style="color'), {"limit:html_chars"}),
+    "html-style-long": (lambda: html(b'<p style="' + b"height " * 140 + b'">'), {"limit:html_chars"}),
+    "html-style-blank": (lambda: html(b'<p style="' + b";" + b" " * 998 + b'">'), {"limit:html_chars"}),
+    "html-style-digits": (lambda: html(b'<p style="font-size:1.' + b"0" * 990 + b'">'), {"limit:html_chars"}),
+    "html-style-opacity": (lambda: html(b'<p style="' + b"opacity:0. " * 90 + b'">'), {"limit:html_chars"}),
+    "html-images": (
+        lambda: html(b"<img src=http://a.b/c alt=x width=1 height=1>"),
+        {"html:image-invisible", "limit:html_chars", "limit:links"},
+    ),
+    "html-xml-declaration": (lambda: html(b" ", b"\n"), {"limit:html_chars", "limit:text_chars"}),
+    "html-xml": (
+        lambda: html(b"<a:b>", b"<?xml version='1.0'?><html xmlns='x'>"),
+        {"limit:html_chars", "limit:html_depth", "limit:html_tags"},
+    ),
+    "html-bom": (
+        lambda: html(b"<p>x", "\ufeff<?xml encoding='utf-16'?>".encode()),
+        {"limit:html_chars", "limit:html_tags"},
+    ),
+    "html-charset": (lambda: html(b"<p>x", b"<meta charset=utf-7>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-nuls": (lambda: html(b"<p>\0x"), {"limit:html_chars", "limit:html_tags"}),
+    "html-svg": (
+        lambda: html(b"<svg><math><template>"),
+        {"html:svg", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
+    ),
+    "html-select": (
+        lambda: html(b"<select><option>x"),
+        {"html:select", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
+    ),
+    "html-plaintext": (lambda: html(b"<p>x", b"<plaintext>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-frameset": (lambda: html(b"<frameset><frame>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
 }
 
 
-def main() -> None:
-    """What each message costs: CPU seconds, the peak of memory so far, tokens."""
-    read(MESSAGES["html-styles"][0]()[:1000])  # imports are no message's fault
-    for name, (make, _) in MESSAGES.items():
-        if sys.argv[1:] and name not in sys.argv[1:]:
-            continue
-        raw = make()[:MOST]
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        start = time.process_time()
-        try:
-            tokens = read(raw).tokens
-        except Exception as fault:
-            sys.stdout.write(f"{fault!r:.100} {name}\n")
-            continue
-        seconds = time.process_time() - start
-        more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-        sys.stdout.write(f"{seconds:8.3f} s {more:+5d} MB {len(tokens):6d} tokens  {name}\n")
+@dataclass(frozen=True, slots=True)
+class Large:
+    """A message too large to be held in memory: `head`, and `unit` again and again up to `size` bytes."""
+
+    head: bytes
+    unit: bytes
+    size: int
+    said: set[str]  # tokens that must be among its tokens
 
 
-if __name__ == "__main__":
-    main()
+_MB = 1 << 20
+_HTML_HEAD = b"Content-Type: text/html\n\n"
+_CHARSET_HEAD = b"Content-Type: text/plain; charset=%s\n\n"
+_FIELD_SAID = {"limit:header_bytes", "limit:field_chars"}
+
+LARGE: dict[str, Large] = {
+    "message-200MB": Large(b"Subject: x\n\n", b"some words of it\n", 200 * _MB, {"limit:text_chars"}),
+    "line-50MB": Large(b"Subject: x\n\n", b"a", 50 * _MB, {"limit:text_chars", "a…200000"}),
+    "line-50MB-of-header": Large(b"", b"a", 50 * _MB, {"limit:header_bytes"}),
+    "fields-1000000": Large(b"", b"X-A: b\n", 7_000_000, {"limit:header_bytes", "limit:header_fields"}),
+    "tokens-billion": Large(b"Subject: x\n\n", b"a ", 2_000_000_000, {"limit:text_chars"}),
+    "tokens-billion-numbers": Large(b"Subject: x\n\n", b"1 ", 2_000_000_000, {"limit:text_chars"}),
+    "tables-30MB": Large(_HTML_HEAD, b"<table><tr><td>", 30 * _MB, {"limit:html_chars", "limit:html_depth"}),
+    "divs-30MB": Large(_HTML_HEAD, b"<div>", 30 * _MB, {"limit:html_chars", "limit:html_depth"}),
+    "entities-30MB": Large(_HTML_HEAD, b"&lt;&#x4e2d;", 30 * _MB, {"limit:html_chars"}),
+    "attributes-30MB": Large(_HTML_HEAD + b"<p", b" a=b", 30 * _MB, {"limit:html_chars"}),
+    "parts-10000000": Large(
+        b"Content-Type: multipart/mixed; boundary=b\n\n", b"--b\n\nx\n", 70_000_000, {"limit:parts"}
+    ),
+    "nesting-messages-30MB": Large(b"", b"Content-Type: message/rfc822\n\n", 30 * _MB, {"limit:nesting"}),
+    "encoded-word-5MB": Large(b"Subject: =?utf-8?b?", b"QUJD", 5 * _MB, _FIELD_SAID),
+    "encoded-words-5MB": Large(b"Subject:", b" =?utf-8?q?=41?=", 5 * _MB, _FIELD_SAID),
+    "encoded-words-folded-5MB": Large(b"Subject:", b" =?iso-2022-jp?B?GyRCJDM?=\n", 5 * _MB, _FIELD_SAID),
+    "encoded-word-idna-5MB": Large(b"Subject: =?idna?q?", b"xn--a.", 5 * _MB, _FIELD_SAID),
+    "utf-7-30MB": Large(_CHARSET_HEAD % b"utf-7", b"+2D3cAA-", 30 * _MB, {"charset:utf-7"}),
+    "hz-30MB": Large(_CHARSET_HEAD % b"hz", b"~{VPND~}", 30 * _MB, {"limit:text_chars"}),
+    "punycode-30MB": Large(_CHARSET_HEAD % b"punycode", b"a-99", 30 * _MB, {"limit:text_chars", "charset-unknown"}),
+    "idna-30MB": Large(_CHARSET_HEAD % b"idna", b"xn--a.", 30 * _MB, {"limit:text_chars", "charset-unknown"}),
+    "attachment-zip-30MB": Large(
+        b"Content-Type: application/zip\nContent-Transfer-Encoding: base64\n\n", b"UEsDBAoAAAAA", 30 * _MB, set()
+    ),
+    "attachment-image-30MB": Large(b"Content-Type: image/png\n\n", b"\x89PNG\r\n\x1a\n", 30 * _MB, set()),
+}
+
+
+def write(name: str, path: str, most: int | None = None) -> None:
+    """Write a message of `MESSAGES` or `LARGE` to a file; past `most` bytes, a large one is a hole in the file."""
+    with open(path, "wb") as file:
+        if name in MESSAGES:
+            file.write(MESSAGES[name][0]())
+            return
+        large = LARGE[name]
+        end = large.size if most is None else min(most, large.size)
+        file.write(large.head)
+        units = large.unit * max(1, _MB // len(large.unit))
+        while (left := end - file.tell()) > 0:
+            file.write(units[:left])
+    os.truncate(path, large.size)

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.reading import read
 from tests.mail.mutations import MESSAGES, mutated
+from tests.mail.promises import check
 
 FRAGMENTS = st.sampled_from(
     [b"\n", b"\n\n", b"\r\n", b": ", b"Subject: ", b"From: ", b"To: ", b"=?utf-8?q?", b"?=", b"--b", b"--", b"<a href=",
@@ -16,17 +15,6 @@ FRAGMENTS = st.sampled_from(
      b"Content-Transfer-Encoding: base64\n", b"\0", b"\xff", b"\xed\xa0\x80", b"+2AA-", b"http://", b"@", b"&#xd800;",
      b"begin 644 x\n", b"; name*0*=", b"'", b'"', b"\\", b"(", b"<p style='color:", b"message/rfc822", b"\x1b$B"]
 )  # fmt: skip  # a list of fragments is read more easily in lines
-
-
-def check(raw: bytes) -> None:
-    reading = read(raw)
-    assert len(reading.digest) == len(reading.delivery) == 16
-    assert reading.summary.isprintable()
-    assert len(reading.summary) <= 100
-    assert 0 < len(reading.tokens) <= DEFAULT_LIMITS.tokens
-    assert all(0 < len(token) <= 100 and number > 0 for token, number in reading.tokens.items())
-    assert "".join(reading.tokens).isprintable()
-    assert "\n".join(reading.tokens).encode()
 
 
 @settings(deadline=None, max_examples=200)

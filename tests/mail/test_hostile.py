@@ -2,15 +2,43 @@ import pytest
 
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read
-from tests.mail.hostile import MESSAGES, MOST
+from spamnb.maildir.mailbox import read_bytes
+from tests.mail.hostile import LARGE, MESSAGES, MOST, attached, write
+from tests.mail.promises import check_reading
+
+
+def limits_met(tokens) -> set[str]:
+    return {token for token in tokens if token.startswith("limit:")}
 
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_the_worst_messages_yield_tokens(name):
     """The worst message of each kind is read, and what was left out or was odd is said by a token."""
     make, said = MESSAGES[name]
-    tokens = read(make()[:MOST]).tokens
+    raw = make()
+    reading = read(raw[:MOST])
+    check_reading(reading)
+    tokens = reading.tokens
+    too_large = {"limit:message_bytes"} if len(raw) > DEFAULT_LIMITS.message_bytes else set()
     assert said <= tokens.keys()
-    assert 0 < len(tokens) <= DEFAULT_LIMITS.tokens
-    assert max(map(len, tokens)) <= 100
-    assert "".join(tokens).isprintable()
+    assert limits_met(tokens) == limits_met(said) | too_large, "each limit that is met is said, and no other"
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_messages_of_any_size_are_read(name, tmp_path):
+    """Of a message of many megabytes as much is read as the limit says, and a token says so."""
+    path = str(tmp_path / "message")
+    write(name, path, most=2 * MOST)
+    raw, size = read_bytes(path, MOST)
+    assert (len(raw), size) == (MOST, LARGE[name].size)
+    reading = read(raw)
+    check_reading(reading)
+    assert LARGE[name].said | {"limit:message_bytes"} <= reading.tokens.keys()
+
+
+@pytest.mark.parametrize("media_type", [b"application/zip", b"image/png", b"text/plain", b"text/html"])
+def test_attachments_are_never_opened(media_type):
+    """Whatever is in an attachment, the tokens are the same: only its type, its name and its size are read."""
+    one, other = (read(attached(media_type, content)) for content in (b"PK\3\4 inside one", b"PK\3\4 within two"))
+    assert one.digest != other.digest
+    assert one.tokens == other.tokens

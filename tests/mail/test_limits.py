@@ -23,6 +23,7 @@ CASES = {
     "nesting": (1, NESTED, "subject", "limit:nesting"),
     "text_chars": (9, b"\n\nkept kept left out", "left", "limit:text_chars"),
     "html_chars": (12, b"Content-Type: text/html\n\n<p>kept kept <p>left", "left", "limit:html_chars"),
+    "html_tags": (2, b"Content-Type: text/html\n\nkept<p>kept<p>kept<p>left", "left", "limit:html_tags"),
     "html_depth": (4, b"Content-Type: text/html\n\nkept<p><div><div><div>left", "left", "limit:html_depth"),
     "links": (1, LINKS, "url:two.example", "limit:links"),
     "tokens": (12, b"Subject: x\n\n" + b" ".join(b"w%d" % n for n in range(99)), "w98", "limit:tokens"),
@@ -62,6 +63,14 @@ def test_html_chars_are_counted_over_all_parts():
     raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 3
     message = parse(raw, replace(DEFAULT_LIMITS, html_chars=20))
     assert sum(len(text.text) for text in message.texts) == 20
+
+
+def test_html_tags_are_counted_over_all_parts():
+    """So does the limit on tags."""
+    part = b"--b\nContent-Type: text/html\n\n<p>some<p>markup\n"
+    raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 3
+    message = parse(raw, replace(DEFAULT_LIMITS, html_tags=3))
+    assert [text.text.strip() for text in message.texts] == ["<p>some<p>markup", "<p>some", ""]
 
 
 def test_links_in_plain_text_are_limited_too():

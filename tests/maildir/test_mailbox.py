@@ -98,6 +98,26 @@ def test_locate_looks_twice(inbox: Folder, monkeypatch: pytest.MonkeyPatch) -> N
     assert readings == ["new", "cur", "new", "cur"]
 
 
+@pytest.mark.parametrize("flags", ["S", "", "RS"])
+def test_locate_needs_no_listing_for_a_name_that_is_still_there(
+    inbox: Folder, monkeypatch: pytest.MonkeyPatch, flags: str
+) -> None:
+    """A message that has the flags it had before is found without a listing; with others, by one."""
+    put(inbox, "cur", "1:2,S")
+    put(inbox, "new", "2")
+    assert locate(inbox, "1", flags) == Entry("cur", "1:2,S")
+    monkeypatch.setattr(mailbox, "_messages", lambda folder, subdir: iter(()))
+    assert locate(inbox, "1", flags) == (Entry("cur", "1:2,S") if flags == "S" else None)
+    assert locate(inbox, "2", flags) == Entry("new", "2")
+
+
+def test_locate_takes_no_link_for_a_message(inbox: Folder) -> None:
+    """What has the name and is no regular file is not found."""
+    os.symlink(put(inbox, "cur", "other:2,S"), os.path.join(inbox.subdir("new"), "1"))
+    os.mkfifo(os.path.join(inbox.subdir("cur"), "1:2,S"))
+    assert locate(inbox, "1", "S") is None
+
+
 def test_read_up_to_the_limit(inbox: Folder) -> None:
     """At most `limit` bytes are read, and the whole size is told."""
     path = put(inbox, "cur", "x")

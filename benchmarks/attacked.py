@@ -1,0 +1,117 @@
+"""Mail as an attacker would write it: spam with words or letters of the user's added to it.
+
+What is added stands in every text of the message, below what was there, in the same charset and transfer encoding;
+all else of the message stays as it was.
+"""
+
+import base64
+import html
+import quopri
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from email import message_from_bytes
+from email.message import Message
+from email.policy import compat32
+from itertools import chain
+
+from spamnb.mail.html import read_html
+from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.message import parse
+from spamnb.mail.reading import read
+
+_AS_IT_WAS = compat32.clone(mangle_from_=False, max_line_length=0)
+_WORD = re.compile(r"[a-z]{3,15}")
+_LETTER_CHARS = 20_000
+_WORDS_A_LINE = 10
+_HIDDEN = b'<div style="display:none">%s</div>'
+_VISIBLE = b"<div>%s</div>"
+
+
+class Vocabulary:
+    """What an attacker may know of a person's mail: in how many messages of each kind a word stands."""
+
+    def __init__(self, ham: Iterable[bytes], spam: Iterable[bytes]) -> None:
+        self._ham, self._spam = (
+            Counter(chain.from_iterable(filter(_WORD.fullmatch, read(raw).tokens) for raw in messages))
+            for messages in (ham, spam)
+        )
+
+    def random_words(self, number: int, chance: random.Random) -> list[str]:
+        """Any words of the language: each that ever stood in the mail may be taken."""
+        words = sorted(self._ham.keys() | self._spam.keys())
+        return chance.sample(words, min(number, len(words)))
+
+    def typical_of_ham(self, number: int) -> list[str]:
+        """The words that speak most for ham: in many of its messages, and in hardly any spam."""
+        return sorted(self._ham, key=lambda word: (-self._ham[word] / (self._spam[word] + 1), word))[:number]
+
+    def common_in_ham(self, number: int) -> list[str]:
+        """The words that stand in most ham."""
+        return sorted(self._ham, key=lambda word: (-self._ham[word], word))[:number]
+
+
+def lines(words: Sequence[str]) -> str:
+    """Words as a text with short lines."""
+    return "\n".join(" ".join(words[at : at + _WORDS_A_LINE]) for at in range(0, len(words), _WORDS_A_LINE))
+
+
+def letter(raw: bytes) -> str:
+    """What a person reads of a message."""
+    texts = (read_html(text.text, DEFAULT_LIMITS).visible if text.is_html else text.text for text in parse(raw).texts)
+    return "\n\n".join(texts)[:_LETTER_CHARS]
+
+
+def with_text(raw: bytes, more: str, hidden: bool = False) -> bytes:
+    """The message with a text added below each of its own; hidden, plain texts are made HTML that hides it.
+
+    QUIRK: mail of the Enron sets has no blank line after its Subject, so that a filter may take all of it for
+    header, and a message with that line for another kind of mail: none is put in where there was none.
+    """
+    if not hidden and b"\n\n" not in raw.replace(b"\r\n", b"\n"):
+        return raw.rstrip() + b"\n" + more.replace("\n\n", "\n").encode("ascii", "replace") + b"\n"
+    message = message_from_bytes(raw, policy=_AS_IT_WAS)
+    for part in message.walk():
+        if part.get_content_maintype() == "text" and part.get_content_disposition() != "attachment":
+            _add(part, more, hidden)
+    return message.as_bytes()
+
+
+def _add(part: Message, more: str, hidden: bool) -> None:
+    content = part.get_payload(decode=True) or b""
+    assert isinstance(content, bytes)
+    written = more.encode(_charset(part), "replace")
+    is_html = part.get_content_subtype() == "html"
+    if is_html or hidden:
+        if not is_html:
+            content = b"<pre>%s</pre>" % html.escape(content.decode("latin-1")).encode("latin-1")
+            if "content-type" in part:
+                part.set_type("text/html")
+            else:
+                part["Content-Type"] = "text/html"
+        addition = (_HIDDEN if hidden else _VISIBLE) % html.escape(written.decode("latin-1")).encode("latin-1")
+        before, end, after = _parted(content)
+        content = before + addition + end + after
+    else:
+        content = content.rstrip() + b"\n\n" + written + b"\n"
+    encoding = str(part.get("content-transfer-encoding", "")).strip().lower()
+    if encoding == "base64":
+        content = base64.encodebytes(content)
+    elif encoding == "quoted-printable":
+        content = quopri.encodestring(content)
+    part.set_payload(content.decode("ascii", "surrogateescape"))
+
+
+def _charset(part: Message) -> str:
+    try:
+        "".encode(named := part.get_content_charset() or "ascii")
+    except LookupError:
+        return "ascii"
+    return named
+
+
+def _parted(content: bytes) -> tuple[bytes, bytes, bytes]:
+    """A page before its last </body>, that, and what follows."""
+    at = content.lower().rfind(b"</body>")
+    return (content, b"", b"") if at < 0 else (content[:at], content[at : at + 7], content[at + 7 :])

@@ -1,0 +1,81 @@
+"""What lies in new/ and is no message: links, pipes, devices, and names and words that want to reach the terminal."""
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from tests.service.conftest import Site, until
+
+
+def put_strange_files(new: Path, outside: Path) -> list[str]:
+    """Names of what was put there."""
+    (new / "link").symlink_to(outside)
+    (new / "link-to-itself").symlink_to("link-to-itself")
+    (new / "link-to-nowhere").symlink_to("nowhere")
+    (new / "link-to-device").symlink_to("/dev/zero")
+    (new / "directory").mkdir()
+    os.mkfifo(new / "fifo")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(new / "socket"))
+    names = ["link", "link-to-itself", "link-to-nowhere", "link-to-device", "directory", "fifo", "socket"]
+    try:
+        os.mknod(new / "device", stat.S_IFCHR | 0o666, os.makedev(1, 5))  # /dev/zero, which has no end
+    except PermissionError:
+        return names
+    return [*names, "device"]
+
+
+@pytest.mark.parametrize("when", ["before the start", "while it watches"])
+def test_what_is_no_file_is_left_alone(site: Site, tmp_path: Path, when: str) -> None:
+    """Links, pipes, sockets, directories and devices in new/ are not opened, not moved, and hold up no mail."""
+    outside = tmp_path / "outside.eml"
+    outside.write_bytes(message("spam", 950))
+    new = Path(site.folders["INBOX"].subdir("new"))
+    site.teach()
+    if when == "before the start":
+        names = put_strange_files(new, outside)
+        site.start()
+    else:
+        site.start()
+        names = put_strange_files(new, outside)
+    spam = site.deliver(message("spam", 951))
+    until(lambda: spam in site.contents("Junk"), "spam moved all the same")
+    assert site.end() == 0
+    assert site.once() == 0
+    assert sorted(os.listdir(new)) == sorted(names)
+    assert site.contents("Junk") == [spam]
+    assert outside.read_bytes() == message("spam", 950)
+    assert "Traceback" not in site.log()
+
+
+def test_nothing_from_a_stranger_reaches_the_log_as_it_stands(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    """Escapes, line ends and NULs in names and subjects come to the log and to `history` as plain text on one line."""
+    site.teach()
+    site.start()
+    subject = b"Subject: \x1b[2J\x1b]0;owned\x07 \xc2\x9b31m =?utf-8?q?a=0A=1B[1mforged=00?=\r\n"
+    draft = Path(site.folders["INBOX"].subdir("tmp")) / "draft"
+    draft.write_bytes(subject + message("spam", 952))
+    os.rename(draft, os.fsencode(site.folders["INBOX"].subdir("new")) + b"/a\x1b[31m\nb\xff")
+    until(lambda: "moved from INBOX to Junk" in site.log(), "spam moved")
+    assert site.end() == 0
+    assert site.spamnb("history") == 0
+    shown = capfd.readouterr().out
+    assert "forged" in site.log()
+    assert "forged" in shown
+    for text in (site.log(), shown):
+        assert all(line.isprintable() for line in text.splitlines())
+    assert not any(line.lstrip().startswith("forged") for line in site.log().splitlines())
+
+
+def test_mail_of_nuls_and_from_lines_is_judged(site: Site) -> None:
+    """A message of NULs alone, an empty one and one of `From ` lines are judged, and stay whole."""
+    site.teach()
+    site.start()
+    odd = [site.deliver(content) for content in (b"\0" * 5000, b"", b"From a@b Mon Jan  1 00:00:00 2024\n" * 100)]
+    until(lambda: site.log().count("stays in INBOX") + site.log().count("moved from INBOX") == len(odd), "all judged")
+    assert site.end() == 0
+    assert site.everything() == sorted(odd)

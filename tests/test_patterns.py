@@ -1,0 +1,406 @@
+"""Every regular expression of the package against the worst text that it can be given.
+
+A pattern that tries a long run again from each of its places takes the square of its length, and a stranger writes
+the run. Each pattern has its worst texts here, as long as the reader's limits let them be, and is used on them as
+the code uses it. The time allowed is what tells a line from a square: the slowest takes a tenth of it.
+"""
+
+import ast
+import contextlib
+import importlib
+import inspect
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import spamnb
+from spamnb.cli.account import _moment
+from spamnb.config.reading import dotted
+from spamnb.errors import LedgerError, UsageError
+from spamnb.ledger.copies import rolling
+from spamnb.ledger.exchange import parse as read_export
+from spamnb.mail.fields import first_word
+from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.message import parse
+from spamnb.mail.text import normalise
+from spamnb.mail.tokenizer import tokenize
+
+SECONDS = 0.5  # of processor time
+BODY = DEFAULT_LIMITS.message_bytes
+BLOCK = DEFAULT_LIMITS.header_bytes
+VALUE = DEFAULT_LIMITS.field_chars
+TEXT = DEFAULT_LIMITS.text_chars
+CSS = 1000
+URL = 2000
+NAME = 255  # of a file, in bytes
+
+Pattern = re.Pattern[str] | re.Pattern[bytes]
+Use = Callable[[Pattern, str | bytes], object]
+
+
+def every(pattern: Pattern, text: str | bytes) -> object:
+    """findall, finditer, sub, split; and search, which is no slower."""
+    return sum(1 for _ in pattern.finditer(text))
+
+
+def match(pattern: Pattern, text: str | bytes) -> object:
+    return pattern.match(text)
+
+
+def fullmatch(pattern: Pattern, text: str | bytes) -> object:
+    return pattern.fullmatch(text)
+
+
+def along(pattern: Pattern, text: str | bytes) -> object:
+    """Matched at the start, and again where the last match ended."""
+    position = 0
+    while (found := pattern.match(text, position)) is not None and found.end() > position:
+        position = found.end()
+    return position
+
+
+def each_comma(pattern: Pattern, text: str | bytes) -> object:
+    """Each piece between commas by itself."""
+    return [pattern.fullmatch(piece) for piece in text.split(b"," if isinstance(text, bytes) else ",")]
+
+
+def fill(unit: str, size: int, before: str = "", after: str = "") -> str:
+    return before + (unit * (size // len(unit) + 1))[:size] + after
+
+
+def filled(unit: bytes, size: int, before: bytes = b"", after: bytes = b"") -> bytes:
+    return before + (unit * (size // len(unit) + 1))[:size] + after
+
+
+ADDED = (filled(b"\nX-Spam" + b"-" * 90, BLOCK), filled(b"\nStatus: x\n ", BODY), filled(b"\nx-mozilla-a-a-a", BODY))
+IDENTITY = (filled(b"\nFrom:a\n b", BODY), filled(b"\nfrom:" + b" " * 900, BODY), filled(b"\n ", BODY, b"\ndate:a"))
+
+# The pattern, how it is used, and its worst texts.
+WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
+    "mail.message._ENCODED_WORD": (every, (fill("=?", VALUE), fill("=?" + "a" * 60, VALUE), fill("=?a?q", VALUE))),
+    "mail.message._FOLD": (every, (fill("\n", VALUE), fill("\n \t", VALUE), fill("\r\n   ", VALUE))),
+    "mail.envelope._BLANK_LINES": (
+        every,
+        (filled(b" ", BODY), filled(b" \t\r", BODY), filled(b"\n ", BODY, after=b"x")),
+    ),
+    "mail.mime._LIKE_BOUNDARY": (
+        every,
+        (
+            filled(b"--" + b" " * 230 + b"\n", BODY),
+            filled(b"--a" + b" \t" * 10 + b"\n", BODY),
+            filled(b"-", BODY),
+            filled(b"--\n--content-", BODY),
+        ),
+    ),
+    "mail.mime._BLANK_LINE": (every, (filled(b" ", BODY, b"\n"), filled(b"\n \t", BODY), filled(b"\n\r", BODY))),
+    "mail.mime._AFTER_BOUNDARY": (
+        lambda _, raw: parse(raw),
+        (
+            filled(b"--b ", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n"),
+            filled(b" ", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n--b"),
+            filled(b"--b" + b" " * 2000 + b"\n", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n", b"x"),
+            filled(b"(.*)*", 190, b'Content-Type: multipart/mixed; boundary="', b'"\n\n') + filled(b"--(.*)*", BODY),
+        ),
+    ),
+    "mail.transfer._UU_BEGIN": (
+        every,
+        (filled(b"begin 644 ", BODY), filled(b"begin 644 a\r", BODY), filled(b"begin 644\n", BODY)),
+    ),
+    "mail.fields._FIELD": (
+        along,
+        (
+            fill("a", BLOCK),
+            fill("a:\n ", BLOCK),
+            fill("a:\n", BLOCK),
+            fill("a:b\n\t", BLOCK, after="\0"),
+            fill(" ", BLOCK, "a:"),
+        ),
+    ),
+    "mail.fields._SKIPPED": (along, (fill("From \n", BLOCK), fill(" ", BLOCK), fill(":\n", BLOCK))),
+    "mail.fields._BYTE": (every, (fill("\udcff", VALUE), fill("a", VALUE))),
+    "mail.fields._PLAIN_PARAMETER": (
+        along,
+        (
+            fill("; a=b", VALUE),
+            fill(" ", VALUE, ";"),
+            fill("a", VALUE, "; "),
+            fill("a", VALUE, ";a="),
+            fill(" ", VALUE, ";a=b"),
+            fill(" ", VALUE, ';a="', "'"),
+        ),
+    ),
+    "mail.addresses._PLAIN": (
+        each_comma,
+        (
+            fill(" ", 2000),
+            fill("a ", 2000, after="<"),
+            fill("a.", 2000, after="@"),
+            fill("a.", 2000, "a@", "("),
+            fill(" ", 2000, '"a"'),
+            fill("a", 2000, after="<a@b"),
+            fill(" a.b@c.d", 2000),
+            fill('" ', 2000, '"'),
+        ),
+    ),
+    "mail.identity._IDENTITY": (every, IDENTITY),
+    "mail.identity._ADDRESSED": (
+        every,
+        tuple(text.replace(b"rom", b"ubject").replace(b"date", b"to") for text in IDENTITY if isinstance(text, bytes)),
+    ),
+    "mail.identity._ADDED_LATER": (every, ADDED),
+    "mail.tokenizer._NEVER": (
+        match,
+        (fill("spa", VALUE), fill("a-", VALUE), fill("x-mail", VALUE), fill("scan", VALUE)),
+    ),
+    "mail.tokenizer._NAMES": (every, (fill("a.", 1000), fill("-", 1000), fill("a", 1000), fill("a--", 1000))),
+    "mail.tokenizer._URL": (
+        every,
+        (fill("http://", TEXT), fill("www.", TEXT), fill("http:// ", TEXT), fill("http://" + "a" * 1999, TEXT)),
+    ),
+    "mail.tokenizer._AT_HOST": (
+        every,
+        (
+            fill("@", TEXT),
+            fill("@a.", TEXT),
+            fill("a.", TEXT, "@"),
+            fill("@" + "a" * 63 + ".", TEXT),
+            fill("@" + ("a" * 62 + ".") * 5, TEXT),
+            fill("@a.b.c.d.e.1", TEXT),
+        ),
+    ),
+    "mail.tokenizer._SHOUTED": (every, (fill("A", TEXT), fill("A" * 20 + "1", TEXT), fill("AAA ", TEXT))),
+    "mail.tokenizer._MARKS": (every, (fill("!", TEXT), fill("! ", TEXT), fill("-=", TEXT))),
+    "mail.tokenizer._PUNCTUATION": (every, (fill("!", TEXT), fill("!!?", TEXT), fill("--=", TEXT), fill("!?", TEXT))),
+    "mail.tokenizer._RUN": (every, (fill("a", 200), fill("aA", 200))),
+    "mail.tokenizer._ZONE": (every, (fill(" ", VALUE, "+0000"), fill("+0000", VALUE), fill("+0000 ", VALUE))),
+    "mail.text._LATIN": (every, (fill("я", 64), fill("a", 64))),
+    "mail.text._CYRILLIC_OR_GREEK": (every, (fill("я", TEXT), fill("é", TEXT))),
+    "mail.text._INVISIBLE": (every, (fill("\u200b", TEXT), fill("a\u200b", TEXT))),
+    "mail.text._COMBINING": (every, (fill("\u0300", TEXT), fill("a\u0300", TEXT))),
+    "mail.text._UNSPACED": (every, (fill("漢", TEXT), fill("漢a", TEXT))),
+    "mail.text._ASCII_WORD": (
+        every,
+        (fill("a-", TEXT), fill("a", TEXT), fill("1,.", TEXT), fill("$", TEXT), fill("a''", TEXT), fill("_", TEXT)),
+    ),
+    "mail.text._WORD": (
+        every,
+        (
+            fill("a-", TEXT),
+            fill("a", TEXT),
+            fill("1,.", TEXT),
+            fill("$", TEXT),
+            fill("a''", TEXT),
+            fill("1", TEXT),
+            fill("$ ", TEXT),
+            fill("_", TEXT),
+        ),
+    ),
+    "mail.text._MAYBE_SPACED": (every, (fill(" a", TEXT), fill("..", TEXT), fill(" a1", TEXT))),
+    "mail.text._SPACED": (
+        every,
+        (
+            fill("a ", TEXT),
+            fill("a b c1", TEXT),
+            fill("a" + ".b" * 41 + "1", TEXT),
+            fill("a_", TEXT),
+            fill("a.b.cc ", TEXT),
+        ),
+    ),
+    "mail.text._BETWEEN": (every, (fill(" ", 100), fill("a.", 100))),
+    "mail.text._DIGIT": (every, (fill("1", TEXT), fill("a", TEXT))),
+    "mail.html._XML_DECLARATION": (every, (fill(" ", TEXT), fill("<?xml", TEXT), fill("\n", TEXT, after="<?xml"))),
+    "mail.html._HOST": (match, (fill("a", URL), fill(" ", URL), fill("a", URL, "//"), fill("a+", URL, after="://"))),
+    "mail.html._SHOWN_HOST": (
+        match,
+        (fill(" ", 300), fill("a.", 300), fill("a-", 300), fill("a.b", 300, "http://"), fill(" ", 300, "a.bb/")),
+    ),
+    "mail.style._HIDDEN": (
+        every,
+        (
+            fill("display ", CSS),
+            fill(" ", CSS, "display"),
+            fill(" ", CSS, "opacity:0"),
+            fill("0", CSS, "opacity:0."),
+            fill("0", CSS, "font-size:1."),
+            fill(" ", CSS, "font-size:0"),
+            fill("max-height:", CSS),
+            fill(" ", CSS, "mso-hide:"),
+        ),
+    ),
+    "mail.style._COLOUR": (
+        every,
+        (
+            fill(" ", CSS, ";"),
+            fill("; ", CSS),
+            fill(" ", CSS, "color"),
+            fill("(", CSS, "color:a"),
+            fill("color:rgb(", CSS),
+            fill(";color:" + "a" * 30, CSS),
+        ),
+    ),
+    "mail.style._BACKGROUND": (
+        every,
+        (fill(" ", CSS, "background"), fill("background-color", CSS), fill("background:a(", CSS)),
+    ),
+    "mail.style._RGB": (match, (fill(" ", 60, "rgb("), fill(" ", 60, "rgb(1,"), fill("1 ", 60, "rgba("))),
+    "mail.style._HEX": (fullmatch, (fill("a", 60), fill("a", 60, "#"))),
+    "mail.urls.IPV4": (fullmatch, (fill("1.", 255), fill("1", 255), fill("111.", 255))),
+    "mail.urls._PATH_WORD": (every, (fill("a", 200), fill("a_", 200))),
+    "maildir.names._FLAGS": (fullmatch, (fill("S", NAME, "2,"), fill("2,", NAME))),
+    "maildir.names._UID_FIELD": (every, (fill(",U=1", NAME), fill("1", NAME, ",U="), fill(",U=", NAME))),
+    "maildir.folders._SHIFT": (every, (fill("&", NAME), fill("&A", NAME), fill("A", NAME, "&"))),
+    "maildir.folders._TO_SHIFT": (every, (fill("é", NAME), fill("&é", NAME))),
+    "config.reading._NUMBER": (
+        fullmatch,
+        (fill("1", BODY, after="x"), fill("1e", BODY), fill("1.", BODY), fill("+", BODY)),
+    ),
+    "config.reading._WHOLE": (fullmatch, (fill("1", BODY), fill("-", BODY))),
+    "ledger.exchange._ESCAPE": (every, (fill("\\", BODY), fill("\\u000", BODY), fill("\\U0000000", BODY))),
+    "ledger.exchange._NUMBER": (fullmatch, (fill("1", BODY), fill("0", BODY))),
+    "service.watcher._WATCHED": (every, (fill("inotify wd:", BODY), fill("inotify wd:a ino:", BODY), fill("\n", BODY))),
+    "moves._UNDO": (fullmatch, (fill("1", VALUE, "undo of ", "x"), fill("undo of ", VALUE))),
+    "cli.mbox._SEPARATOR": (
+        match,
+        (
+            filled(b"From ", BODY),
+            filled(b"1:11", 1 << 16, b"From "),
+            filled(b"1:1", 1 << 16, b"From "),
+            filled(b"a", 1 << 16, b"From "),
+        ),
+    ),
+    "cli.roles._PATTERNS": (
+        fullmatch,
+        (fill("deleted ", NAME), fill("a", NAME), fill("sent-", NAME), fill("INBOX", NAME)),
+    ),
+}
+
+
+def moment(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        _moment(text, 0.0)
+
+
+# Expressions that a function makes for itself: what calls it, with its worst texts.
+
+
+def import_lines(second: object) -> object:
+    """Read an export that is odd in its second line."""
+    with contextlib.suppress(LedgerError):
+        return read_export([b"spamnb-counts 1\n", str(second).encode() + b"\n"], "an export")
+    return None
+
+
+WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
+    "mail.fields.first_word": (first_word, (fill(" ", VALUE), fill("a", VALUE))),
+    "mail.text.normalise": (normalise, (fill("aя", TEXT), fill("aя ", TEXT), fill("я", TEXT))),
+    "mail.tokenizer._addresses": (
+        lambda raw: tokenize(parse(raw)),
+        (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
+    ),
+    "config.reading.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),
+    "ledger.exchange._header": (import_lines, (fill("tokenizer 1", 60_000), "tokenizer " + fill("1,", 60_000))),
+    "ledger.copies.rolling": (rolling, (fill("/", 200), "/" + fill("a-", 200))),
+    "cli.account._moment": (moment, (fill(" ", BODY, "1"), fill("1", BODY), fill("1 ", BODY))),
+}
+
+
+def modules() -> Iterator[tuple[str, object]]:
+    for found in pkgutil.walk_packages(spamnb.__path__, "spamnb."):
+        if not found.name.endswith("__main__"):
+            yield found.name.removeprefix("spamnb."), importlib.import_module(found.name)
+
+
+def compiled() -> dict[str, list[Pattern]]:
+    """The patterns that a module makes when it is imported, by the name where they are made."""
+    found: dict[str, list[Pattern]] = {}
+    for module, made in modules():
+        for name, value in vars(made).items():
+            pieces = flat(value)
+            if pieces and is_assigned(made, name):
+                found[f"{module}.{name}"] = pieces
+    return found
+
+
+def flat(value: object) -> list[Pattern]:
+    """The patterns in a value, however deep in tuples, lists, sets and mappings."""
+    if isinstance(value, re.Pattern):
+        return [value]
+    if isinstance(value, dict):
+        return flat([*value.keys(), *value.values()])
+    if isinstance(value, list | tuple | set | frozenset):
+        return [pattern for each in value for pattern in flat(each)]
+    return []
+
+
+def is_assigned(module: object, name: str) -> bool:
+    """Whether a module makes a name itself, and did not import it."""
+    targets = [
+        node.targets if isinstance(node, ast.Assign) else [node.target]
+        for node in syntax(module).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+    ]
+    return any(isinstance(target, ast.Name) and target.id == name for each in targets for target in each)
+
+
+def syntax(module: object) -> ast.Module:
+    return ast.parse(inspect.getsource(module))  # type: ignore[arg-type]
+
+
+def made_within() -> set[str]:
+    """The functions that use an expression of their own: they call `re.something`."""
+    found = set()
+    for module, made in modules():
+        for function in ast.walk(syntax(made)):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+                if any(
+                    isinstance(f, ast.Attribute)
+                    and isinstance(f.value, ast.Name)
+                    and f.value.id == "re"
+                    and f.attr != "escape"
+                    for f in calls
+                ):
+                    found.add(f"{module}.{function.name}")
+    return found
+
+
+COMPILED = compiled()
+
+
+def test_every_pattern_has_its_worst_text() -> None:
+    """No regular expression of the package is without its worst text here, and none here is gone."""
+    assert COMPILED.keys() == WORST.keys()
+    assert made_within() == WITHIN.keys()
+    assert all(texts for _, texts in [*WORST.values(), *WITHIN.values()])
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_patterns_take_no_square_of_time(name: str) -> None:
+    """A pattern is done with the worst text of the greatest length in a moment."""
+    use, texts = WORST[name]
+    for pattern in COMPILED[name]:
+        for text in texts:
+            assert took(lambda pattern=pattern, text=text: use(pattern, text)) < SECONDS, (pattern, text[:60])
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_patterns_within_functions_take_no_square_of_time(name: str) -> None:
+    """So is a function with an expression of its own."""
+    call, texts = WITHIN[name]
+    for text in texts:
+        assert took(lambda text=text: call(text)) < SECONDS, text
+
+
+def took(work: Callable[[], object]) -> float:
+    """Seconds of processor time."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def test_a_square_is_found() -> None:
+    """The check tells a pattern that takes the square of a text's length."""
+    assert took(lambda: every(re.compile(r"a+b"), fill("a", 30_000))) > SECONDS
