@@ -101,7 +101,7 @@ def test_lost_while_running(site: Faulty, how: Callable[[Faulty], None], busy: b
 @pytest.mark.parametrize("how", [delete, replace])
 def test_started_again_without_its_ledger(site: Faulty, how: Callable[[Faulty], None]) -> None:
     """A service that starts with a new ledger learns nothing from where the mail lies, and moves none of it."""
-    site.configure("service:\n  copies: 0\n")
+    site.configure("service:\n  reconcile_seconds: 1\n  copies: 0\n")
     site.teach()
     site.start()
     site.goes_on(865)
