@@ -44,11 +44,12 @@ def evaluate(options: argparse.Namespace) -> int:
     from spamnb.evaluation.measures import cutoff_for, measure
 
     outcomes = list(_outcomes(itertools.chain(first, examples), len(messages), configuration(options), options))
+    if options.scores:
+        _write_scores(options.scores, outcomes)
+    outcomes = outcomes[options.warm_up :]
     if {outcome.label for outcome in outcomes} != {0, 1}:
         raise MailError("nothing can be measured: both ham and spam have to be among the messages that are scored")
     measures = measure(outcomes, options.seed)
-    if options.scores:
-        _write_scores(options.scores, outcomes)
     if options.plots:
         from spamnb.evaluation.plots import plot_run
 

@@ -221,6 +221,9 @@ def _add_examination(command: _Command) -> None:
     )
     evaluate.add_argument("--limit", type=_number, metavar="N", help="only the first N messages")
     evaluate.add_argument(
+        "--warm-up", type=_number, default=0, metavar="N", help="leave the first N messages out of what is measured"
+    )
+    evaluate.add_argument(
         "--scores", metavar="FILE", help="write a line for each message, in the form of the TREC spam track"
     )
     evaluate.add_argument("--json", action="store_true", help="as one JSON object")

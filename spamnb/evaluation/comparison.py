@@ -24,6 +24,7 @@ from spamnb.bayes.frequencies import relative_frequencies
 from spamnb.bayes.gaussian import Gaussian
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.selection import select
+from spamnb.errors import MailError
 from spamnb.mail.html import read_html
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.message import Message
@@ -117,7 +118,8 @@ def dataset(name: str, messages: Sequence[Mapping[str, int]], labels: Sequence[i
 def compare(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entrant] = ENTRANTS) -> Iterator[Trial]:
     """Run the protocol: a trial for each number of attributes (0: all of them) and each entrant.
 
-    Steps without both classes in the training messages are passed over.
+    Steps without both classes in the training messages are passed over. Raises MailError where no step is left, or
+    where only one class is tested.
     """
     lengths = data.occurrences.sum(axis=1)
     frequencies = relative_frequencies(data.occurrences, np.maximum(lengths, 1))
@@ -140,6 +142,11 @@ def compare(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entrant
                 joint = entrant.model().fit(x, y).joint_log_likelihood(new)
                 said[entrant.name].append(_difference(joint))
             truth.append(data.labels[start : start + BATCH])
+        if not truth or len(np.unique(np.concatenate(truth))) < 2:
+            raise MailError(
+                f"{data.name} is too small to be compared on: it takes more than {BATCH} messages, and both ham and"
+                f" spam beyond the first {BATCH}"
+            )
         for entrant in entrants:
             yield Trial(data.name, entrant.name, number, np.concatenate(said[entrant.name]), np.concatenate(truth))
 
