@@ -64,7 +64,6 @@ class Daemon:
         self._status = self._reservation = ""
         self._next_sign = 0.0
         self._next_reconcile = 0.0
-        self._next_copy = 0.0
         self._stop = False
         self._reload = False
 
