@@ -39,7 +39,7 @@ def running(site: Faulty, clock: Callable[[], float]) -> Iterator[None]:
     thread = threading.Thread(target=daemon.run)
     thread.start()
     try:
-        until(lambda: bool(daemon._begun), "the start")
+        until(lambda: bool(daemon._status), "the start")
         yield
     finally:
         daemon.stop()
