@@ -333,9 +333,18 @@ class Sorting(RuleBasedStateMachine):
         file = self.pick(index)
         self.touched.add(file.digest)
         name = parse_name(file.entry.name)
+        if name.trashed and "T" not in flags:
+            self.keep_after_all(file)
         entry = Entry("cur", format_name(name.with_flags(flags + name.keywords)))
         os.rename(self.path_of(file), entry.path(self.folders[file.folder]))
         self.put(file, file.folder, entry)
+
+    def keep_after_all(self, file: File) -> None:
+        """A file that is not deleted after all was copied, not moved: a copy not yet seen is a second delivery."""
+        for other in self.files:
+            known = self.ledger.files.lying_in(self.ledger.files.folder(self.sorter.id, other.folder))
+            if other.content == file.content and parse_name(other.entry.name).key not in known:
+                other.settled.clear()
 
     @precondition(has_mail)
     @rule(index=NEWEST, uid=st.integers(1, 9))
@@ -564,7 +573,8 @@ class Sorting(RuleBasedStateMachine):
             self.watch(self.sorter.settle)
         for name, folder in self.folders.items():
             known = self.ledger.files.lying_in(self.ledger.files.folder(self.sorter.id, name))
-            assert known.keys() == {parse_name(entry.name).key for entry in scan(folder)}, name
+            if self.files:  # a mailbox without one message may be a mount point, and nothing is noted as gone
+                assert known.keys() == {parse_name(entry.name).key for entry in scan(folder)}, name
         assert all(file.settled[-1] == file.folder for file in self.files)
         self.stumbled = False
         self.no_move_is_open()
