@@ -323,6 +323,9 @@ class Sorting(RuleBasedStateMachine):
     def put(self, file: File, folder: str, entry: Entry) -> None:
         """The file lies elsewhere now."""
         before = file.folder
+        if file.digest in {action.digest for action in self.ledger.journal.intents()}:
+            # The filter has not yet written down that it moved it: a person who is quicker is not understood.
+            self.unforeseen.add(file.digest)
         file.folder, file.entry = folder, entry
         file.inode = self.path_of(file).stat().st_ino
         self.changed(before, folder)
