@@ -149,9 +149,6 @@ class Mover:
         for _ in range(_TRIES):
             if entry is None or _is_touched(job, entry):
                 break
-            path = entry.path(job.source.folder)
-            if job.origin == "filter" and in_hand_until(path) > self._now():
-                break
             name = parse_name(entry.name).for_other_folder(letters)
             if name.key != job.wanted:
                 name = name.with_base(job.wanted.partition(",")[0])
@@ -165,7 +162,10 @@ class Mover:
                 if found != entry:
                     entry = found
                     continue
-                names = _names(path)
+                path = entry.path(job.source.folder)
+                names = _names(path)  # counted before the look: a link that comes after it is seen in one of the two
+                if job.origin == "filter" and in_hand_until(path) > self._now():
+                    break
                 moved = move(path, job.destination.folder, entry.subdir, format_name(name))
                 # The server's link may have come between our look and our rename: give the name back in time.
                 if job.origin == "filter" and 0 < names < _names(moved) and _returns(moved, job.source.folder, entry):
