@@ -5,6 +5,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.errors import LedgerError
+
 _ID_BITS = 32
 _LEVEL = 3  # of zlib: 18 bytes a message more than with its default of 6, in two thirds of the time
 OCCURRENCES_MAX = 0xFFFF  # what is kept of a token's occurrences in one message, and what is counted
@@ -44,3 +46,13 @@ def unpack(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     steps = planes[: 4 * n].reshape(4, n).T.copy().view("<u4").reshape(n)
     counts = planes[4 * n :].reshape(2, n).T.copy().view("<u2").reshape(n)
     return np.cumsum(steps, dtype=np.int64), counts.astype(np.int64)
+
+
+def unpacked(message: int, blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """As `unpack`, for a message of the ledger. Raises LedgerError for damaged bytes."""
+    try:
+        return unpack(blob)
+    except (ValueError, zlib.error) as fault:
+        raise LedgerError(
+            f"the tokens of message {message} in the ledger are damaged: see `spamnb verify`, and put back a copy of it"
+        ) from fault

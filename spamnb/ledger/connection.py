@@ -12,7 +12,7 @@ from spamnb.ledger.copies import directory_of, roll, rolling
 from spamnb.ledger.faults import FAULTS, Fault, plain, plain_faults
 from spamnb.ledger.place import hold
 from spamnb.ledger.reading import open_for_reading
-from spamnb.ledger.schema import VERSION, check, migrate, version_of
+from spamnb.ledger.schema import VERSION, check, migrate, version_of, view
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
@@ -42,8 +42,11 @@ class Connection:
                 self._file = _identity(path)
                 try:
                     check(self._sqlite, path)  # before anything is written: it may be another program's file
-                    if not only_read:
+                    if only_read:
+                        view(self._sqlite)
+                    else:
                         self._begin(busy_seconds)
+                    self._version = version_of(self._sqlite)
                 except BaseException:
                     self._sqlite.close()
                     raise
@@ -118,6 +121,7 @@ class Connection:
             self._sqlite.execute(begin)
             self._depth += 1
             try:
+                self._check_version()
                 yield
                 self._sqlite.execute("COMMIT")
             except BaseException:
@@ -144,6 +148,13 @@ class Connection:
             raise LedgerError(
                 f"The ledger {self.path} was deleted or replaced while it was in use: nothing more is written to it."
                 " Put it back, or go on with what is there now by starting again"
+            )
+
+    def _check_version(self) -> None:
+        """Raise LedgerError where a later program has upgraded the ledger meanwhile: its tables are not known here."""
+        if version_of(self._sqlite) != self._version:
+            raise LedgerError(
+                f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"
             )
 
     def plain_faults(self) -> contextlib.AbstractContextManager[None]:

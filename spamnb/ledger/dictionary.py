@@ -27,7 +27,7 @@ def token_ids(db: Connection, vocabulary: Sequence[str]) -> tuple[NDArray[np.int
     The vocabulary is sorted, so that neighbours in the index come together: a page is read and written once.
     """
     known: dict[str, int] = dict(look_up(db, "SELECT text, id FROM token WHERE text", vocabulary))
-    first = db.row("SELECT coalesce(max(id), 0) + 1 FROM token")[0]
+    first = db.row("SELECT coalesce(max(token), 0) + 1 FROM count")[0]
     ids = np.fromiter(map(known.get, vocabulary, repeat(0)), np.int64, len(vocabulary))
     is_new = ids == 0
     new = list(compress(vocabulary, is_new))

@@ -47,8 +47,8 @@ class Imports:
                 row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")
             ]
             rows = self._db.rows(
-                "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences, text FROM token"
-                " WHERE ham_messages + spam_messages > 0 ORDER BY text"
+                "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences, text"
+                " FROM token JOIN count ON count.token = token.id WHERE ham_messages + spam_messages > 0 ORDER BY text"
             )
             yield from write(rows, number, ham, spam, versions)
 
@@ -118,8 +118,6 @@ class Imports:
 
 def imported(db: Connection) -> Iterator[Import]:
     """The imports that count. Raises LedgerError for one whose bytes are damaged."""
-    if db.row("SELECT 1 FROM sqlite_master WHERE name = 'import'") is None:
-        return  # a ledger of version 1, which is only looked at
     for action, ham, spam, blob in db.rows("SELECT action, ham_messages, spam_messages, tokens FROM import"):
         with _damage_named(action):
             ids, counts = _unpacked(blob)

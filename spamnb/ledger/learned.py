@@ -1,6 +1,5 @@
 """What was learned: labels, the exact tokens behind each, and the counts that are their sum."""
 
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,11 +8,11 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.errors import LedgerError
-from spamnb.ledger.blob import pack_all, unpack
+from spamnb.ledger.blob import pack_all, unpacked
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.dictionary import look_up, token_ids
-from spamnb.ledger.imports import imported
 from spamnb.ledger.lesson import Head, Lesson, Sheaf, bind
+from spamnb.ledger.proof import faults
 from spamnb.ledger.rows import Rows
 from spamnb.ledger.sums import Sum
 
@@ -145,7 +144,7 @@ class Learned:
         ):
             if not missing:
                 break
-            for token in np.intersect1d(wanted, _unpacked(message, blob)[0], assume_unique=True).tolist():
+            for token in np.intersect1d(wanted, unpacked(message, blob)[0], assume_unique=True).tolist():
                 teachers = found[texts[token]]
                 if len(teachers) < most:
                     teachers.append(Teacher(message, summary, label, at))
@@ -154,51 +153,14 @@ class Learned:
 
     def verify(self) -> list[str]:
         """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
-        with self._db.snapshot():  # of one moment, while other processes learn
-            faults = [row[0] for row in self._db.rows("PRAGMA quick_check") if row[0] != "ok"]
-            faults += [
-                f"row {row[1]} of {row[0]} refers to nothing in {row[2]}"
-                for row in self._db.rows("PRAGMA foreign_key_check")
-            ]
-            sums: dict[int, list[int]] = {}
-            total = np.zeros(7, dtype=np.int64)
-            for message, label, blob in self._db.rows("SELECT id, label, tokens FROM message WHERE label IS NOT NULL"):
-                try:
-                    ids, occurrences = _unpacked(message, blob)
-                except LedgerError as fault:
-                    faults.append(str(fault))
-                    continue
-                total[label] += 1
-                total[2 + label] += len(ids)
-                total[4 + label] += int(occurrences.sum())
-                for token, number in zip(ids.tolist(), occurrences.tolist(), strict=True):
-                    row = sums.setdefault(token, [0, 0, 0, 0])
-                    row[label] += 1
-                    row[2 + label] += number
-            try:
-                for one in imported(self._db):
-                    total[:2] += one.messages
-                    total[2:6] += one.counts.sum(axis=0)
-                    for token, counts in zip(one.ids.tolist(), one.counts.tolist(), strict=True):
-                        sums[token] = [a + b for a, b in zip(sums.get(token, [0, 0, 0, 0]), counts, strict=True)]
-            except LedgerError as fault:
-                faults.append(str(fault))
-            total[6] = len(sums)
-            for token, *kept in self._db.rows(
-                "SELECT id, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token"
-            ):
-                expected = sums.pop(token, [0, 0, 0, 0])
-                if kept != expected:
-                    faults.append(f"token {token}: counted {kept}, learned messages say {expected}")
-            faults += [f"token {token}: learned, but not in the dictionary" for token in sums]
-            if (kept_total := self.totals()).tolist() != total.tolist():
-                faults.append(f"totals: counted {kept_total.tolist()}, learned messages say {total.tolist()}")
-        return faults
+        with self._db.snapshot():
+            return list(faults(self._db, self.totals().tolist()))
 
     def _rows(self, tokens: Sequence[str]) -> list[tuple[int, str, int, int, int, int]]:
         return look_up(
             self._db,
-            "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token WHERE text",
+            "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
+            " FROM token JOIN count ON count.token = token.id WHERE text",
             tokens,
         )
 
@@ -227,7 +189,7 @@ class Learned:
         )
 
     def _relabel(self, sum_: Sum, message: int, before: int | None, after: int | None, at: float, why: str) -> None:
-        ids, occurrences = _unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])
+        ids, occurrences = unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])
         if before is not None:
             sum_.add(ids, occurrences, before, -1)
         if after is not None:
@@ -245,12 +207,3 @@ class Learned:
             " FROM message WHERE digest = ?",
             changes,
         )
-
-
-def _unpacked(message: int, blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    try:
-        return unpack(blob)
-    except (ValueError, zlib.error) as fault:
-        raise LedgerError(
-            f"the tokens of message {message} in the ledger are damaged: see `spamnb verify`, and put back a copy of it"
-        ) from fault

@@ -62,7 +62,10 @@ class Pruning:
     def plan(self, target: int) -> Plan:
         """The fewest tokens, in hundredths of all, without which the file is not larger than `target` bytes."""
         with self._db.snapshot():
-            tokens = self._db.rows("SELECT id, length(CAST(text AS BLOB)), ham_messages, spam_messages FROM token")
+            tokens = self._db.rows(
+                "SELECT id, length(CAST(text AS BLOB)), ham_messages, spam_messages"
+                " FROM token JOIN count ON count.token = token.id"
+            )
             table = np.array(list(tokens), dtype=np.int64).reshape(-1, 4)
             ids, lengths, messages = table[:, 0], table[:, 1], table[:, 2:]
             of = np.array(self._db.row("SELECT ham_messages, spam_messages FROM total"), dtype=np.int64)
@@ -93,10 +96,11 @@ class Pruning:
             yield done
         with _paced(pause), self._db.transaction():
             self._shorten_imports(plan.forgotten)
-        ids = np.flatnonzero(plan.forgotten)
-        for start in range(0, len(ids), _TOKENS):
+        last = len(plan.forgotten)
+        words = [row for row in self._db.rows("SELECT text, id FROM token") if row[1] < last and plan.forgotten[row[1]]]
+        for start in range(0, len(words), _TOKENS):
             with _paced(pause), self._db.transaction():
-                self._drop(ids[start : start + _TOKENS], actions)
+                self._drop(words[start : start + _TOKENS], actions)
             yield done
 
     def compact(self) -> None:
@@ -142,9 +146,9 @@ class Pruning:
         sizes = []
         for first in range(_LEVELS + 1):
             kept = lengths[levels >= first]
-            texts = _filled(kept + 15) + _filled(kept + 7)
+            tokens = _filled(kept + 7) + _filled(np.full(len(kept), 11))
             blob = blobs * all_held[:, first:].sum(axis=1) / sums
-            sizes.append(rest + texts + _laid(blob.astype(np.int64) + fixed) + 45 * len(fixed))
+            sizes.append(rest + tokens + _laid(blob.astype(np.int64) + fixed) + 45 * len(fixed))
         return np.array(sizes, dtype=np.int64)
 
     def _rest(self) -> int:
@@ -187,8 +191,9 @@ class Pruning:
                 self._imports.keep_only(one.action, ~gone)
         sum_.write()
 
-    def _drop(self, ids: NDArray[np.int64], since: int) -> None:
+    def _drop(self, words: list[tuple[str, int]], since: int) -> None:
         """Take tokens out of the dictionary, but for those that what was learned after that action holds again."""
+        ids = np.array([id_ for _, id_ in words], dtype=np.int64)
         held = [
             unpack(row[0])[0]
             for row in self._db.rows(
@@ -200,7 +205,11 @@ class Pruning:
         held += [one.ids for one in imported(self._db) if one.action > since]
         free = np.setdiff1d(ids, np.concatenate(held)) if held else ids
         self._db.executemany(
-            "DELETE FROM token WHERE id = ? AND ham_messages + spam_messages = 0", ((one,) for one in free.tolist())
+            "DELETE FROM count WHERE token = ? AND ham_messages + spam_messages = 0", ((one,) for one in free.tolist())
+        )
+        self._db.executemany(
+            "DELETE FROM token WHERE text = ? AND id = ? AND NOT EXISTS (SELECT 1 FROM count WHERE count.token = id)",
+            words,
         )
 
 

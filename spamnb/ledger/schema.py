@@ -1,8 +1,8 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
-`token` is a dictionary (id, text) with the counts beside it. The dictionary is primary: messages keep the ids of
-the tokens they were learned with. The counts, and `total`, are derived: each is a sum over the learned messages
-and the `import`s, and `verify` computes it again. File names are blobs, since a Maildir's names may be any bytes.
+`token` is the dictionary: the text of each token, and the id by which messages keep it. `count` holds the counts of
+each id, and is derived, as is `total`: each is a sum over the learned messages and the `import`s, and `verify`
+computes it again. File names are blobs, since a Maildir's names may be any bytes.
 
 An import has a row in `message` for its name in the journal, without label or tokens; its digest is the import's.
 """
@@ -87,6 +87,35 @@ _STEPS = (
         tokens BLOB NOT NULL
     );
     """,
+    # Each text is kept once, not in a table and its index: a third of the file. A service that still runs with the
+    # former program finds no counts any more: it ends, and the unit starts the new one.
+    """
+    ALTER TABLE token RENAME TO former;
+    CREATE TABLE token (text TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE count (
+        token INTEGER PRIMARY KEY,
+        ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL,
+        ham_occurrences INTEGER NOT NULL, spam_occurrences INTEGER NOT NULL
+    );
+    INSERT INTO token SELECT text, id FROM former ORDER BY text;
+    INSERT INTO count
+        SELECT id, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM former ORDER BY id;
+    DROP TABLE former;
+    """,
+)
+
+# What each step would have made, as far as it is read: a ledger that is only looked at is not changed.
+_VIEWS = (
+    "",
+    """
+    CREATE TEMP VIEW import AS SELECT 0 AS action, 0 AS message, 0 AS ham_messages, 0 AS spam_messages, x'' AS tokens
+        WHERE false;
+    """,
+    """
+    CREATE TEMP VIEW token AS SELECT text, id FROM main.token;
+    CREATE TEMP VIEW count AS
+        SELECT id AS token, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM main.token;
+    """,
 )
 
 VERSION = len(_STEPS)
@@ -115,11 +144,21 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         step = version_of(connection)  # another process may have been first
         if step < VERSION:
-            for statement in _STEPS[step].split(";"):  # one by one: executescript would commit first
-                connection.execute(statement)
+            _run(connection, _STEPS[step])
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {step + 1}")
         connection.execute("COMMIT")
+
+
+def view(connection: sqlite3.Connection) -> None:
+    """Let a ledger of an earlier version, which is only read, be read as one of this version."""
+    for script in _VIEWS[version_of(connection) :]:
+        _run(connection, script)
+
+
+def _run(connection: sqlite3.Connection, script: str) -> None:
+    for statement in script.split(";"):  # one by one: executescript would commit first
+        connection.execute(statement)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

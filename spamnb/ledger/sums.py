@@ -22,14 +22,12 @@ class Sum:
 
     def add(self, ids: NDArray[np.int64], occurrences: NDArray[np.int64], label: int, sign: int) -> None:
         """Count a message's tokens (int64 (n,) ids and occurrences) for a class, or take them back (sign -1)."""
-        change = np.zeros((len(ids), 4), dtype=np.int64)
-        change[:, label] = sign
-        change[:, 2 + label] = sign * occurrences
-        self._ids.append(ids)
-        self._changes.append(change)
-        self._total[label] += sign
-        self._total[2 + label] += sign * len(ids)
-        self._total[4 + label] += sign * int(occurrences.sum())
+        changes = np.zeros((len(ids), 4), dtype=np.int64)
+        changes[:, label] = sign
+        changes[:, 2 + label] = sign * occurrences
+        messages = np.zeros(2, dtype=np.int64)
+        messages[label] = sign
+        self.add_counts(ids, changes, messages)
 
     def add_rows(self, ids: NDArray[np.int64], rows: Rows, labels: NDArray[np.int64]) -> None:
         """Count messages, each for the class of its label (int64 (n_messages,)).
@@ -56,9 +54,10 @@ class Sum:
             return
         ids, changes = self._added_up()
         old = len(ids) - len(self.new)  # the new ones have the highest ids
+        new = ids[old:].tolist()
+        self._db.executemany("INSERT INTO token VALUES (?, ?)", zip(self.new, new, strict=True))
         self._db.executemany(
-            "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?)",
-            zip(ids[old:].tolist(), self.new, *changes[old:].T.tolist(), strict=True),
+            "INSERT INTO count VALUES (?, ?, ?, ?, ?)", zip(new, *changes[old:].T.tolist(), strict=True)
         )
         vocabulary = len(self.new) + self._update(ids[:old], changes[:old])
         self._db.execute(
@@ -80,14 +79,14 @@ class Sum:
     def _update(self, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> int:
         """Change the counts of tokens in the dictionary. Returns by how many the vocabulary grew."""
         empty = (
-            "SELECT count(*) FROM token"
-            " WHERE id IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = 0"
+            "SELECT count(*) FROM count"
+            " WHERE token IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = 0"
         )
         listed = str(ids.tolist())
         empty_before = self._db.row(empty, (listed,))[0]
         self._db.executemany(
-            "UPDATE token SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
-            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE id = ?",
+            "UPDATE count SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
+            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE token = ?",
             zip(*changes.T.tolist(), ids.tolist(), strict=True),
         )
         return int(empty_before - self._db.row(empty, (listed,))[0])

@@ -28,7 +28,8 @@ def counts(home: Path) -> list[tuple[object, ...]]:
     """The counts of all tokens that were learned, by text."""
     with contextlib.closing(sqlite3.connect(ledger_file(home))) as db:
         rows = db.execute(
-            "SELECT text, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM token"
+            "SELECT text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
+            " FROM token JOIN count ON count.token = token.id"
             " WHERE ham_messages + spam_messages > 0 ORDER BY text"
         )
         return rows.fetchall()
@@ -156,7 +157,7 @@ def test_verify_finds_a_wrong_count(home: Path, run: Run) -> None:
     run("train", "--ham", mail(home / "a", "ham", 3))
     assert "3 ham and 0 spam messages" in run("verify").out
     with contextlib.closing(sqlite3.connect(ledger_file(home))) as db, db:
-        db.execute("UPDATE token SET ham_messages = ham_messages + 1 WHERE id = 1")
+        db.execute("UPDATE count SET ham_messages = ham_messages + 1 WHERE token = 1")
     result = run("verify")
     assert result.code == 3
     assert "token 1" in result.err

@@ -98,7 +98,7 @@ def test_restore_where_there_is_none(taught: Path, run: Run) -> None:
 
 def broken_count(path: Path) -> None:
     with Ledger(str(path)) as ledger:
-        ledger._connection.execute("UPDATE token SET spam_messages = spam_messages + 1 WHERE id = 7")
+        ledger._connection.execute("UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 7")
 
 
 def cut(path: Path) -> None:

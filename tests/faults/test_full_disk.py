@@ -78,7 +78,7 @@ def test_read_only_ledger_at_the_start(site: Faulty, tmp_path: Path) -> None:
 def test_full_disk_in_the_midst_of_training(site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A training that fills the disk ends with 3 and a line that says so; what was learned stays, and it can go on."""
     directory = lessons(tmp_path / "more")
-    with mounted(tmp_path / "state", "2m") as disk:
+    with mounted(tmp_path / "state", "1m") as disk:
         site.ledger = disk / "ledger.sqlite"
         site.configure()
         site.teach()

@@ -62,7 +62,7 @@ def test_of_one_moment(ledger: Ledger, path: str) -> None:
         with Ledger(path) as other:
             fill(other, f"step {steps}", 3000)
 
-    with mock.patch("spamnb.ledger.copies._PAGES", 100):
+    with mock.patch("spamnb.ledger.copies._PAGES", 50):
         made = roll(path, DAY, 7, learn_more)
     assert steps > 3
     with Ledger(made) as copied:

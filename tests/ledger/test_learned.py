@@ -150,12 +150,15 @@ def test_teachers(ledger: Ledger) -> None:
 
 
 DAMAGE = {
-    "a changed count": ("UPDATE token SET spam_messages = spam_messages + 1 WHERE text = 'x'", "token"),
-    "changed occurrences": ("UPDATE token SET ham_occurrences = 7 WHERE text = 'x'", "token"),
+    "a changed count": ("UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 1", "token 1: counted"),
+    "changed occurrences": ("UPDATE count SET ham_occurrences = 7 WHERE token = 1", "token 1: counted"),
     "a changed total": ("UPDATE total SET spam_occurrences = spam_occurrences - 1", "totals"),
     "a changed vocabulary": ("UPDATE total SET vocabulary = 99", "totals"),
     "tokens cut short": ("UPDATE message SET tokens = substr(tokens, 1, 5) WHERE digest = x'61'", "message 1"),
-    "a token's row deleted": ("DELETE FROM token WHERE text = 'x'", "not in the dictionary"),
+    "a token's counts deleted": ("DELETE FROM count WHERE token = 1", "token 1: learned, but not counted"),
+    "a token without counts": ("INSERT INTO token VALUES ('w', 77)", "token 77: it has no counts"),
+    "a token's text deleted": ("DELETE FROM token WHERE text = 'x'", "it has no text"),
+    "a text given to another token": ("UPDATE token SET id = 1", "token 1: it has several texts"),
     "a changed label": ("UPDATE message SET label = 1 - label WHERE digest = x'61'", "token"),
     "a learned message deleted": ("DELETE FROM message WHERE digest = x'61'", "refers to nothing"),
     "a place in no folder": (
