@@ -28,6 +28,7 @@ from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.keywords import matching_letters, read_keywords
+from spamnb.maildir.links import in_hand_until, number_of_names
 from spamnb.maildir.mailbox import Entry, locate, read_bytes
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.maildir.rename import finish, move
@@ -35,7 +36,6 @@ from spamnb.policy import MARKS
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
-IN_HAND_SECONDS = 2.0
 # What stands in the way for now: the move is made when it does not any more.
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
 _UNDO = re.compile(r"undo of (\d+)")  # why a move was made that took back another one
@@ -163,12 +163,18 @@ class Mover:
                     entry = found
                     continue
                 path = entry.path(job.source.folder)
-                names = _names(path)  # counted before the look: a link that comes after it is seen in one of the two
+                names = number_of_names(
+                    path
+                )  # counted before the look: a link that comes after it is seen in one of the two
                 if job.origin == "filter" and in_hand_until(path) > self._now():
                     break
                 moved = move(path, job.destination.folder, entry.subdir, format_name(name))
                 # The server's link may have come between our look and our rename: give the name back in time.
-                if job.origin == "filter" and 0 < names < _names(moved) and _returns(moved, job.source.folder, entry):
+                if (
+                    job.origin == "filter"
+                    and 0 < names < number_of_names(moved)
+                    and _returns(moved, job.source.folder, entry)
+                ):
                     break
             except FileNotFoundError:
                 entry = locate(job.source.folder, job.base)
@@ -262,27 +268,6 @@ def _is_touched(intent: Intent, entry: Entry) -> bool:
     """Whether a person has read or marked a message since the filter decided to move it."""
     new = set(parse_name(entry.name).flags) - set(intent.flags)
     return intent.origin == "filter" and not new.isdisjoint(MARKS)
-
-
-def in_hand_until(path: str) -> float:
-    """Until when the file has to be left to another program, in seconds since the epoch; 0 where it may be moved.
-
-    An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. Were that
-    one gone by then, the message would lie in two folders. A second name that stays is none of our business.
-    """
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return 0.0
-    return status.st_ctime + IN_HAND_SECONDS if status.st_nlink > 1 else 0.0
-
-
-def _names(path: str) -> int:
-    """How many names the file has; 0 where it is gone."""
-    try:
-        return os.lstat(path).st_nlink
-    except OSError:
-        return 0
 
 
 def _returns(moved: str, folder: Folder, entry: Entry) -> bool:

@@ -64,7 +64,8 @@ def parser() -> argparse.ArgumentParser:
     _add_judging(command)
     _add_account(command)
     _add_keeping(command)
-    _add_examination(command)
+    _add_evaluation(command)
+    _add_comparison(command)
     return top
 
 
@@ -201,7 +202,7 @@ def _add_keeping(command: _Command) -> None:
     prune.add_argument("--dry-run", action="store_true", help="only say what would be forgotten")
 
 
-def _add_examination(command: _Command) -> None:
+def _add_evaluation(command: _Command) -> None:
     evaluate = command(
         "evaluate",
         "examine",
@@ -245,6 +246,8 @@ def _add_examination(command: _Command) -> None:
     )
     evaluate.add_argument("--plots", metavar="DIR", help="write pictures there (needs the extra `plots`)")
 
+
+def _add_comparison(command: _Command) -> None:
     compare = command(
         "compare",
         "examine",

@@ -9,7 +9,7 @@ from typing import Any
 
 from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.copies import directory_of, roll, rolling
-from spamnb.ledger.faults import FAULTS, Fault, plain, plain_faults
+from spamnb.ledger.faults import FAULTS, plain, plain_faults
 from spamnb.ledger.place import hold
 from spamnb.ledger.reading import open_for_reading
 from spamnb.ledger.schema import VERSION, check, migrate, version_of, view
@@ -37,7 +37,7 @@ class Connection:
             raise LedgerError(f"There is no ledger {path}: run spamnb init, or train something")
         self._place = hold(path, alone=False, seconds=busy_seconds, only_read=only_read)
         try:
-            with self.plain_faults():
+            with plain_faults(self.path):
                 self._sqlite = open_for_reading(path, busy_seconds) if only_read else _open(path, busy_seconds)
                 self._file = _identity(path)
                 try:
@@ -68,7 +68,7 @@ class Connection:
         try:
             return self._sqlite.execute(statement, parameters).lastrowid or 0
         except FAULTS as fault:
-            raise self._plain(fault) from fault
+            raise plain(fault, self.path) from fault
 
     def row(self, statement: str, parameters: Sequence[object] = ()) -> Any:
         """The first row that a statement finds, a tuple, or None."""
@@ -79,21 +79,21 @@ class Connection:
         try:
             yield from self._sqlite.execute(statement, parameters)
         except FAULTS as fault:  # SQLite may find out late: in the middle of the rows
-            raise self._plain(fault) from fault
+            raise plain(fault, self.path) from fault
 
     def all(self, statement: str, parameters: Sequence[object] = ()) -> list[Any]:
         """All rows that a statement finds, each a tuple; for many small rows in half the time that `rows` takes."""
         try:
             return self._sqlite.execute(statement, parameters).fetchall()
         except FAULTS as fault:
-            raise self._plain(fault) from fault
+            raise plain(fault, self.path) from fault
 
     def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters."""
         try:
             self._sqlite.executemany(statement, rows)
         except FAULTS as fault:
-            raise self._plain(fault) from fault
+            raise plain(fault, self.path) from fault
 
     def close(self) -> None:
         """Close the file. Uncommitted work is rolled back."""
@@ -116,7 +116,7 @@ class Connection:
         if self._depth:
             yield
             return
-        with self.plain_faults():
+        with plain_faults(self.path):
             self._check_place()
             self._sqlite.execute(begin)
             self._depth += 1
@@ -157,10 +157,6 @@ class Connection:
                 f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"
             )
 
-    def plain_faults(self) -> contextlib.AbstractContextManager[None]:
-        """Turn SQLite's faults into errors that say what to do."""
-        return plain_faults(self.path)
-
     def _use_wal(self, busy_seconds: float) -> None:
         """Switch to WAL mode, which the file keeps from then on.
 
@@ -176,9 +172,6 @@ class Connection:
                 time.sleep(_WAL_PAUSE)
             else:
                 return
-
-    def _plain(self, fault: Fault) -> LedgerError:
-        return plain(fault, self.path)
 
 
 def _identity(path: str) -> tuple[int, int]:

@@ -45,8 +45,8 @@ def locate(folder: Folder, base: str, flags: str = "") -> Entry | None:
     """The message with this base name, whatever its flags are now; None if it is not in the folder.
 
     A UID field in either name does not count (`Name.key`). `flags` are those it had when it was last seen: under
-    that name it is found without a listing. Looks twice: POSIX leaves it open
-    whether readdir shows a file that is renamed meanwhile. Raises `FolderUnavailableError` like `scan`.
+    that name it is found without a listing. Looks twice: POSIX leaves it open whether readdir shows a file that is
+    renamed meanwhile. Raises `FolderUnavailableError` like `scan`.
     """
     for entry in (Entry("new", base), Entry("cur", f"{base}:2,{flags}")):
         if _is_message(entry.path(folder)):

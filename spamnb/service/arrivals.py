@@ -20,9 +20,10 @@ from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.keywords import read_keywords
+from spamnb.maildir.links import IN_HAND_SECONDS, in_hand_until
 from spamnb.maildir.mailbox import Entry, locate
 from spamnb.maildir.names import Name, parse_name
-from spamnb.moves import IN_HAND_SECONDS, Intent, Mover, in_hand_until
+from spamnb.moves import Intent, Mover
 from spamnb.policy import (
     BREAKER_NOTE,
     RESUMED_NOTE,
