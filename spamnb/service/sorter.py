@@ -28,8 +28,8 @@ class Sorter:
     """One mailbox of the configuration, over a ledger that it may share with others.
 
     `now` gives seconds since the epoch, `bases` unique base names, `role_of` the role of any folder of any
-    mailbox (see `Boxes`), `alive` is called in long work, with
-    what it is, outside any transaction; it may raise to end it.
+    mailbox (see `Boxes`). `alive` is called in long work, with what it is, outside any transaction; it may raise to
+    end it.
     """
 
     def __init__(
