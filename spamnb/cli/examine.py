@@ -37,13 +37,17 @@ _NAMES = {
 
 def evaluate(options: argparse.Namespace) -> int:
     """Test the filter on a corpus, or on the user's own mail."""
+    # Of one's own mail the spam is often younger than the ham, since Junk is emptied: in the order of arrival a filter
+    # that has met no spam would judge most of it.
+    options.protocol = options.protocol or ("online" if options.corpus else "folds")
     messages = _messages(options)
     examples = _examples(messages, options)
     first = list(itertools.islice(examples, 1))  # workers first, then numpy: see `teach.learn`
     from spamnb.cli.context import configuration
     from spamnb.evaluation.measures import cutoff_for, measure
 
-    outcomes = list(_outcomes(itertools.chain(first, examples), len(messages), configuration(options), options))
+    config = configuration(options)
+    outcomes = list(_outcomes(itertools.chain(first, examples), len(messages), config, options))
     if options.scores:
         _write_scores(options.scores, outcomes)
     outcomes = outcomes[options.warm_up :]
@@ -54,9 +58,24 @@ def evaluate(options: argparse.Namespace) -> int:
         from spamnb.evaluation.plots import plot_run
 
         plot_run(options.plots, outcomes)
-    cutoff = cutoff_for(outcomes, options.at_most_one_ham_in) if options.at_most_one_ham_in else None
+    cutoff, least = None, config.scoring.spam_cutoff
+    if options.at_most_one_ham_in:
+        cutoff = cutoff_for(outcomes, options.at_most_one_ham_in, least)
     _report(outcomes, measures, cutoff, options)
+    if cutoff and not options.json:
+        n_ham = sum(outcome.label == 0 for outcome in outcomes)
+        print(f"\n{_advice(*cutoff, least, n_ham, options.at_most_one_ham_in)}")
     return 0
+
+
+def _advice(cutoff: float, caught: float, least: float, n_ham: int, one_in: int) -> str:
+    doubt = f" {n_ham} ham are too few to be sure of that." if n_ham < one_in else ""
+    if cutoff == least:
+        return f"At the cutoff of {cutoff} at most one ham in {one_in} is lost here: keep it.{doubt}"
+    return (
+        f"To lose at most one ham in {one_in}, which here catches {caught:.1f} % of the spam, write into the"
+        f" configuration:{doubt}\n\nscoring:\n  spam_cutoff: {cutoff:.6f}"
+    )
 
 
 def _messages(options: argparse.Namespace) -> list[Labelled]:
@@ -172,11 +191,6 @@ def _report(
         for name, one in ((name, measures[name]) for name in _NAMES)
     ]
     print(table(rows))
-    if cutoff:
-        print(
-            f"\nTo lose at most one ham in {options.at_most_one_ham_in}, which here catches {cutoff[1]:.1f} % of the"
-            f" spam, write into the configuration:\n\nscoring:\n  spam_cutoff: {cutoff[0]:.6f}"
-        )
 
 
 def compare(options: argparse.Namespace) -> int:

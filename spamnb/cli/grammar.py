@@ -207,7 +207,8 @@ def _add_evaluation(command: _Command) -> None:
         "evaluate",
         "examine",
         "test the filter on a corpus or on your own mail",
-        "Each message is scored, and then learned.",
+        "online: each message is scored, and then learned. batch: the first half is learned, the second\n"
+        "scored. folds: each message is scored by a filter that has learned all but its tenth.",
         "spamnb evaluate ~/corpus --protocol batch --json",
     )
     evaluate.add_argument(
@@ -216,7 +217,9 @@ def _add_evaluation(command: _Command) -> None:
         metavar="CORPUS",
         help="a directory with a file `index`, or with ham/ and spam/ (default: your mail)",
     )
-    evaluate.add_argument("--protocol", choices=("online", "batch", "folds"), default="online", help="default: online")
+    evaluate.add_argument(
+        "--protocol", choices=("online", "batch", "folds"), help="default: online; for your own mail, folds"
+    )
     evaluate.add_argument(
         "--model", choices=("bernoulli", "multinomial", "multinomial-boolean"), help="default: as configured"
     )

@@ -119,16 +119,18 @@ def calibration_error(probability: NDArray[np.float64], y: NDArray[np.bool_]) ->
     return 100 * sum(gaps) / len(y)
 
 
-def cutoff_for(outcomes: Sequence[Outcome], one_in: int) -> tuple[float, float]:
-    """The lowest spam cutoff at which at most one ham in `one_in` is lost, and the spam then caught, in percent.
+def cutoff_for(outcomes: Sequence[Outcome], one_in: int, least: float) -> tuple[float, float]:
+    """The lowest spam cutoff from `least` up at which at most one ham in `one_in` is lost, and the spam then caught.
 
-    The cutoff is a probability. It lies above the strongest ham that has to be spared, half the way to the next spam.
+    The cutoff is a probability, the spam caught in percent. The cutoff lies above the strongest ham that has to be
+    spared, half the way to the next spam. Where no ham comes near, that would be anything from 0 to 1: some mail can
+    show that a cutoff is too low, hardly that it is too high.
     """
     ham = sorted((outcome.probability for outcome in outcomes if outcome.label == 0), reverse=True)
     spam = sorted(outcome.probability for outcome in outcomes if outcome.label == 1)
     spared = ham[min(len(ham) // one_in, len(ham) - 1)]
     above = next((probability for probability in spam if probability > spared), 1.0)
-    cutoff = (spared + above) / 2 if above > spared else above
+    cutoff = max(least, (spared + above) / 2 if above > spared else above)
     return cutoff, 100 * sum(probability >= cutoff for probability in spam) / len(spam)
 
 

@@ -1,6 +1,7 @@
 """`evaluate` and `compare`: what they say of a corpus and of one's own mail."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -100,18 +101,35 @@ def test_two_runs_are_alike(run: Run, corpus: Path) -> None:
 
 
 def test_own_mail(run: Run, home: Path) -> None:
-    """Without a corpus the user's own mail is taken, by the roles of its folders; the cutoff fits the configuration."""
+    """Without a corpus the user's own mail is taken, by the roles of its folders.
+
+    A cutoff that loses too much is answered with one that fits the configuration; one that does not may stay.
+    """
     for number in range(MESSAGES):
         for folder, kind in (("cur", "ham"), (".Junk/cur", "spam"), (".Trash/cur", "spam")):
             directory = home / "Maildir" / folder
             directory.mkdir(parents=True, exist_ok=True)
             for other in ("new", "tmp"):
                 (directory.parent / other).mkdir(exist_ok=True)
-            (directory / f"{1000 + number}.{kind}.host:2,S").write_bytes(message(kind, number))
+            file = directory / f"{1000 + number}.{kind}.host:2,S"
+            file.write_bytes(message(kind, number))
+            os.utime(file, times=(0, 1000 * (kind == "spam") + number))
     assert run("init").code == 0
     found = measured(run, "--at-most-one-ham-in", 20)
     assert (found["ham"], found["spam"]) == (MESSAGES, MESSAGES), "the trash is not asked"
-    assert "scoring:\n  spam_cutoff: 0." in run("evaluate", "--at-most-one-ham-in", 20).out
+    assert "At the cutoff of 0.95 at most one ham in 2000 is lost here: keep it." in (
+        said := run("evaluate", "--at-most-one-ham-in", 2000).out
+    )
+    assert f"{MESSAGES} ham are too few to be sure of that" in said
+    config = home / ".config/spamnb/config.yaml"
+    before = config.read_text()
+    config.write_text(before + "scoring: {ham_cutoff: 0.0000001, spam_cutoff: 0.0000002}\n")
+    said = run("evaluate", "--at-most-one-ham-in", 20).out
+    config.write_text(before + said[said.index("scoring:") :])
+    assert "keep it" in run("evaluate", "--at-most-one-ham-in", 20).out
+    config.write_text(before)
+    in_order = measured(run, "--protocol", "online")
+    assert found["unsure"] < in_order["unsure"], "the spam is younger, and no filter without spam is tested"
 
 
 def test_comparison(process: Run, corpus: Path) -> None:

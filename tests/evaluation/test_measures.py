@@ -89,9 +89,15 @@ def test_intervals_hold_their_value(n: int, lost: int, random: object) -> None:
 def test_cutoff_loses_no_more_than_allowed() -> None:
     """The cutoff for one ham in N loses at most that, and catches all spam that it can."""
     outcomes = run_of(*[(0, i / 1000) for i in range(900)], (0, 0.97), (1, 0.96), (1, 0.98), (1, 0.99), (1, 0.5))
-    cutoff, caught = cutoff_for(outcomes, 100_000)
+    cutoff, caught = cutoff_for(outcomes, 100_000, 0.5)
     assert 0.97 < cutoff <= 0.98
     assert caught == 50.0
-    cutoff, caught = cutoff_for(outcomes, 901)
+    cutoff, caught = cutoff_for(outcomes, 901, 0.5)
     assert 0.899 < cutoff <= 0.96
     assert caught == 75.0
+
+
+def test_cutoff_is_not_lowered() -> None:
+    """Where less than the least cutoff would do, it stays: mail in which no ham comes near says little."""
+    outcomes = run_of(*[(0, 0.001)] * 50, *[(1, 0.99)] * 9, (1, 0.2))
+    assert cutoff_for(outcomes, 10, 0.95) == (0.95, 90.0)
