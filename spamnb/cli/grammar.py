@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from spamnb import __version__
+from spamnb.cli import numbers
 from spamnb.cli.output import printable
 
 _Command = Callable[[str, str, str, str, str], argparse.ArgumentParser]
@@ -129,7 +130,9 @@ def _add_judging(command: _Command) -> None:
     )
     explain = command("explain", "judge", "show why a message is judged as it is", more, "spamnb explain message.eml")
     explain.add_argument("--json", action="store_true", help="as one JSON object")
-    explain.add_argument("--clues", type=_count, default=15, metavar="N", help="how many clues a side (default: 15)")
+    explain.add_argument(
+        "--clues", type=numbers.count, default=15, metavar="N", help="how many clues a side (default: 15)"
+    )
     explain.add_argument("path", metavar="PATH", help="a message file, or - for standard input")
 
 
@@ -141,7 +144,7 @@ def _add_account(command: _Command) -> None:
         "history", "account", "list what was moved and learned, the newest first", "", "spamnb history --limit 50"
     )
     history.add_argument("--json", action="store_true", help="one JSON object a line")
-    history.add_argument("--limit", type=_count, default=20, metavar="N", help="how many (default: 20)")
+    history.add_argument("--limit", type=numbers.count, default=20, metavar="N", help="how many (default: 20)")
 
     more = "A message returns to where it was and is not judged again; counts are as before."
     undo = command(
@@ -150,7 +153,9 @@ def _add_account(command: _Command) -> None:
     undo.add_argument(
         "--since", metavar="WHEN", help="everything since then: 30m, 2h, 3d, today, yesterday, 2026-01-31"
     )
-    undo.add_argument("ids", nargs="*", type=_count, metavar="ID", help="the numbers that `spamnb history` shows")
+    undo.add_argument(
+        "ids", nargs="*", type=numbers.count, metavar="ID", help="the numbers that `spamnb history` shows"
+    )
 
     command("verify", "account", "prove that the counts are the sum of what was learned", "", "spamnb verify")
     command("resume", "account", "move mail again after the filter has stopped doing so", "", "spamnb resume")
@@ -198,7 +203,9 @@ def _add_keeping(command: _Command) -> None:
         "with their other words. The service may run meanwhile."
     )
     prune = command("prune", "keeping", "make the ledger smaller", more, "spamnb prune --to 200M --dry-run")
-    prune.add_argument("--to", type=_size, required=True, metavar="SIZE", help="at most so many bytes: 500K, 200M, 1G")
+    prune.add_argument(
+        "--to", type=numbers.size, required=True, metavar="SIZE", help="at most so many bytes: 500K, 200M, 1G"
+    )
     prune.add_argument("--dry-run", action="store_true", help="only say what would be forgotten")
 
 
@@ -223,15 +230,21 @@ def _add_evaluation(command: _Command) -> None:
     evaluate.add_argument(
         "--model", choices=("bernoulli", "multinomial", "multinomial-boolean"), help="default: as configured"
     )
-    evaluate.add_argument("--limit", type=_number, metavar="N", help="only the first N messages")
+    evaluate.add_argument("--limit", type=numbers.number, metavar="N", help="only the first N messages")
     evaluate.add_argument(
-        "--warm-up", type=_number, default=0, metavar="N", help="leave the first N messages out of what is measured"
+        "--warm-up",
+        type=numbers.number,
+        default=0,
+        metavar="N",
+        help="leave the first N messages out of what is measured",
     )
     evaluate.add_argument(
         "--scores", metavar="FILE", help="write a line for each message, in the form of the TREC spam track"
     )
     evaluate.add_argument("--json", action="store_true", help="as one JSON object")
-    evaluate.add_argument("--delay", type=_number, default=0, metavar="N", help="learn a label only N messages later")
+    evaluate.add_argument(
+        "--delay", type=numbers.number, default=0, metavar="N", help="learn a label only N messages later"
+    )
     evaluate.add_argument(
         "--train",
         choices=("everything", "near-errors", "errors"),
@@ -239,13 +252,20 @@ def _add_evaluation(command: _Command) -> None:
         help="what is learned (default: everything)",
     )
     evaluate.add_argument(
-        "--folds", type=_at_least_two, default=10, metavar="N", help="how many, for --protocol folds (default: 10)"
+        "--folds",
+        type=numbers.at_least_two,
+        default=10,
+        metavar="N",
+        help="how many, for --protocol folds (default: 10)",
     )
-    evaluate.add_argument("--shuffle", type=_number, metavar="SEED", help="in another order than the corpus's")
-    evaluate.add_argument("--seed", type=_number, default=0, help="of every random choice (default: 0)")
+    evaluate.add_argument("--shuffle", type=numbers.number, metavar="SEED", help="in another order than the corpus's")
+    evaluate.add_argument("--seed", type=numbers.number, default=0, help="of every random choice (default: 0)")
     evaluate.add_argument("--no-header", action="store_true", help="read subject and body only")
     evaluate.add_argument(
-        "--at-most-one-ham-in", type=_at_least_two, metavar="N", help="say which cutoff loses no more ham than that"
+        "--at-most-one-ham-in",
+        type=numbers.at_least_two,
+        metavar="N",
+        help="say which cutoff loses no more ham than that",
     )
     evaluate.add_argument("--plots", metavar="DIR", help="write pictures there (needs the extra `plots`)")
 
@@ -263,42 +283,11 @@ def _add_comparison(command: _Command) -> None:
     )
     compare.add_argument(
         "--attributes",
-        type=_numbers,
+        type=numbers.several,
         default=[3000],
         metavar="N,N",
         help="how many are selected; 0 for all (default: 3000)",
     )
-    compare.add_argument("--seed", type=_number, default=0, help="of the order of ham and spam (default: 0)")
+    compare.add_argument("--seed", type=numbers.number, default=0, help="of the order of ham and spam (default: 0)")
     compare.add_argument("--json", action="store_true", help="one JSON object a trial, with its ROC curve")
     compare.add_argument("--plots", metavar="DIR", help="write ROC curves there (needs the extra `plots`)")
-
-
-def _count(text: str) -> int:
-    number = _number(text)
-    if number == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return number
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def _size(text: str) -> int:
-    number, unit = (text[:-1], text[-1:].upper()) if text[-1:].upper() in {"K", "M", "G"} else (text, "")
-    if not number.isascii() or not number.isdigit() or len(number) > 12 or not int(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 500K, 200M or 1G")
-    return int(number) * {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}[unit]
-
-
-def _numbers(text: str) -> list[int]:
-    return [_number(part.strip()) for part in text.split(",")]
-
-
-def _at_least_two(text: str) -> int:
-    number = _number(text)
-    if number < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 2 or more")
-    return number
