@@ -92,12 +92,12 @@ def show(cells: Sequence[str], mark: str) -> None:
 def read_all(path: str) -> list[Example]:
     """The corpus, read."""
     corpus = load_corpus(path)
-    found = readings(Source(message.name, os.path.realpath(message.path)) for message in corpus)
-    return [
-        (message.name, message.label, reading)
-        for message, (_, reading) in zip(corpus, found, strict=True)
-        if isinstance(reading, Reading)
-    ]
+    with readings(Source(message.name, os.path.realpath(message.path)) for message in corpus) as found:
+        return [
+            (message.name, message.label, reading)
+            for message, (_, reading) in zip(corpus, found, strict=True)
+            if isinstance(reading, Reading)
+        ]
 
 
 def runs() -> Iterator[tuple[str, Callable[[list[Example]], float]]]:

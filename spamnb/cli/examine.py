@@ -6,7 +6,8 @@ import argparse
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,13 +42,13 @@ def evaluate(options: argparse.Namespace) -> int:
     # that has met no spam would judge most of it.
     options.protocol = options.protocol or ("online" if options.corpus else "folds")
     messages = _messages(options)
-    examples = _examples(messages, options)
-    first = list(itertools.islice(examples, 1))  # workers first, then numpy: see `teach.learn`
-    from spamnb.cli.context import configuration
-    from spamnb.evaluation.measures import cutoff_for, measure
+    with closing(_examples(messages, options)) as examples:
+        first = list(itertools.islice(examples, 1))  # workers first, then numpy: see `teach.learn`
+        from spamnb.cli.context import configuration
+        from spamnb.evaluation.measures import cutoff_for, measure
 
-    config = configuration(options)
-    outcomes = list(_outcomes(itertools.chain(first, examples), len(messages), config, options))
+        config = configuration(options)
+        outcomes = list(_outcomes(itertools.chain(first, examples), len(messages), config, options))
     if options.scores:
         _write_scores(options.scores, outcomes)
     outcomes = outcomes[options.warm_up :]
@@ -115,12 +116,13 @@ def _own_mail(options: argparse.Namespace) -> list[Labelled]:
     return [labelled for _, labelled in sorted(found, key=lambda item: (item[0], item[1].path))]
 
 
-def _examples(messages: Sequence[Labelled], options: argparse.Namespace) -> Iterator[Example]:
+def _examples(messages: Sequence[Labelled], options: argparse.Namespace) -> Generator[Example]:
     found = (Source(message.name, os.path.realpath(message.path)) for message in messages)
-    for message, (source, reading) in zip(messages, readings(found), strict=True):
-        if isinstance(reading, MailError):
-            raise MailError(f"cannot read {source.where}: {reading}")
-        yield message.name, message.label, _without_header(reading) if options.no_header else reading
+    with readings(found) as done:
+        for message, (source, reading) in zip(messages, done, strict=True):
+            if isinstance(reading, MailError):
+                raise MailError(f"cannot read {source.where}: {reading}")
+            yield message.name, message.label, _without_header(reading) if options.no_header else reading
 
 
 def _without_header(reading: Reading) -> Reading:

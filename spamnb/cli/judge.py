@@ -4,7 +4,7 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 from spamnb.cli.context import open_ledger
 from spamnb.cli.output import as_json, clock, is_terminal, printable, progress, table
@@ -31,17 +31,15 @@ def score(options: argparse.Namespace) -> int:
     judge = _Judge(ledger.path, config.scoring)
     verdicts: list[str] = []
     failed = False
-    try:
-        quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
-        for source, judgement in progress(each(found, judge), "scoring", quiet, lambda: how_many(options.paths)):
+    quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
+    with closing(judge), each(found, judge) as judged:
+        for source, judgement in progress(judged, "scoring", quiet, lambda: how_many(options.paths)):
             if isinstance(judgement, MailError):
                 failed = True
                 print(f"spamnb: cannot score {printable(source.where)}: {printable(str(judgement))}", file=sys.stderr)
                 continue
             verdicts.append(judgement.verdict)
             print(_as_json(source, judgement) if options.json else _as_line(source, judgement))
-    finally:
-        judge.close()
     if not verdicts and not failed:
         raise MailError("no messages are there to be scored")
     if failed:

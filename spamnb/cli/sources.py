@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeVar
@@ -48,7 +49,7 @@ class Source:
 Done = tuple[Source, T | MailError]
 
 
-def readings(found: Iterable[Source]) -> Iterator[Done[Reading]]:
+def readings(found: Iterable[Source]) -> AbstractContextManager[Iterator[Done[Reading]]]:
     """Read messages, in order, many of them on all cores."""
     return each(found, read_all)
 
@@ -63,7 +64,8 @@ def one_by_one(task: Callable[[Source], T], chunk: list[Source]) -> list[Done[T]
     return [_try(task, source) for source in chunk]
 
 
-def each(found: Iterable[Source], work: Callable[[list[Source]], list[T]]) -> Iterator[T]:
+@contextmanager
+def each(found: Iterable[Source], work: Callable[[list[Source]], list[T]]) -> Iterator[Iterator[T]]:
     """What `work` makes of some messages at a time, in order; of many of them on all cores.
 
     Workers are forked at the call, before the caller opens a ledger: a SQLite connection must not be carried
@@ -74,10 +76,12 @@ def each(found: Iterable[Source], work: Callable[[list[Source]], list[T]]) -> It
     cores = len(os.sched_getaffinity(0))
     chunks = _chunks(chain(first, waiting))
     if len(first) < _FEW or cores == 1:
-        return (done for chunk in chunks for done in work(chunk))
+        yield (done for chunk in chunks for done in work(chunk))
+        return
     from spamnb.cli.workers import in_parallel
 
-    return in_parallel(work, chunks, cores)
+    with in_parallel(work, chunks, cores) as all_done:
+        yield all_done
 
 
 def _chunks(found: Iterator[Source]) -> Iterator[list[Source]]:

@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from typing import TypeVar
 
@@ -35,12 +36,12 @@ def learn(
     found: Iterable[Source], total: int | Callable[[], int | None], label: int, why: str, options: argparse.Namespace
 ) -> int:
     """Learn messages as ham (0) or spam (1), on all cores, and say how many. Returns the exit code."""
-    sheaves = each(found, _Binder(label, why))
-    from spamnb.cli.context import open_ledger  # numpy takes 0.1 s to import: the workers read meanwhile
-
     seen = changed = corrected = left_out = 0
-    _, ledger = open_ledger(options)
-    with ledger:
+    with ExitStack() as stack:
+        sheaves = stack.enter_context(each(found, _Binder(label, why)))
+        from spamnb.cli.context import open_ledger  # numpy takes 0.1 s to import: the workers read meanwhile
+
+        ledger = stack.enter_context(open_ledger(options)[1])
         shown = progress(sheaves, f"learning {_WORDS[label]}", options.quiet, total, _size)
         for batch in _batches(shown):
             for source, fault in (unread for _, faults in batch for unread in faults):
@@ -94,12 +95,12 @@ def _say_left_out(source: Source, fault: MailError) -> None:
 
 def untrain(options: argparse.Namespace) -> int:
     """Forget the messages at the paths."""
-    digests = _Readable(each(sources(options.paths), _identities))
-    from spamnb.cli.context import open_ledger
-
     seen = forgotten = 0
-    _, ledger = open_ledger(options)
-    with ledger:
+    with ExitStack() as stack:
+        digests = _Readable(stack.enter_context(each(sources(options.paths), _identities)))
+        from spamnb.cli.context import open_ledger
+
+        ledger = stack.enter_context(open_ledger(options)[1])
         shown = progress(digests, "forgetting", options.quiet, lambda: how_many(options.paths))
         while batch := list(islice(shown, _BATCH)):
             seen += len(batch)

@@ -23,27 +23,28 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 _work: Callable[[Any], Any]  # in a worker: what it does
 
 
-def in_parallel(work: Callable[[list[S]], list[T]], chunks: Iterator[list[S]], cores: int) -> Iterator[T]:
+@contextmanager
+def in_parallel(work: Callable[[list[S]], list[T]], chunks: Iterator[list[S]], cores: int) -> Iterator[Iterator[T]]:
     """What `work` makes of each chunk, in order. The processes are forked at the call, and need not pickle `work`."""
     at_once = 2 * cores
     first = list(islice(chunks, at_once))  # to begin with: finding the others takes time too
     pool = ProcessPoolExecutor(cores, get_context("fork"), _begin, (work, os.getpid()))
-    with _undisturbed(), _plain_faults():
-        running = [pool.submit(_do, chunk) for chunk in first]
-    return _in_order(pool, running, chunks, at_once + _AHEAD)
+    try:
+        with _undisturbed(), _plain_faults():
+            running = [pool.submit(_do, chunk) for chunk in first]
+        yield _in_order(pool, running, chunks, at_once + _AHEAD)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _in_order(
     pool: ProcessPoolExecutor, running: list[Future[list[T]]], chunks: Iterator[list[S]], most: int
 ) -> Iterator[T]:
-    try:
-        while running:
-            with _plain_faults():
-                running += [pool.submit(_do, chunk) for chunk in islice(chunks, most - len(running))]
-                done = running.pop(0).result()
-            yield from done
-    finally:
-        pool.shutdown(cancel_futures=True)
+    while running:
+        with _plain_faults():
+            running += [pool.submit(_do, chunk) for chunk in islice(chunks, most - len(running))]
+            done = running.pop(0).result()
+        yield from done
 
 
 @contextmanager

@@ -121,7 +121,8 @@ def test_a_mistake_of_the_reader_costs_one_message() -> None:
             raise RecursionError("too deep")
         return source.where
 
-    done = list(each([Source(str(n)) for n in range(4)], partial(one_by_one, fail)))
+    with each([Source(str(n)) for n in range(4)], partial(one_by_one, fail)) as found:
+        done = list(found)
     assert [result for _, result in done if not isinstance(result, MailError)] == ["0", "1", "3"]
     assert "RecursionError: too deep" in str(done[2][1])
 
@@ -162,6 +163,19 @@ def test_full_disk_for_output(process: Run) -> None:
         )
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1] == b"spamnb: No space left on device: free some space; nothing was lost"
+
+
+@several_cores
+@pytest.mark.parametrize("command", [("train", "--ham"), ("untrain",), ("score",)])
+def test_no_ledger_to_work_with(process: Run, command: tuple[str, ...]) -> None:
+    """Where the ledger cannot be opened, the workers that read already end with one line of why, and no more."""
+    many = mail(Path("a"), "ham", 400)
+    Path(".local/share/spamnb/ledger.sqlite").mkdir(parents=True)
+    for _ in range(5):  # what a worker does at that moment is chance
+        done = process(*command, many)
+        assert done.code == 3
+        (line,) = done.err.splitlines()
+        assert "ledger" in line
 
 
 def test_full_disk_for_the_ledger(process: Run) -> None:
