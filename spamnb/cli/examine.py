@@ -7,7 +7,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -108,9 +108,10 @@ def _own_mail(options: argparse.Namespace) -> list[Labelled]:
                 continue
             for entry in scan(folder):
                 path = entry.path(folder)
-                if parse_name(entry.name).trashed or not os.path.exists(path):
+                if parse_name(entry.name).trashed:
                     continue
-                found.append((os.stat(path).st_mtime, Labelled(path, path, label)))
+                with suppress(FileNotFoundError):  # moved since the folder was listed
+                    found.append((os.stat(path).st_mtime, Labelled(path, path, label)))
     if {labelled.label for _, labelled in found} != {0, 1}:
         raise MailError("the mailbox needs mail in both ham and spam folders: see the roles in the configuration")
     return [labelled for _, labelled in sorted(found, key=lambda item: (item[0], item[1].path))]
@@ -120,9 +121,11 @@ def _examples(messages: Sequence[Labelled], options: argparse.Namespace) -> Gene
     found = (Source(message.name, os.path.realpath(message.path)) for message in messages)
     with readings(found) as done:
         for message, (source, reading) in zip(messages, done, strict=True):
-            if isinstance(reading, MailError):
+            if not isinstance(reading, MailError):
+                yield message.name, message.label, _without_header(reading) if options.no_header else reading
+            elif options.corpus:
                 raise MailError(f"cannot read {source.where}: {reading}")
-            yield message.name, message.label, _without_header(reading) if options.no_header else reading
+            # Else one of the user's own, which is empty, or was moved meanwhile.
 
 
 def _without_header(reading: Reading) -> Reading:

@@ -114,6 +114,7 @@ def test_own_mail(run: Run, home: Path) -> None:
             file = directory / f"{1000 + number}.{kind}.host:2,S"
             file.write_bytes(message(kind, number))
             os.utime(file, times=(0, 1000 * (kind == "spam") + number))
+    (home / "Maildir/cur/999.empty.host:2,S").touch()
     assert run("init").code == 0
     found = measured(run, "--at-most-one-ham-in", 20)
     assert (found["ham"], found["spam"]) == (MESSAGES, MESSAGES), "the trash is not asked"
