@@ -92,6 +92,7 @@ class Learned:
             first.setdefault(head.digest, row)
         latest = {head.digest: head for head in heads}
         changed: list[tuple[bytes, int | None]] = []
+        rows = Rows.joined([sheaf.tokens for sheaf in sheaves])  # before the ledger is held: others may write meanwhile
         with self._db.transaction():
             sum_ = Sum(self._db)
             new: list[Head] = []
@@ -105,9 +106,7 @@ class Learned:
                 else:
                     new.append(head)
                 changed.append((digest, before))
-            self._learn_new(
-                sum_, new, Rows.joined([sheaf.tokens for sheaf in sheaves]).take([first[head.digest] for head in new])
-            )
+            self._learn_new(sum_, new, rows.take([first[head.digest] for head in new]))
             sum_.write()
             self._record([(None, None, before, digest) for digest, before in changed])
         return changed
