@@ -105,8 +105,7 @@ class Pruning:
 
     def compact(self) -> None:
         """Write the file anew, without the room that is free in it; others can read meanwhile, but not write."""
-        self._db.execute("VACUUM")
-        self._db.row("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._db.compact()
 
     def _uses(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """In how many messages each token is, and when it was met last; forgotten messages count, they may return."""

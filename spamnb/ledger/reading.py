@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.faults import plain, primary_code
-from spamnb.ledger.schema import APPLICATION_ID, check, view
+from spamnb.ledger.schema import APPLICATION_ID, check, moment, view
 
 # A table of each part; a file that lost one of them is no ledger any more, however sound its pages are.
 _TABLES = ("message", "token", "count", "mailbox", "folder", "file", "action", "note")
@@ -49,7 +49,7 @@ def faults_of(path: str) -> list[str]:
     if size == 0:
         return ["it is empty"]
     try:
-        with reading(path) as sqlite:
+        with reading(path) as sqlite, moment(sqlite):
             check(sqlite, path)
             if sqlite.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 return ["it holds nothing"]
