@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from spamnb.errors import LedgerError
 from spamnb.ledger.blob import pack, unpack
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.dictionary import look_up
 from spamnb.ledger.imports import Imports, imported
 from spamnb.ledger.sums import Sum
 
@@ -191,8 +192,12 @@ class Pruning:
         sum_.write()
 
     def _drop(self, words: list[tuple[str, int]], since: int) -> None:
-        """Take tokens out of the dictionary, but for those that what was learned after that action holds again."""
-        ids = np.array([id_ for _, id_ in words], dtype=np.int64)
+        """Take tokens out of the dictionary, but for those that what was learned after that action holds again.
+
+        Another pruning may have taken some out meanwhile, and their ids may be other tokens' by now.
+        """
+        there = set(look_up(self._db, "SELECT text, id FROM token WHERE text", [text for text, _ in words]))
+        ids = np.array([word[1] for word in words if word in there], dtype=np.int64)
         held = [
             unpack(row[0])[0]
             for row in self._db.rows(
