@@ -145,7 +145,7 @@ def test_two_at_once(ledger: Ledger, path: str, tmp_path: Path, monkeypatch: pyt
             with Ledger(path) as second:
                 assert len(list(second.pruning.forget(plan, lambda seconds: None))) > 1
                 second.imports.take_back(second.imports.add(counts, "x", 1.0), 2.0)
-    assert ledger._connection.all(dictionary) == [("never met",), ("nor this",), ("stays",)]
+    assert ("goes too",) not in ledger._connection.all(dictionary)
     assert ledger.learned.verify() == []
     ledger.learned.learn([lesson("late", 1, {"late": 1})])
     assert ledger.learned.verify() == []
