@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from spamnb.errors import LedgerError, LedgerUnavailableError
-from spamnb.ledger.copies import directory_of, roll, rolling
+from spamnb.ledger.copies import directory_of, need_room, roll, rolling
 from spamnb.ledger.faults import FAULTS, plain, plain_faults
 from spamnb.ledger.place import hold
 from spamnb.ledger.reading import open_for_reading
-from spamnb.ledger.schema import VERSION, check, migrate, version_of, view
+from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of, view
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
 _UPGRADE_KEEPS = 365  # copies: how many a person wants is not known here, and the next daily one removes the rest
+_UPGRADE_TAKES = 5  # times the ledger's size: a copy, the log, the file's growth, and as much again that stays free
 
 
 class Connection:
@@ -41,12 +42,13 @@ class Connection:
                 self._sqlite = open_for_reading(path, busy_seconds) if only_read else _open(path, busy_seconds)
                 self._file = _identity(path)
                 try:
-                    check(self._sqlite, path)  # before anything is written: it may be another program's file
-                    if only_read:
-                        view(self._sqlite)
-                    else:
+                    self._version = VERSION
+                    with moment(self._sqlite):
+                        check(self._sqlite, path)  # before anything is written: it may be another program's file
+                        if only_read:
+                            self._version = view(self._sqlite)
+                    if not only_read:
                         self._begin(busy_seconds)
-                    self._version = version_of(self._sqlite)
                 except BaseException:
                     self._sqlite.close()
                     raise
@@ -59,9 +61,23 @@ class Connection:
         self._sqlite.execute("PRAGMA synchronous = FULL")
         self._sqlite.execute("PRAGMA foreign_keys = ON")
         self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
-        if 0 < version_of(self._sqlite) < VERSION:
-            roll(self.path, time.time(), _UPGRADE_KEEPS)  # where this fails, the ledger stays as it is
-        migrate(self._sqlite)
+        if migrate(self._sqlite, self._prepare_upgrade):
+            with contextlib.suppress(sqlite3.OperationalError):  # too little room, say: it stays larger, and is sound
+                self._write_anew()
+
+    def _prepare_upgrade(self) -> None:
+        """Make a copy. Raises LedgerError where that or the upgrade cannot be done; the ledger stays as it is."""
+        need_room(self.path, os.path.dirname(os.path.abspath(self.path)), _UPGRADE_TAKES, "an upgrade")
+        roll(self.path, time.time(), _UPGRADE_KEEPS)
+
+    def _write_anew(self) -> None:
+        self._sqlite.execute("VACUUM")
+        self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def compact(self) -> None:
+        """Write the file anew, without the room that is free in it; others can read meanwhile, but not write."""
+        with plain_faults(self.path):
+            self._write_anew()
 
     def execute(self, statement: str, parameters: Sequence[object] = ()) -> int:
         """Run one statement that writes. Returns the id of the row inserted last."""

@@ -13,13 +13,14 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.faults import plain, primary_code
 from spamnb.ledger.place import make_durable
 from spamnb.ledger.reading import faults_of, reading
 
 _PAGES = 2048  # a step: 8 MB, some hundredths of a second
 _OF_THE_TARGET = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+_TAKES = 2  # times the ledger's size: a copy must not be what fills the disk that mail is delivered to
 _STALE_SECONDS = 3600.0  # after that an unfinished copy is not being written any more
 
 
@@ -72,7 +73,7 @@ def write(ledger: str, final: str, alive: Callable[[], None] = lambda: None, *, 
     is too full or the ledger is not sound.
     """
     directory, name = os.path.split(os.path.abspath(final))
-    _need_room(ledger, directory)
+    need_room(ledger, directory, _TAKES, "a copy")
     part = os.path.join(directory, f".{name}.{os.getpid()}.part")
     try:
         copy(ledger, part, alive)
@@ -116,13 +117,13 @@ def _copy_pages(source: str, target: str, alive: Callable[[], None]) -> None:
         new.execute("PRAGMA journal_mode = DELETE")
 
 
-def _need_room(ledger: str, directory: str) -> None:
-    """A copy must not be what fills the disk that mail is delivered to: as much again has to stay free."""
+def need_room(ledger: str, directory: str, times: int, what: str) -> None:
+    """Raise LedgerUnavailableError where a disk has less room than that many times the ledger's size."""
     size = sum(os.stat(ledger + part).st_size for part in ("", "-wal") if os.path.exists(ledger + part))
-    lacking = 2 * size - shutil.disk_usage(directory).free
+    lacking = times * size - shutil.disk_usage(directory).free
     if lacking > 0:
-        raise LedgerError(
-            f"there is too little room in {directory} for a copy of the ledger: free {lacking // 10**6 + 1} MB more"
+        raise LedgerUnavailableError(
+            f"there is too little room in {directory} for {what} of the ledger: free {lacking // 10**6 + 1} MB more"
         )
 
 

@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,10 @@ _TOKENS = 20_000  # a transaction
 # SQLite waits for a lock by looking again at most every 100 ms: with a pause after each transaction, a quarter as long
 # as it, whoever waits gets in after a few looks.
 _SHARE, _SHORTEST = 0.25, 0.01
+_UNCOUNTED = (
+    "SELECT text, id FROM token JOIN count ON count.token = id WHERE text > ? AND ham_messages + spam_messages = 0"
+    " ORDER BY text LIMIT ?"
+)
 _PAGE = 4096
 _CELL = 2  # bytes of a page's index for each of its cells
 
@@ -97,17 +102,15 @@ class Pruning:
             yield done
         with _paced(pause), self._db.transaction():
             self._shorten_imports(plan.forgotten)
-        last = len(plan.forgotten)
-        words = [row for row in self._db.rows("SELECT text, id FROM token") if row[1] < last and plan.forgotten[row[1]]]
-        for start in range(0, len(words), _TOKENS):
+        last: str | None = ""
+        while last is not None:
             with _paced(pause), self._db.transaction():
-                self._drop(words[start : start + _TOKENS], actions)
+                last = self._drop(last, plan.forgotten, actions)
             yield done
 
     def compact(self) -> None:
         """Write the file anew, without the room that is free in it; others can read meanwhile, but not write."""
-        self._db.execute("VACUUM")
-        self._db.row("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._db.compact()
 
     def _uses(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """In how many messages each token is, and when it was met last; forgotten messages count, they may return."""
@@ -192,9 +195,16 @@ class Pruning:
                 self._imports.keep_only(one.action, ~gone)
         sum_.write()
 
-    def _drop(self, words: list[tuple[str, int]], since: int) -> None:
-        """Take tokens out of the dictionary, but for those that what was learned after that action holds again."""
+    def _drop(self, after: str, forgotten: NDArray[np.bool_], since: int) -> str | None:
+        """Take some tokens out of the dictionary, but for those that what was learned after action `since` holds again.
+
+        Returns the last one that was looked at, where the next step goes on, or None at the end.
+        """
+        words = self._db.all(_UNCOUNTED, (after, _TOKENS))
+        if not words:
+            return None
         ids = np.array([id_ for _, id_ in words], dtype=np.int64)
+        free = _among(ids, forgotten)
         held = [
             unpack(row[0])[0]
             for row in self._db.rows(
@@ -204,14 +214,14 @@ class Pruning:
             )
         ]
         held += [one.ids for one in imported(self._db) if one.action > since]
-        free = np.setdiff1d(ids, np.concatenate(held)) if held else ids
+        if held:
+            free &= ~np.isin(ids, np.concatenate(held))
+        self._db.executemany("DELETE FROM count WHERE token = ?", zip(np.sort(ids[free]).tolist(), strict=True))
         self._db.executemany(
-            "DELETE FROM count WHERE token = ? AND ham_messages + spam_messages = 0", ((one,) for one in free.tolist())
+            "DELETE FROM token WHERE text = ?", ((text,) for text, _ in compress(words, free.tolist()))
         )
-        self._db.executemany(
-            "DELETE FROM token WHERE text = ? AND id = ? AND NOT EXISTS (SELECT 1 FROM count WHERE count.token = id)",
-            words,
-        )
+        last: str = words[-1][0]
+        return last
 
 
 def _least_useful_first(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.faults import plain, primary_code
-from spamnb.ledger.schema import APPLICATION_ID, check, view
+from spamnb.ledger.faults import FAULTS, Fault, plain, primary_code
+from spamnb.ledger.schema import APPLICATION_ID, check, moment, view
 
 # A table of each part; a file that lost one of them is no ledger any more, however sound its pages are.
 _TABLES = ("message", "token", "count", "mailbox", "folder", "file", "action", "note")
@@ -49,7 +49,7 @@ def faults_of(path: str) -> list[str]:
     if size == 0:
         return ["it is empty"]
     try:
-        with reading(path) as sqlite:
+        with reading(path) as sqlite, moment(sqlite):
             check(sqlite, path)
             if sqlite.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 return ["it holds nothing"]
@@ -59,15 +59,17 @@ def faults_of(path: str) -> list[str]:
                 faults.append("its totals are gone")
             for table in _TABLES:
                 sqlite.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()  # noqa: S608 - a name of this module
-    except sqlite3.Error as fault:
+    except FAULTS as fault:
         if _is_damage(fault):
             return [str(fault)]
         raise plain(fault, path) from fault
     return faults
 
 
-def _is_damage(fault: sqlite3.Error) -> bool:
+def _is_damage(fault: Fault) -> bool:
     """Whether the file's content is at fault: SQLITE_ERROR is a table that is not there."""
+    if isinstance(fault, UnicodeDecodeError):
+        return True
     if getattr(fault, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ:
         return True
     return primary_code(fault) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}

@@ -7,7 +7,9 @@ computes it again. File names are blobs, since a Maildir's names may be any byte
 An import has a row in `message` for its name in the journal, without label or tokens; its digest is the import's.
 """
 
+import contextlib
 import sqlite3
+from collections.abc import Callable, Iterator
 
 from spamnb.errors import LedgerError
 
@@ -122,13 +124,22 @@ VERSION = len(_STEPS)
 APPLICATION_ID = 0x73706E62  # "spnb": what file(1) and SQLite call a file format's mark
 
 
+@contextlib.contextmanager
+def moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that is read inside is of one moment: another process may be making or upgrading the ledger."""
+    connection.execute("BEGIN")
+    yield
+    connection.execute("COMMIT")
+
+
 def check(connection: sqlite3.Connection, path: str) -> None:
-    """Raise LedgerError for a database of another program, or of a later version; writes nothing."""
-    connection.execute("BEGIN")  # of one moment: another process may be making the ledger
+    """Raise LedgerError for a database of another program, or of a later version; writes nothing.
+
+    To be asked in one moment.
+    """
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     version = version_of(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    connection.execute("COMMIT")
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
     if version > VERSION:
@@ -138,22 +149,36 @@ def check(connection: sqlite3.Connection, path: str) -> None:
         )
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a ledger to this version, each step in a transaction of its own; make a new one where there is none."""
-    while version_of(connection) < VERSION:
-        connection.execute("BEGIN IMMEDIATE")
-        step = version_of(connection)  # another process may have been first
-        if step < VERSION:
-            _run(connection, _STEPS[step])
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {step + 1}")
-        connection.execute("COMMIT")
+def migrate(connection: sqlite3.Connection, prepare: Callable[[], None]) -> bool:
+    """Bring a ledger to this version in one transaction; make a new one where there is none.
 
-
-def view(connection: sqlite3.Connection) -> None:
-    """Let a ledger of an earlier version, which is only read, be read as one of this version."""
-    for script in _VIEWS[version_of(connection) :]:
+    `prepare` is called before anything of an earlier version is changed, when nobody else can write: a second
+    process that wants to upgrade waits, and finds it done. Returns whether it was an earlier version.
+    """
+    if version_of(connection) >= VERSION:
+        return False
+    connection.execute("BEGIN IMMEDIATE")
+    former = version_of(connection)  # another process may have been first
+    if 0 < former < VERSION:
+        prepare()
+    for script in _STEPS[former:]:
         _run(connection, script)
+    if former < VERSION:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+    return 0 < former < VERSION
+
+
+def view(connection: sqlite3.Connection) -> int:
+    """Let a ledger of an earlier version, which is only read, be read as one of this version; the one it is of.
+
+    To be asked in one moment.
+    """
+    version = version_of(connection)
+    for script in _VIEWS[version:]:
+        _run(connection, script)
+    return version
 
 
 def _run(connection: sqlite3.Connection, script: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.schema import VERSION
 from tests.faults.conftest import Faulty
 from tests.service.conftest import LESSONS, until
 
@@ -168,6 +169,37 @@ def test_commands_on_a_lost_ledger(site: Faulty, capsys: pytest.CaptureFixture[s
         with pytest.raises(LedgerError, match="was deleted or replaced") as raised:
             ledger.set_note("a", "b")
         assert not isinstance(raised.value, LedgerUnavailableError)
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["mail comes", "no mail comes"])
+def test_upgraded_while_running(site: Faulty, busy: bool) -> None:
+    """A service whose ledger a later program upgrades ends with one line, and its unit may start the new program.
+
+    Nothing more is moved until then, and nothing is lost.
+    """
+    site.configure("service:\n  reconcile_seconds: 1\n  copies: 0\n")
+    site.teach()
+    site.start()
+    site.goes_on(857)
+
+    def become(version: int, former: str, later: str) -> None:
+        with contextlib.closing(sqlite3.connect(site.ledger, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute(f"ALTER TABLE {former} RENAME TO {later}")
+            other.execute(f"PRAGMA user_version = {version}")
+            other.execute("COMMIT")
+
+    become(VERSION + 1, "count", "counts_of_a_later_version")
+    late = [site.spam(858)] if busy else []
+    assert site.ended() == 3  # not 78, with which the unit does not start it again
+    assert site.log().splitlines()[-1].endswith("was upgraded while it was in use, to a later version: start again")
+    assert site.log().count("was upgraded") == 1
+    assert [one for one in late if one in site.contents("INBOX")] == late
+    become(VERSION, "counts_of_a_later_version", "count")  # what the new program would find
+    site.start()
+    until(lambda: all(one in site.contents("Junk") for one in late), "what came meanwhile judged and moved")
+    site.goes_on(859)
+    site.clean()
 
 
 def newer(content: bytes, choose: random.Random) -> bytes:

@@ -158,6 +158,8 @@ DAMAGE = {
     "a token's counts deleted": ("DELETE FROM count WHERE token = 1", "token 1: learned, but not counted"),
     "a token without counts": ("INSERT INTO token VALUES ('w', 77)", "token 77: it has no counts"),
     "a token's text deleted": ("DELETE FROM token WHERE text = 'x'", "it has no text"),
+    "an id that is none": ("UPDATE token SET id = 'x' WHERE text = 'x'", "what should be numbers is not"),
+    "counts that are none": ("UPDATE count SET spam_messages = 'x' WHERE token = 1", "what should be numbers is not"),
     "a text given to another token": ("UPDATE token SET id = 1", "token 1: it has several texts"),
     "a changed label": ("UPDATE message SET label = 1 - label WHERE digest = x'61'", "token"),
     "a learned message deleted": ("DELETE FROM message WHERE digest = x'61'", "refers to nothing"),

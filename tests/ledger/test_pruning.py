@@ -130,6 +130,27 @@ def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
     assert ledger.learned.verify() == []
 
 
+def test_two_at_once(ledger: Ledger, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one pruning has taken out is no other's any more: its id may be another token's by then."""
+    monkeypatch.setattr(pruning, "_TOKENS", 1)
+    with Ledger(str(tmp_path / "other.sqlite")) as other:
+        other.learned.learn([lesson("a", 0, {"never met": 1, "nor this": 1})])
+        counts = parse((line.encode() for line in other.imports.export()), "x")
+    ledger.learned.learn([lesson("stays", 0, {"stays": 1})])
+    ledger.learned.learn([lesson("goes", 0, {"goes": 1, "goes too": 1})])
+    plan = Plan(pruning.np.array([False, False, True, True]), 0, 2, 2, 3)
+    dictionary = "SELECT text FROM token ORDER BY text"
+    for _ in ledger.pruning.forget(plan, lambda seconds: None):
+        if ledger._connection.all(dictionary) == [("goes too",), ("stays",)]:
+            with Ledger(path) as second:
+                assert len(list(second.pruning.forget(plan, lambda seconds: None))) > 1
+                second.imports.take_back(second.imports.add(counts, "x", 1.0), 2.0)
+    assert ("goes too",) not in ledger._connection.all(dictionary)
+    assert ledger.learned.verify() == []
+    ledger.learned.learn([lesson("late", 1, {"late": 1})])
+    assert ledger.learned.verify() == []
+
+
 def test_broken_off(ledger: Ledger) -> None:
     """Broken off after any step, the ledger is sound, and the next pruning does the rest."""
     fill(ledger)

@@ -280,3 +280,11 @@ def test_no_new_ledger_beside_copies(path: str, damage: Callable[[str], None]) -
         Ledger(path)
     assert recover(path, 9 * DAY) is not None
     assert labels(path)["m1"] == 1
+
+
+def test_damage_in_the_tables_own_words(path: str) -> None:
+    """Where damage has got into what SQLite says of a table, that is damage too, and no traceback."""
+    Ledger(path).close()
+    file = Path(path)
+    file.write_bytes(file.read_bytes().replace(b"CREATE TABLE total", b"CREATE \xffABLE total"))
+    assert len(faults_of(path)) == 1

@@ -70,6 +70,7 @@ def test_migration(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     more = "CREATE TABLE extra (a); INSERT INTO extra VALUES (1); INSERT INTO extra VALUES (2)"
     monkeypatch.setattr(schema, "_STEPS", (*schema._STEPS, more))
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    monkeypatch.setattr("spamnb.ledger.connection.VERSION", schema.VERSION)
     for _ in range(2):
         with Ledger(path) as ledger:
             assert ledger._connection.row("SELECT count(*) FROM extra") == (2,)
