@@ -171,7 +171,7 @@ def _number_beyond_ascii(text: str) -> int:
 
 
 def _escaped(raw: bytes) -> str | None:
-    """The text, if its ASCII bytes are really an East Asian charset: ISO-2022-JP, ISO-2022-KR or HZ (RFC 1468, 1843)."""
+    """The text, if its ASCII bytes are really ISO-2022-JP, ISO-2022-KR or HZ (RFC 1468, 1557, 1843)."""
     codec = "iso2022_kr" if b"\x1b$)C" in raw else "iso2022_jp" if b"\x1b$" in raw else "hz"
     return _decode_strictly(raw, codec)
 

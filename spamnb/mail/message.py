@@ -125,7 +125,7 @@ def _is_text(part: Part) -> bool:
 
 
 def _decode_text(part: Part, is_html: bool, spoken: Callable[[], str]) -> tuple[str, str]:
-    """A part's text, and how far its charset held; what an HTML text says of itself is heard where the field is mute."""
+    """A part's text, and how far its charset held; where the field is mute, HTML's own word holds."""
     if is_html and not part.content.isascii() and not is_telling(codec_name(part.charset)):
         inside = declared_in(part.content)
         if inside:
@@ -160,7 +160,7 @@ def decode_field(value: str, spoken: Callable[[], str] | None = None, of_address
     """
     if "\n" in value or "\r" in value:
         value = _FOLD.sub(" ", value)
-    if value.isascii() and "=?" not in value and "\x1b" not in value:  # nine fields of ten
+    if value.isascii() and "=?" not in value and "\x1b" not in value and "~{" not in value:  # nine fields of ten
         return value
     texts: list[str] = []
     quotes = 0

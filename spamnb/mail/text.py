@@ -28,7 +28,9 @@ _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?
 # Scripts whose vowels are marks, which for Python are no part of a word: Hebrew and Arabic with points, those of
 # India, Thai, Lao, Myanmar, Khmer. A quick look, and the pattern for texts that have them.
 _MARKED = re.compile("[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0eff\u1000-\u109f\u1780-\u17d3]")
-_LETTER = "[^\\W_]|[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0963\u0971-\u0e3e\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3]"
+_LETTER = (
+    "[^\\W_]|[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0963\u0971-\u0e3e\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3]"
+)
 _MARKED_WORD = re.compile(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?")
 # The same, in three quarters of the time.
 _ASCII_WORD = re.compile(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?")
