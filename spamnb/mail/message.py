@@ -109,8 +109,8 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
             tags_left = max(0, tags_left - tags)
         texts.append(Text(text, is_html, part.group))
     return Message(
-        fields=tuple((name, decode_field(value, spoken, name in _ADDRESS_FIELDS)) for name, value in entity.fields),
-        inner=tuple((name, decode_field(value, spoken)) for name, value in entity.inner),
+        fields=_decode_fields(entity.fields, spoken),
+        inner=_decode_fields(entity.inner, spoken),
         texts=tuple(texts),
         attachments=tuple(attachments),
         structure=tuple(part.path for part in entity.parts),
@@ -150,6 +150,18 @@ def _spoken(entity: Entity) -> str:
     return likely_codec(b"\n".join([*(part.content for part in entity.parts), *raw]))
 
 
+def _decode_fields(fields: tuple[tuple[str, str], ...], spoken: Callable[[], str]) -> tuple[tuple[str, str], ...]:
+    """All fields decoded. Most header blocks have nothing but folds to undo, which is asked once of the whole."""
+    if _is_plain("".join([value for _, value in fields])):
+        return tuple([(name, _FOLD.sub(" ", value) if "\n" in value else value) for name, value in fields])
+    return tuple([(name, decode_field(value, spoken, name in _ADDRESS_FIELDS)) for name, value in fields])
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a field says what it says in ASCII: no encoded words, no raw bytes, no escapes of East Asian charsets."""
+    return value.isascii() and "=?" not in value and "\x1b" not in value and "~{" not in value
+
+
 def decode_field(value: str, spoken: Callable[[], str] | None = None, of_addresses: bool = False) -> str:
     """A field's value as text: unfolded, encoded words (RFC 2047) and raw 8-bit bytes decoded.
 
@@ -160,7 +172,7 @@ def decode_field(value: str, spoken: Callable[[], str] | None = None, of_address
     """
     if "\n" in value or "\r" in value:
         value = _FOLD.sub(" ", value)
-    if value.isascii() and "=?" not in value and "\x1b" not in value and "~{" not in value:  # nine fields of ten
+    if _is_plain(value):
         return value
     texts: list[str] = []
     quotes = 0
