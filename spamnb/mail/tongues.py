@@ -9,7 +9,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_SAMPLE_BYTES = 4096
+_SAMPLE_BYTES = 1024  # ten times what most texts need
+_WINDOW = 8192  # where it begins to have some; a long Latin text would else be gone through for its few
 _RUN = re.compile(rb"[\x80-\xff]+(?:[@-~][\x80-\xff]+)*[@-~]?")  # the second byte of two may be an ASCII letter
 _LONG_RUN = re.compile(rb"[\x80-\xff]{3,}")
 _ASCII = bytes(range(128))
@@ -107,7 +108,8 @@ def likely_codec(raw: bytes, least: float = 0.25, shortest: int = 1) -> str:
 def _sample(raw: bytes) -> bytes:
     """The first words that have bytes outside ASCII."""
     runs, length = [], 0
-    for run in _RUN.finditer(raw):
+    start = raw[:_WINDOW]
+    for run in _RUN.finditer(raw if start.isascii() else start):
         runs.append(run[0][: _SAMPLE_BYTES - length])
         length += len(runs[-1])
         if length >= _SAMPLE_BYTES:
