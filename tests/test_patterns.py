@@ -155,6 +155,37 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         match,
         (fill("spa", VALUE), fill("a-", VALUE), fill("x-mail", VALUE), fill("scan", VALUE)),
     ),
+    "mail.tokenizer._VERDICT": (every, (fill("x-", 40), fill("-as", 40), fill("a-", 40, "x-"), fill("spa", 40))),
+    "mail.tokenizer._ARMOUR": (every, (fill("a", TEXT), fill("a" * 99 + "\n", TEXT), fill("a" * 39 + " ", TEXT))),
+    "mail.tongues._RUN": (
+        every,
+        (
+            filled(b"\xff", BODY),
+            filled(b"\xffa", BODY),
+            filled(b"a", BODY),
+            filled(b"\xffaa", BODY),
+        ),
+    ),
+    "mail.tongues._LONG_RUN": (every, (filled(b"\xff", 4096, b""), filled(b"\xff\xffa", 4096))),
+    "mail.tongues._NOT_BEYOND": (every, (fill("a", 4096), fill("a漢", 4096))),
+    "mail.charsets._BEYOND": (every, (fill("é", BODY), fill("a", BODY))),
+    "mail.charsets._CODE_PAGE": (fullmatch, (fill("1", 40, "cp"), fill("windows", 40))),
+    "mail.charsets._META": (
+        every,
+        (
+            filled(b"<meta", 4096),
+            filled(b"<meta charset", 4096),
+            filled(b"<meta charset=", 4096),
+            filled(b" ", 4096, b"<meta c"),
+        ),
+    ),
+    "mail.message._SPECIAL": (every, (fill("a", VALUE), fill(",", VALUE))),
+    "mail.message._ENRICHED": (
+        every,
+        (fill("<", TEXT), fill("<a", TEXT), fill("<param>", TEXT), fill("<param>" + "a" * 200, TEXT)),
+    ),
+    "mail.text._MARKED": (every, (fill("a", TEXT), fill("ี", TEXT))),
+    "mail.text._MARKED_WORD": (every, (fill("ี", TEXT), fill("हि", TEXT), fill("हि-", TEXT), fill("a", TEXT))),
     "mail.tokenizer._NAMES": (every, (fill("a.", 1000), fill("-", 1000), fill("a", 1000), fill("a--", 1000))),
     "mail.tokenizer._URL": (
         every,

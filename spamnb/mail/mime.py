@@ -18,6 +18,7 @@ _LIKE_BOUNDARY = re.compile(
     rb"^(--[^\r\n]{0,199}[^\r\n\t ])[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
 )
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+_MESSAGES = frozenset({"message/rfc822", "message/global", "text/rfc822-headers"})  # RFC 2046, 6532, 6522
 _LINE_FEED = ord("\n")
 _NO_FIELDS = HeaderBlock((), "", ())
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")  # begins with a literal, which is found in a thirtieth of the time
@@ -105,15 +106,19 @@ class _Walk:
             return
         own_type = block.first("content-type")
         kind = media_type(own_type)
+        if above[-1:] == ("multipart/digest",) and not own_type:
+            kind = "message/rfc822"  # RFC 2046, 5.1.5
         path = (*above, kind)
-        nested = kind.startswith("multipart/") or kind == "message/rfc822"
+        nested = kind.startswith("multipart/") or kind in _MESSAGES
         if nested and depth >= self.limits.nesting:
             self.notes.append("limit:nesting")
-        elif kind == "message/rfc822":
-            inner, inner_body = self.split(
-                decode_transfer(body, first_word(block.first("content-transfer-encoding")))[0]
-            )
+        elif kind in _MESSAGES:
+            content = decode_transfer(body, first_word(block.first("content-transfer-encoding")))[0]
+            inner, inner_body = self.split(without_envelope(content))
             self.inner.extend(inner.fields)
+            if kind == "text/rfc822-headers":  # of a message that was returned; there is no body
+                yield _leaf(_NO_FIELDS, b"", path, group)
+                return
             yield from self.leaves(inner, inner_body, path, group, depth + 1)
             return
         elif nested:

@@ -26,15 +26,34 @@ if TYPE_CHECKING:
     from spamnb.mail.html import HtmlText
 
 _TOKEN_CHARS = 100  # of a whole token with its prefix
-VERSION = 1  # raised when the same message yields other tokens; kept with what was learned
+VERSION = 2  # raised when the same message yields other tokens; kept with what was learned
 
+# Verdicts by what is in the name, whatever product writes it: X-Acme-MailScanner-SpamCheck, X-VR-SPAMSTATE …
+_VERDICT = re.compile(
+    r"spam|virus|antivir|malware|phish|junk|scan|score|bayes|bogo|verdict|reputation|quarantine|suspicious|infected"
+    r"|threat|greylist|graylist|(?:black|white|block|allow|safe)-?list|dnsbl|filteredbulk|trusted"
+    r"|^x-.*(?:filter(?!ed-by)|check(?!sum)|analysis|result|classif|disposition|rbl|spf|dmarc|sender-?id)"
+    r"|^x-.*dkim(?!-signature)|^(?:x-)?(?:.*-)?(?:as|av|scl|sbrs)(?:-|$)|^(?:arc-)?authentication-results|^received-spf"
+    r"|^(?:dkim|dmarc|spf)-filter|^ui-(?:in|out)boundreport|^ironport-|^domainkey-status|^x-[0-9a-f]{8}$"  # Mail.ru
+)
+# Verdicts by product, where the name says nothing; and what mail software, archives and corpora add after delivery.
 _NEVER = re.compile(
-    r"[\w-]*(?:spam|virus|mailscanner|spamcheck|scanned|scan-result|score)|x-asg-|x-spam|x-rspamd|x-bogosity|x-dspam|x-crm114|x-text-classification|x-junk|x-antispam|x-barracuda|x-virus"
-    r"|x-amavis|x-scanned|x-proofpoint|x-forefront|x-microsoft-antispam|x-ms-exchange-organization|x-exchange-antispam"
-    r"|x-ovh-spam|x-gmx-anti|x-ham-report|x-mozilla|x-evolution|x-gmail-labels|x-popfile|x-sa-|x-klms|x-cloudmark|x-sieve"
-    r"|x-purgate|x-ironport|x-mailscanner|x-greylist|x-policyd|x-pmx|x-hmailserver-spam|x-spambayes|x-spamnb"
-    r"|status\Z|x-status\Z|x-keywords\Z|x-uid|x-tuid\Z|lines\Z|content-length\Z|x-imap|x-original-to\Z|delivered-to\Z"
-    r"|envelope-to\Z|x-envelope|return-path\Z|replied\Z|forwarded\Z|old-return-path\Z|x-mail-format-warning\Z|x-offlineimap"
+    r"x[-_](?:asg-|crm114|barracuda|bess|amavis|proofpoint|forefront|microsoft-anti|ms-exchange|exchange|eop|ms-office365"
+    r"|gmx-anti|ham-report|popfile|sa-|klms|kse-|ksmg|kaspersky|kav|drweb|cloudmark|purgate|expurgate|ironport|amp-|policyd"
+    r"|pmx|perlmx|puremessage|sophos|lased|cmae|cnfs|vr-|vade|me-vs|me-(?:proxy-)?cause|proxad|lpn|authority|ct-?ch|ctasd"
+    r"|cyren|ct-refid|mras|rambler|yandex-fwd|gm-(?!message-state)|eset|nod32|avast|avg|avira|bitdefender|norton"
+    r"|symantec|brightmail|starscan|pstn|tm-|tmase|tmn|trend|imss|interscan|gfi|md(?!n)|nai-|wss-|watchguard|mlf"
+    r"|sonicwall|smtpd-|hmail|hm-|aes-|f-?secure|fe-|feas|forti|mimecast|messagesniffer|snf|gbudb|warning"
+    r"|(?:lookup|rbl|sender|helo)-warning|declude|note(?:-|$)|weight|country-chain|smartermail|kerio|aol-(?:scoll|vss|reroute|global)|ymail-?isg|toi-"
+    r"|clx-|icl-|mantsh|apple-(?:action|movetofolder)|zoho-av|canit|miltered|j-chkmail|dcc-|pyzor|razor|clam|assp|tff"
+    r"|mc-relay|talos|perception|avanan|inky|area1|agari|recommended-action|elnk|contentstamp|sb(?:class|note|pass"
+    r"|rule)|o2-trust|sid-|message-(?:delivery|info)|dtfs|auth-?result|incoming"
+    r"|mozilla|evolution|account-key|gmail-|kmail|mutt|sylpheed|claws|gnus|label|folder|filename|origin$|from$|to$|cc$"
+    r"|bcc$|gmane|injected-via|mha-|trec|corpus|ifile|keywords$|uid|tuid$|imap|original-to$|delivered-to$|envelope|offlineimap"
+    r"|(?:message-)?status$|sieve|mail-format-warning$|resolved-to$|spamnb|policy)"
+    r"|(?:status|lines|content-length|delivered-to|envelope-to|(?:old-)?return-path|replied|forwarded|xref|delivery-date"
+    r"|x-apparently-to|xstatus|xlevel|xchecker-version"
+    r"|x-attached)$"
 )
 # Read in their own way, so the generic tokens leave them out.
 _OWN_WAY = frozenset(
@@ -58,6 +77,7 @@ _MAILER = frozenset(
 )
 _NAMES = re.compile(r"[a-z0-9][a-z0-9.-]{3,100}")
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`]{3,2000}")
+_ARMOUR = re.compile(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
 _AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
 _MARKS = re.compile(r"[!?$*#=_~.,+-]{2,}")  # a quick look: where the next pattern can have anything to find
@@ -218,7 +238,7 @@ def _received(values: list[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _is_never_read(name: str) -> bool:
-    return _NEVER.match(name) is not None
+    return _NEVER.match(name) is not None or _VERDICT.search(name) is not None
 
 
 def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:
@@ -277,6 +297,8 @@ def _bodies(message: Message, limits: Limits) -> Counter[str]:
 
 
 def _plain(text: str, limits: Limits) -> Counter[str]:
+    if "-----BEGIN " in text:
+        text = _ARMOUR.sub("", text)
     shown, notes = normalise(text)
     if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
         shown = shown[: limits.text_chars]

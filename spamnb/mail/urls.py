@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 _HOST_CHARS = 100
 IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_ID_CHARS = 8  # a word of a path that is so long and has digits is an identifier, and is met once
 _PATH_WORD = re.compile(r"[^\W_]{2,24}")
 
 
@@ -50,4 +51,5 @@ def urls(written: Iterable[str]) -> Iterator[str]:
         if IPV4.fullmatch(host):
             yield "url-ip"
         yield from hosts("url", host)
-        yield from (f"url-path:{word}" for word in _PATH_WORD.findall(path[:200].lower())[:8])
+        steps = _PATH_WORD.findall(path[:200].lower())[:8]
+        yield from (f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha())

@@ -13,6 +13,7 @@ from spamnb.config import Mailbox, Role, render
 from spamnb.ledger.copies import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.restoring import recover
+from spamnb.mail.tokenizer import VERSION
 from spamnb.policy import BREAKER_NOTE
 from spamnb.service.alone import alone
 from tests.cli.conftest import Run, maildir
@@ -190,8 +191,8 @@ def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
 def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too little of a class, far more of one than of the other, long silence, and another tokenizer are told."""
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_ledger, "VERSION", 2)
-        assert said(run, "warning", "another tokenizer (1, this one is 2)")
+        patch.setattr(symptoms_of_ledger, "VERSION", VERSION + 1)
+        assert said(run, "warning", f"another tokenizer ({VERSION}, this one is {VERSION + 1})")
     with monkeypatch.context() as patch:
         patch.setattr(symptoms_of_ledger, "_UNUSUAL_SILENCE", -1.0)
         assert said(run, "warning", "nothing for less than a day")
