@@ -63,8 +63,6 @@ _ESCAPED = frozenset({"hz", "utf-7", "iso2022_kr"})  # and all of iso2022_jp: ch
 # Text codecs of Python's that are no mail charsets: escapes and host name encodings, some of them quadratic.
 _NO_CHARSETS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"})
 
-_BEYOND = re.compile(r"[^\0-\x7f]")
-
 # Tables, not multi-byte state machines: any bytes decode, so a success proves nothing about the claim.
 _FALLBACK = "cp1252"
 
@@ -167,7 +165,7 @@ def _utf8(raw: bytes) -> str | None:
 
 
 def _number_beyond_ascii(text: str) -> int:
-    return len(_BEYOND.findall(text))
+    return len(text) - len(text.encode("ascii", "ignore"))
 
 
 def _escaped(raw: bytes) -> str | None:

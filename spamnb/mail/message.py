@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from spamnb.mail.charsets import codec_name, declared_in, decode, is_telling
+from spamnb.mail.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.mime import Entity, Part, parse_entity
 from spamnb.mail.tongues import likely_codec
-from spamnb.mail.transfer import decode_transfer
 
-_ENCODED_WORD = re.compile(r"=\?([^?]{1,60})\?([bqBQ])\?")
-_ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
-_SPECIAL = re.compile(r"[,;:<>@()\[\]]")
 _HTML = frozenset({"text/html", "application/xhtml+xml", "text/x-amp-html"})
-_FOLD = re.compile(r"[\r\n]+[ \t]*")
 _ENRICHED = re.compile(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SIGNATURE_SPACE = "-- "
 
@@ -109,8 +105,8 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
             tags_left = max(0, tags_left - tags)
         texts.append(Text(text, is_html, part.group))
     return Message(
-        fields=_decode_fields(entity.fields, spoken),
-        inner=_decode_fields(entity.inner, spoken),
+        fields=decode_fields(entity.fields, spoken),
+        inner=decode_fields(entity.inner, spoken),
         texts=tuple(texts),
         attachments=tuple(attachments),
         structure=tuple(part.path for part in entity.parts),
@@ -142,88 +138,12 @@ def _spoken(entity: Entity) -> str:
             if codec is not None and is_telling(codec):
                 return codec
     for _, value in fields:
-        for word in _ENCODED_WORD.finditer(value):
-            codec = codec_name(word[1])
+        for declared in charsets_of(value):
+            codec = codec_name(declared)
             if codec is not None and is_telling(codec):
                 return codec
     raw = [value.encode("utf-8", "surrogateescape") for _, value in fields if not value.isascii()]
     return likely_codec(b"\n".join([*(part.content for part in entity.parts), *raw]))
-
-
-def _decode_fields(fields: tuple[tuple[str, str], ...], spoken: Callable[[], str]) -> tuple[tuple[str, str], ...]:
-    """All fields decoded. Most header blocks have nothing but folds to undo, which is asked once of the whole."""
-    if _is_plain("".join([value for _, value in fields])):
-        return tuple([(name, _FOLD.sub(" ", value) if "\n" in value else value) for name, value in fields])
-    return tuple([(name, decode_field(value, spoken, name in _ADDRESS_FIELDS)) for name, value in fields])
-
-
-def _is_plain(value: str) -> bool:
-    """Whether a field says what it says in ASCII: no encoded words, no raw bytes, no escapes of East Asian charsets."""
-    return value.isascii() and "=?" not in value and "\x1b" not in value and "~{" not in value
-
-
-def decode_field(value: str, spoken: Callable[[], str] | None = None, of_addresses: bool = False) -> str:
-    """A field's value as text: unfolded, encoded words (RFC 2047) and raw 8-bit bytes decoded.
-
-    `spoken` tells the charset of raw bytes. In a field `of_addresses` what was encoded stays part of a name.
-
-    >>> decode_field("=?utf-8?q?caf=C3=A9?= au\\r\\n lait")
-    'café au lait'
-    """
-    if "\n" in value or "\r" in value:
-        value = _FOLD.sub(" ", value)
-    if _is_plain(value):
-        return value
-    texts: list[str] = []
-    quotes = 0
-    for raw, charset in _pieces(value):
-        text = decode(raw, charset or "", spoken)[0]
-        if charset is not None and of_addresses:
-            text = _as_name(text, quotes % 2 == 1)
-        quotes += text.count('"')
-        texts.append(text)
-    return "".join(texts)
-
-
-def _pieces(value: str) -> list[tuple[bytes, str | None]]:
-    """A field's bytes with their charsets, None outside encoded words.
-
-    QUIRK: neighbouring words of one charset are joined before they are decoded. RFC 2047 (5, 3) forbids to split
-    a character between two words; programs that count bytes do so.
-    """
-    pieces: list[tuple[bytes, str | None]] = []
-    position = 0
-    for found in _ENCODED_WORD.finditer(value):
-        if found.start() < position:
-            continue
-        end = value.find("?=", found.end())
-        if end < 0:
-            break
-        between = value[position : found.start()]
-        if between and not (pieces and between.isspace()):
-            pieces.append((between.encode("utf-8", "surrogateescape"), None))
-        charset = found[1].strip().lower()
-        raw = _encoded(found[2].lower(), value[found.end() : end].encode("utf-8", "surrogateescape"))
-        if pieces and pieces[-1][1] == charset:
-            raw = pieces.pop()[0] + raw
-        pieces.append((raw, charset))
-        position = end + 2
-    if position < len(value):
-        pieces.append((value[position:].encode("utf-8", "surrogateescape"), None))
-    return pieces
-
-
-def _encoded(encoding: str, written: bytes) -> bytes:
-    """The bytes of an encoded word (RFC 2047, 4)."""
-    if encoding == "b":
-        return decode_transfer(written, "base64")[0]
-    return decode_transfer(written.replace(b"_", b" "), "quoted-printable")[0]
-
-
-def _as_name(text: str, quoted: bool) -> str:
-    """The text of an encoded word, as part of the name that it stands in: its commas part no addresses."""
-    text = text.replace('"', " ").replace("\\", " ")
-    return f'"{text}"' if _SPECIAL.search(text) and not quoted else text
 
 
 def unflow(text: str, delsp: bool) -> str:

@@ -1,9 +1,10 @@
 import pytest
 
 from spamnb.mail.addresses import address, addresses
+from spamnb.mail.encoded_words import decode_field
 from spamnb.mail.fields import media_type, parameters, read_fields
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.message import decode_field, parse
+from spamnb.mail.message import parse
 from spamnb.mail.reading import read
 
 

@@ -6,7 +6,8 @@ import quopri
 import pytest
 
 from spamnb.mail.charsets import codec_name, decode
-from spamnb.mail.message import decode_field, parse
+from spamnb.mail.encoded_words import decode_field
+from spamnb.mail.message import parse
 from spamnb.mail.reading import read
 from spamnb.mail.text import words
 from spamnb.mail.tongues import likely_codec
