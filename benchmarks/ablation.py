@@ -21,8 +21,8 @@ from spamnb.config import Scoring
 from spamnb.evaluation.corpus import load_corpus
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.protocols import Example, Student, Train, online
+from spamnb.mail.header import is_header
 from spamnb.mail.reading import Reading
-from spamnb.mail.tokenizer import is_header
 
 
 def without(*kinds: str) -> Callable[[str], bool]:

@@ -154,12 +154,12 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         tuple(text.replace(b"rom", b"ubject").replace(b"date", b"to") for text in IDENTITY if isinstance(text, bytes)),
     ),
     "mail.identity._ADDED_LATER": (every, ADDED),
-    "mail.tokenizer._NEVER": (
+    "mail.verdicts._NEVER": (
         match,
         (fill("spa", VALUE), fill("a-", VALUE), fill("x-mail", VALUE), fill("scan", VALUE)),
     ),
-    "mail.tokenizer._VERDICT": (every, (fill("x-", 40), fill("-as", 40), fill("a-", 40, "x-"), fill("spa", 40))),
-    "mail.tokenizer._ARMOUR": (every, (fill("a", TEXT), fill("a" * 99 + "\n", TEXT), fill("a" * 39 + " ", TEXT))),
+    "mail.verdicts._VERDICT": (every, (fill("x-", 40), fill("-as", 40), fill("a-", 40, "x-"), fill("spa", 40))),
+    "mail.body._ARMOUR": (every, (fill("a", TEXT), fill("a" * 99 + "\n", TEXT), fill("a" * 39 + " ", TEXT))),
     "mail.tongues._RUN": (
         every,
         (
@@ -188,12 +188,12 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.text._MARKED": (every, (fill("a", TEXT), fill("ี", TEXT))),
     "mail.text._MARKED_WORD": (every, (fill("ี", TEXT), fill("हि", TEXT), fill("हि-", TEXT), fill("a", TEXT))),
-    "mail.tokenizer._NAMES": (every, (fill("a.", 1000), fill("-", 1000), fill("a", 1000), fill("a--", 1000))),
-    "mail.tokenizer._URL": (
+    "mail.header._NAMES": (every, (fill("a.", 1000), fill("-", 1000), fill("a", 1000), fill("a--", 1000))),
+    "mail.body._URL": (
         every,
         (fill("http://", TEXT), fill("www.", TEXT), fill("http:// ", TEXT), fill("http://" + "a" * 1999, TEXT)),
     ),
-    "mail.tokenizer._AT_HOST": (
+    "mail.body._AT_HOST": (
         every,
         (
             fill("@", TEXT),
@@ -204,11 +204,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill("@a.b.c.d.e.1", TEXT),
         ),
     ),
-    "mail.tokenizer._SHOUTED": (every, (fill("A", TEXT), fill("A" * 20 + "1", TEXT), fill("AAA ", TEXT))),
-    "mail.tokenizer._MARKS": (every, (fill("!", TEXT), fill("! ", TEXT), fill("-=", TEXT))),
-    "mail.tokenizer._PUNCTUATION": (every, (fill("!", TEXT), fill("!!?", TEXT), fill("--=", TEXT), fill("!?", TEXT))),
-    "mail.tokenizer._RUN": (every, (fill("a", 200), fill("aA", 200))),
-    "mail.tokenizer._ZONE": (every, (fill(" ", VALUE, "+0000"), fill("+0000", VALUE), fill("+0000 ", VALUE))),
+    "mail.body._SHOUTED": (every, (fill("A", TEXT), fill("A" * 20 + "1", TEXT), fill("AAA ", TEXT))),
+    "mail.text._MARKS": (every, (fill("!", TEXT), fill("! ", TEXT), fill("-=", TEXT))),
+    "mail.text._PUNCTUATION": (every, (fill("!", TEXT), fill("!!?", TEXT), fill("--=", TEXT), fill("!?", TEXT))),
+    "mail.header._RUN": (every, (fill("a", 200), fill("aA", 200))),
+    "mail.header._ZONE": (every, (fill(" ", VALUE, "+0000"), fill("+0000", VALUE), fill("+0000 ", VALUE))),
     "mail.text._LATIN": (every, (fill("я", 64), fill("a", 64))),
     "mail.text._CYRILLIC_OR_GREEK": (every, (fill("я", TEXT), fill("é", TEXT))),
     "mail.text._INVISIBLE": (every, (fill("\u200b", TEXT), fill("a\u200b", TEXT))),
@@ -329,7 +329,7 @@ def import_lines(second: object) -> object:
 WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
     "mail.fields.first_word": (first_word, (fill(" ", VALUE), fill("a", VALUE))),
     "mail.text.normalise": (normalise, (fill("aя", TEXT), fill("aя ", TEXT), fill("я", TEXT))),
-    "mail.tokenizer._addresses": (
+    "mail.header._addresses": (
         lambda raw: tokenize(parse(raw)),
         (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
     ),

@@ -130,7 +130,7 @@ def _examples(messages: Sequence[Labelled], options: argparse.Namespace) -> Gene
 
 def _without_header(reading: Reading) -> Reading:
     """What remains of a message if nothing but its subject and body is read."""
-    from spamnb.mail.tokenizer import is_header
+    from spamnb.mail.header import is_header
 
     return replace(
         reading, tokens={token: n for token, n in reading.tokens.items() if not is_header(token)} or {"body-empty": 1}

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 # Letters of other scripts that pass for Latin ones, by the confusables of Unicode Technical Standard 39. They are
 # folded only in words that have Latin letters too: Cyrillic and Greek words stay what they are.
@@ -39,6 +40,9 @@ _MAYBE_SPACED = re.compile(r"[ .*_-][^\W\d_][ .*_-][^\W\d_][ .*_-]")
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
 _BETWEEN = re.compile(r"[ .*_-]")
 _DIGIT = re.compile(r"\d")
+# A quick look, and the pattern for where it finds something.
+_MARKS = re.compile(r"[!?$*#=_~.,+-]{2,}")
+_PUNCTUATION = re.compile(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 
 
 def normalise(text: str) -> tuple[str, list[str]]:
@@ -165,3 +169,17 @@ def _beyond_ascii(word: str, longest: int) -> Iterator[str]:
     if position < len(word):
         rest = word[position:]
         yield rest if len(rest) <= longest else _shape(rest)
+
+
+def pairs(prefix: str, found: Sequence[str]) -> Iterator[str]:
+    """Neighbouring words, each pair once."""
+    return (f"{prefix}:{one} {other}" for one, other in dict.fromkeys(pairwise(found)))
+
+
+def runs_of_marks(text: str) -> Iterator[str]:
+    """Runs of punctuation, at most three marks of each.
+
+    >>> list(runs_of_marks("Now!!!!! -- or never?!"))
+    ['!!!', '?!']
+    """
+    return (run[0][:3] for marks in _MARKS.findall(text) for run in _PUNCTUATION.finditer(marks))

@@ -1,7 +1,7 @@
 """Tokens for where a word stands: openings, closings, pairs; elements; the shape of a Message-ID; broken boundaries."""
 
+from spamnb.mail.header import is_header
 from spamnb.mail.reading import read
-from spamnb.mail.tokenizer import is_header
 
 
 def tokens(body: str, header: str = "") -> set[str]:

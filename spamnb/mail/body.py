@@ -1,0 +1,87 @@
+"""The texts to tokens: words, links, what is shouted, where a text begins and ends, and what HTML adds."""
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from spamnb.mail.limits import Limits
+from spamnb.mail.message import Message
+from spamnb.mail.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
+from spamnb.mail.urls import hosts, urls
+
+if TYPE_CHECKING:
+    from spamnb.mail.html import HtmlText
+
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`]{3,2000}")
+_ARMOUR = re.compile(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
+_AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
+_SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
+# How far into a text the opening reaches, and where the closing begins, in words. The ends of a text tell more than
+# its middle: pairs over all of it would add 127 new tokens a message to the ledger; these add 8 and do as much.
+_OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
+
+
+def body_tokens(message: Message, limits: Limits) -> Counter[str]:
+    """All texts; of the alternatives of one content each token counts as often as in the one that has most."""
+    total: Counter[str] = Counter()
+    groups: dict[int, Counter[str]] = {}
+    for text in message.texts:
+        found = _html(text.text, limits) if text.is_html else _plain(text.text, limits)
+        if text.group:
+            groups[text.group] = groups[text.group] | found if text.group in groups else found
+        else:
+            total.update(found)
+    for found in groups.values():
+        total.update(found)
+    return total or Counter(["body-empty"])
+
+
+def _plain(text: str, limits: Limits) -> Counter[str]:
+    if "-----BEGIN " in text:
+        text = _ARMOUR.sub("", text)
+    shown, notes = normalise(text)
+    if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
+        shown = shown[: limits.text_chars]
+        notes.append("limit:text_chars")
+    more: list[str] = [note if ":" in note else f"body-{note}" for note in notes]
+    lower = shown.lower()
+    if "://" in lower or "www." in lower:
+        found = _URL.findall(lower)
+        if len(found) > limits.links:
+            more.append("limit:links")
+        more.extend(urls(found[: limits.links]))
+        lower = _URL.sub(" ", lower)
+    if "@" in lower:
+        for host in _AT_HOST.findall(lower)[: limits.links]:
+            more.extend(hosts("mail", host))
+    more.extend([f"shout:{word.lower()}" for word in _SHOUTED.findall(shown)])
+    more.extend(runs_of_marks(shown))
+    found = split_words(lower)
+    first = forms(found[:_OPENING_PAIRS], limits.token_chars)
+    more.extend(f"opening:{word}" for word in dict.fromkeys(first[:_OPENING]))
+    more.extend(pairs("opening-pair", ["^", *first[:_OPENING_PAIRS]]))
+    more.extend(f"closing:{word}" for word in dict.fromkeys(forms(found[-_CLOSING:], limits.token_chars)))
+    tokens = Counter(count_forms(found, limits.token_chars))
+    tokens.update(more)  # once for all: each call costs as much as thirty words
+    return tokens
+
+
+def _html(markup: str, limits: Limits) -> Counter[str]:
+    from spamnb.mail.html import read_html  # noqa: PLC0415 - BeautifulSoup takes 0.2 s to import
+
+    read: HtmlText = read_html(markup, limits)
+    tokens = _plain(read.visible[: limits.text_chars], limits)
+    if max(len(read.visible), len(read.hidden)) > limits.text_chars:
+        tokens["limit:text_chars"] = 1
+    more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]
+    if read.hidden.strip():
+        more.append("html:hidden-text")
+    more.extend(f"tag:{name}" for name in sorted(read.elements))
+    more.extend(urls(read.links))
+    more.extend(f"image-{token}" for token in urls(read.images))
+    more.append(f"html-images:{len(read.images).bit_length()}")
+    more.append(f"html-links:{len(read.links).bit_length()}")
+    if read.images and len(read.visible.split()) < 20:
+        more.append("html:image-instead-of-text")
+    tokens.update(more)
+    return tokens
