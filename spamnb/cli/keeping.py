@@ -88,9 +88,10 @@ def prune(options: argparse.Namespace) -> int:
             print(f"The ledger has {megabytes(before)}: there is nothing to do.")
             return 0
         tokens = hapaxes = 0
+        wanted = options.to
         for _ in range(_ROUNDS):
-            plan = ledger.pruning.plan(options.to)
-            if plan.size > options.to:
+            plan = ledger.pruning.plan(wanted)
+            if plan.size > wanted:
                 raise UsageError(
                     f"without any token the ledger would still have {megabytes(plan.size)}: that is what it knows of"
                     " messages and what was done; choose a larger size"
@@ -107,6 +108,7 @@ def prune(options: argparse.Namespace) -> int:
             tokens, hapaxes = tokens + plan.tokens, hapaxes + plan.hapaxes
             if (after := ledger.pruning.size()) <= options.to:
                 break
+            wanted = options.to - (after - plan.size)  # by so much the estimate was too low
     if not options.quiet:
         print(f"forgot {_counted(tokens, hapaxes)}; {megabytes(before)} became {megabytes(after)}")
     return 0

@@ -10,6 +10,7 @@ from unittest import mock
 import pytest
 
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.tokenizer import VERSION
 from spamnb.service.alone import alone
 from tests.cli.conftest import Run, mail
 from tests.cli.test_account import counts, ledger_file
@@ -218,7 +219,7 @@ def test_faulty_import(taught: Path, run: Run) -> None:
 def test_other_tokenizer(taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts of another tokenizer are added, and a line says that they help less."""
     run("export", "counts.txt")
-    text = Path("counts.txt").read_text().replace("tokenizer 1", "tokenizer 77")
+    text = Path("counts.txt").read_text().replace(f"tokenizer {VERSION}", "tokenizer 77")
     Path("counts.txt").write_text(text)
     result = run("import", "counts.txt")
     assert result.code == 0
