@@ -12,7 +12,10 @@ from spamnb.mail.urls import hosts, urls
 if TYPE_CHECKING:
     from spamnb.mail.html import HtmlText
 
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`]{3,2000}")
+# Texts without spaces, and Korean, go on behind a URL without one.
+_URL = re.compile(
+    r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`“”‘’«»…\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{3,2000}"
+)
 _ARMOUR = re.compile(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
 _AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")

@@ -63,6 +63,8 @@ _ESCAPED = frozenset({"hz", "utf-7", "iso2022_kr"})  # and all of iso2022_jp: ch
 # Text codecs of Python's that are no mail charsets: escapes and host name encodings, some of them quadratic.
 _NO_CHARSETS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"})
 
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
 # Tables, not multi-byte state machines: any bytes decode, so a success proves nothing about the claim.
 _FALLBACK = "cp1252"
 
@@ -99,6 +101,11 @@ def is_telling(codec: str | None) -> bool:
     return codec is not None and not codec.startswith(("utf", "iso2022")) and codec not in {"cp1252", "hz"}
 
 
+def is_utf8(raw: bytes) -> bool:
+    """Whether all of it is UTF-8."""
+    return _decode_strictly(raw, "utf-8") is not None
+
+
 def declared_in(markup: bytes) -> str:
     """The charset that an HTML text declares in its head; "" where it is none that says something."""
     found = _META.search(markup[:_META_BYTES])
@@ -114,8 +121,10 @@ def decode(raw: bytes, declared: str = "", spoken: Callable[[], str] | None = No
     `spoken` tells, or else in the likeliest.
     """
     codec = codec_name(declared)
+    if codec is not None and codec.startswith(("utf-16", "utf-32")) and raw.isascii() and b"\0" not in raw:
+        return raw.decode("ascii"), "wrong"
     if raw.isascii() and (codec is None or codec in {"cp1252", "utf-8"}):
-        if (b"\x1b$" in raw or b"~{" in raw) and (escaped := _escaped(raw)):
+        if (b"\x1b$" in raw or (b"~{" in raw and b"~}" in raw)) and (escaped := _escaped(raw)):
             return escaped, "wrong" if declared else "missing"
         return raw.decode("ascii"), "unknown" if declared and codec is None else ""
     if codec is None or codec == "cp1252":
@@ -140,6 +149,8 @@ def _without_claim(raw: bytes, declared: str, codec: str | None, spoken: Callabl
 
 def _as_claimed(raw: bytes, codec: str) -> tuple[str, str]:
     by_chance = _BY_CHANCE if codec in _WIDE else 1
+    if codec == "utf-16" and not raw.startswith(_UTF16_MARKS) and raw[::2].count(0) > raw[1::2].count(0):
+        codec = "utf-16-be"  # RFC 2781, 4.3; but programs that leave the mark out mostly mean the other order
     text = _decode_strictly(raw, codec)
     if codec == "utf-8" or codec in _ESCAPED or codec.startswith(("utf-16", "utf-32", "iso2022")):
         as_utf8 = None
@@ -149,6 +160,8 @@ def _as_claimed(raw: bytes, codec: str) -> tuple[str, str]:
         return as_utf8, "wrong"
     if text is not None:
         return text, ""
+    if codec == "utf-8" and raw.startswith(_UTF16_MARKS):
+        return _decode_anyhow(raw, "utf-16"), "wrong"
     text = _decode_anyhow(raw, codec)
     if 4 * text.count("\ufffd") >= _number_beyond_ascii(text) and (likely := likely_codec(raw)):
         return raw.decode(likely, "replace"), "wrong"
@@ -157,8 +170,8 @@ def _as_claimed(raw: bytes, codec: str) -> tuple[str, str]:
 
 def _utf8(raw: bytes) -> str | None:
     """The text, if it is UTF-8 or was before it was damaged; or if it has UTF-16's mark."""
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return raw.decode("utf-16", "replace").encode("utf-8", "replace").decode("utf-8")
+    if raw.startswith(_UTF16_MARKS):
+        return _decode_anyhow(raw, "utf-16")
     text = raw.decode("utf-8", "replace")
     damaged = text.count("\ufffd")
     return text if 10 * damaged < _number_beyond_ascii(text) else None
@@ -178,9 +191,19 @@ def _decode_strictly(raw: bytes, codec: str) -> str | None:
     try:
         text = raw.decode(codec)
     except (UnicodeError, ValueError):
-        return None
+        return _japanese_of_windows(raw) if codec == "iso2022_jp" else None
     # UTF-7 alone can write half a character, which no database takes.
     return text.encode("utf-8", "replace").decode("utf-8") if codec == "utf-7" else text
+
+
+def _japanese_of_windows(raw: bytes) -> str | None:
+    """ISO-2022-JP as most programs write it: with circled numbers and the like, which JIS X 0213 has, or half kana."""
+    for text, codec in ((raw.replace(b"\x1b$B", b"\x1b$(Q"), "iso2022_jp_2004"), (raw, "iso2022_jp_ext")):
+        try:
+            return text.decode(codec)
+        except UnicodeError:
+            continue
+    return None
 
 
 def _decode_anyhow(raw: bytes, codec: str) -> str:

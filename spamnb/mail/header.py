@@ -69,7 +69,7 @@ def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
         yield from _addresses(name, fields.get(name, []), limits)
     yield from _reply_to(first.get("reply-to", ""), first.get("from", ""))
     yield from _received(fields.get("received", []))
-    yield from _message_id(first.get("message-id", "").strip("<> "))
+    yield from _message_id(first.get("message-id", ""))
     if date := first.get("date"):
         zone = _ZONE.search(date)
         yield f"date-zone:{zone[1] if zone else 'none'}"
@@ -101,8 +101,13 @@ def _subject(value: str, limits: Limits) -> Iterator[str]:
 
 def _message_id(value: str) -> Iterator[str]:
     """The host, and the shape of what stands before it, which tells the program that made it."""
-    local, _, host = value.rpartition("@")
-    yield from hosts("message-id", host)
+    identifier = value.partition("<")[2].partition(">")[0] or value.strip("<> ")  # a comment may follow
+    local, at, host = identifier.rpartition("@")
+    if at:
+        yield from hosts("message-id", host)
+    else:
+        yield "message-id:none"
+        local = identifier
     shape = _RUN.sub(r"\1", local[:200].translate(_SHAPE))
     yield f"message-id-shape:{shape[:30]}"
 

@@ -16,6 +16,7 @@ from bs4.builder import ParserRejectedMarkup
 from bs4.builder._lxml import LXMLTreeBuilder
 
 from spamnb.mail.limits import Limits
+from spamnb.mail.sheet import Sheet
 from spamnb.mail.style import STYLING, Style, styled
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
@@ -112,6 +113,8 @@ class _Reader(BeautifulSoup):
         self._visible: list[str] = []
         self._hidden: list[str] = []
         self._title: list[str] | None = None
+        self._css: list[str] | None = None
+        self._sheet = Sheet()
         self._styles: list[Style] = [Style()]
         self._link: tuple[str, int] | None = None
 
@@ -142,8 +145,10 @@ class _Reader(BeautifulSoup):
             style = _unseen(style)
             if name == "title":
                 self._title = []
-        elif attrs and not STYLING.isdisjoint(attrs):
-            style = self._styled(attrs, style)
+            elif name == "style" and _is_for_all(attrs):
+                self._css = []
+        elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
+            style = self._styled(name, attrs, style)
         self._styles.append(style)
         if name == "a":
             self._open_link(attrs)
@@ -163,6 +168,9 @@ class _Reader(BeautifulSoup):
         elif name == "title" and self._title is not None:
             self._read.title = "".join(self._title)[:500]
             self._title = None
+        elif name == "style" and self._css is not None:
+            self._sheet.add("".join(self._css))
+            self._css = None
         if len(self._styles) > 1:
             self._styles.pop()
 
@@ -172,7 +180,9 @@ class _Reader(BeautifulSoup):
         if style.unseen:
             if self._title is not None:
                 self._title.append(data)
-        elif style.hidden or style.same_colour:
+            elif self._css is not None:
+                self._css.append(data)
+        elif style.conceals:
             self._hidden.append(data)
         else:
             self._visible.append(data)
@@ -200,8 +210,13 @@ class _Reader(BeautifulSoup):
             return
         found.append(url[:2000].strip())
 
-    def _styled(self, attrs: Mapping[str, str], above: Style) -> Style:
-        style = styled(attrs, above)
+    def _styled(self, name: str, attrs: Mapping[str, str], above: Style) -> Style:
+        sheet = self._sheet.of(name, attrs)
+        if not sheet and (not attrs or STYLING.isdisjoint(attrs)):
+            return above
+        style = styled(attrs, above, sheet)
+        if style.same_colour and not self._sheet.certain:
+            style = replace(style, same_colour=False)
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
         return style
@@ -236,6 +251,12 @@ class _Reader(BeautifulSoup):
 
 def _unseen(style: Style) -> Style:
     return style if style.unseen else replace(style, unseen=True)
+
+
+def _is_for_all(attrs: Mapping[str, str]) -> bool:
+    """Whether a <style> holds on every screen; what AMP hides before its own program runs is shown after all."""
+    media = attrs.get("media", "all").strip().lower()
+    return media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
 
 
 def _same_site(target: str, shown: str) -> bool:

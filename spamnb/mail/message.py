@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from spamnb.mail.charsets import codec_name, declared_in, decode, is_telling
+from spamnb.mail.charsets import codec_name, declared_in, decode, is_telling, is_utf8
 from spamnb.mail.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.mime import Entity, Part, parse_entity
@@ -122,9 +122,10 @@ def _is_text(part: Part) -> bool:
 
 def _decode_text(part: Part, is_html: bool, spoken: Callable[[], str]) -> tuple[str, str]:
     """A part's text, and how far its charset held; where the field is mute, HTML's own word holds."""
-    if is_html and not part.content.isascii() and not is_telling(codec_name(part.charset)):
+    codec = codec_name(part.charset)
+    if is_html and not part.content.isascii() and not is_telling(codec):
         inside = declared_in(part.content)
-        if inside:
+        if inside and not (codec == "utf-8" and is_utf8(part.content)):  # a program that recodes leaves the markup
             return decode(part.content, inside)[0], "wrong" if part.charset else "missing"
     return decode(part.content, part.charset, spoken)
 

@@ -17,6 +17,9 @@ _CYRILLIC_OR_GREEK = re.compile("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
+# Emoji are put together with these, and Persian and India's scripts are spelt with them; Latin letters have no use.
+_JOINER = "[\u200c\u200d\ufe00-\ufe0f]"
+_JOINED = re.compile(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
 _COMBINING = re.compile("[\u0300-\u036f]{2,}")
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han.
@@ -25,14 +28,17 @@ _NO_SPACES = (
 )
 _UNSPACED = re.compile(f"[{_NO_SPACES}]+")
 _STRETCH_CHARS = 256
-_WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?")
+# Emoji, stars, arrows and the like; not the tones of skin, nor what boxes are drawn with.
+_SYMBOLS = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+_SYMBOL = re.compile(f"[{_SYMBOLS}]")
+_WORD = re.compile(rf"[^\W\d_][^\W_]*(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
 # Scripts whose vowels are marks, which for Python are no part of a word: Hebrew and Arabic with points, those of
 # India, Thai, Lao, Myanmar, Khmer. A quick look, and the pattern for texts that have them.
 _MARKED = re.compile("[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0eff\u1000-\u109f\u1780-\u17d3]")
 _LETTER = (
     "[^\\W_]|[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0963\u0971-\u0e3e\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3]"
 )
-_MARKED_WORD = re.compile(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?")
+_MARKED_WORD = re.compile(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
 # The same, in three quarters of the time.
 _ASCII_WORD = re.compile(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?")
 # Letters set apart; the first pattern is a quick look whether the second has anything to find.
@@ -57,7 +63,7 @@ def normalise(text: str) -> tuple[str, list[str]]:
         return text, []
     notes = []
     shown = _INVISIBLE.sub("", text)
-    if len(shown) != len(text):
+    if len(shown) != len(text) and _INVISIBLE.search(_JOINED.sub("", text)):
         notes.append("invisible")
     shown = _compatible(_COMBINING.sub("", shown))
     if _CYRILLIC_OR_GREEK.search(shown):
@@ -142,7 +148,9 @@ def forms(found: Sequence[str], longest: int) -> list[str]:
 
 
 def _forms(word: str, longest: int) -> Iterable[str]:
-    """What a word that is not plain counts as."""
+    """What a word that is not plain counts as; of symbols in a row each counts once."""
+    if _SYMBOL.match(word):
+        return dict.fromkeys(word)
     if word[0].isdigit() or word[0] in "$€£¥":
         return (_DIGIT.sub("d", word.rstrip(".,"))[:12],)
     if word.isascii():

@@ -16,7 +16,7 @@ from spamnb.mail.message import Attachment, Message
 from spamnb.mail.text import normalise
 
 _TOKEN_CHARS = 100  # of a whole token with its prefix
-VERSION = 2  # raised when the same message yields other tokens; kept with what was learned
+VERSION = 3  # raised when the same message yields other tokens; kept with what was learned
 
 
 def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int]:

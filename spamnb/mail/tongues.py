@@ -16,10 +16,13 @@ from typing import NamedTuple
 _SAMPLE_BYTES = 1024  # ten times what most texts need
 _WINDOW = 8192  # where it begins to have some; a long Latin text would else be gone through for its few
 _RUN = re.compile(rb"[\x80-\xff]+(?:[@-~][\x80-\xff]+)*[@-~]?")  # the second byte of two may be an ASCII letter
+# What makes runs in Latin text: spaces that do not break, which French sets inside its quotation marks (after 0x82 it
+# is the commonest letter of Shift_JIS), and bullets, dashes and the like in rows. No language writes a letter thrice.
+_NO_LETTERS = re.compile(rb"(?<!\x82)\xa0|([\x80-\xff])\1{2,}")
 _LONG_RUN = re.compile(rb"[\x80-\xff]{3,}")
 _ASCII = bytes(range(128))
 _BY_RUNS = 0.3  # of the bytes outside ASCII stand in runs of three or more, where the script is not Latin
-_LATIN_MARGIN = 0.15  # Icelandic looks somewhat like Turkish
+_LATIN_MARGIN = 0.15
 _NOT_BEYOND = re.compile(r"[\0-\x7f]+")
 
 _KANA = "".join(map(chr, (*range(0x3041, 0x3094), *range(0x30A1, 0x30F7), 0x30FC, 0x3001, 0x3002)))
@@ -53,6 +56,7 @@ _LATIN: tuple[tuple[str, str], ...] = (  # the first of those that explain most
     ("cp1254", "ıİşŞğĞüÜöÖçÇâî’‘“”–—…•\u00a0"),
     ("cp1250", "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČÉÍŘŠÚÝŽőűöüäăâîşţ„”’–—…•\u00a0"),
     ("iso8859-2", "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČÉÍŘŠÚÝŽőűöüäăâîşţ\u00a0"),
+    ("cp1252", "áéíóúýöæðþÁÉÍÓÚÝÖÆÐÞ’‘“”„–—…•\u00a0"),  # Icelandic, whose own letters are Turkish ones elsewhere
 )
 
 
@@ -118,7 +122,7 @@ def _sample(raw: bytes) -> bytes:
         length += len(runs[-1])
         if length >= _SAMPLE_BYTES:
             break
-    return b" ".join(runs)
+    return _NO_LETTERS.sub(b" ", b" ".join(runs))
 
 
 def _likely_latin(beyond: bytes) -> str:

@@ -7,8 +7,16 @@ from urllib.parse import unquote
 
 _HOST_CHARS = 100
 IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_ODD_IPV4 = re.compile(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
 _ID_CHARS = 8  # a word of a path that is so long and has digits is an identifier, and is met once
 _PATH_WORD = re.compile(r"[^\W_]{2,24}")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
+_IGNORED = str.maketrans("", "", "\t\r\n")
+_SLASHES = "/\\"
+_AUTHORITY = re.compile(r"[^/?#\\]*")
+_HOST_ENDS = re.compile(r"[^\w.-]")  # what a text has set behind a host: commas, quotation marks
+# The target that a redirector carries, as it stands or in Proofpoint's writing.
+_TARGET = re.compile(r"https?(?::[/\\]{1,2}|-3a__)(?:www\.)?([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,5})")
 
 
 @lru_cache(maxsize=2048)  # a mailbox meets the same hosts again and again: half of the time that they took
@@ -27,29 +35,68 @@ def hosts(prefix: str, host: str) -> tuple[str, ...]:
 def urls(written: Iterable[str]) -> Iterator[str]:
     """What URLs say: host and parent domains, the words of the path, and what honest links do not have.
 
+    They are read as browsers read them (WHATWG URL Standard): line ends in them do not count, a backslash is a
+    slash, and how many of them stand before the host is all one.
+
     >>> list(urls(["http://user@example.com/buy"]))
     ['url-user', 'url:example.com', 'url:com', 'url-path:buy']
     """
     for url in dict.fromkeys(written):
-        scheme, found, rest = url.partition("://")
-        if not found:
-            scheme, rest = ("http", url) if url.lower().startswith("www.") else (url.partition(":")[0], "")
-        if scheme.lower() not in {"http", "https"}:
-            yield f"url-scheme:{scheme.lower()[:10]}"
-            if scheme.lower() == "mailto":
-                yield from hosts("mail", url.partition("@")[2].partition("?")[0][:100])
-            continue
-        authority, _, path = rest.partition("/")
-        user, _, host = authority.rpartition("@")
-        if user:
-            yield "url-user"
-        if "%" in host:
-            yield "url-host-escaped"
-        host, _, port = unquote(host[:255]).partition(":")
-        if port not in {"", "80", "443"}:
+        scheme, rest = _parts(url)
+        if scheme in {"http", "https"}:
+            yield from _web(rest)
+        else:
+            yield f"url-scheme:{scheme[:10]}"
+            if scheme == "mailto":
+                yield from hosts("mail", _HOST_ENDS.split(unquote(rest[:500]).partition("@")[2], maxsplit=1)[0][:100])
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """The scheme in lower case, `none` for a link within the site, and what follows it."""
+    url = url.translate(_IGNORED).strip()
+    if url[:2].strip(_SLASHES) == "" and len(url) > 1:
+        return "http", url.lstrip(_SLASHES)
+    found = _SCHEME.match(url)
+    if found is None or url.lower().startswith("www."):
+        return ("http", url) if url.lower().startswith("www.") else ("none", url)
+    scheme, rest = found[1].lower(), url[found.end() :]
+    return scheme, rest.lstrip(_SLASHES) if scheme in {"http", "https"} else rest
+
+
+def _web(rest: str) -> Iterator[str]:
+    authority = rest[: _AUTHORITY.match(rest).end()]  # type: ignore[union-attr]  # it matches any text
+    path = rest[len(authority) + 1 :]
+    user, _, host = authority.rpartition("@")
+    if user:
+        yield "url-user"
+    if "%" in host:
+        yield "url-host-escaped"
+    host = unquote(host[:255]).lower()
+    if host.startswith("["):
+        yield "url-ip"
+        yield f"url:{host.partition(']')[0][1:41]}"
+    else:
+        host, _, port = host.partition(":")
+        if port.isdecimal() and port not in {"80", "443"}:
             yield "url-port"
-        if IPV4.fullmatch(host):
-            yield "url-ip"
-        yield from hosts("url", host)
-        steps = _PATH_WORD.findall(path[:200].lower())[:8]
-        yield from (f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha())
+        yield from _host(_HOST_ENDS.split(host, maxsplit=1)[0].strip("."))
+    path = unquote(path[:600]).lower()
+    for target in dict.fromkeys(_TARGET.findall(path)):
+        yield "url-redirects"
+        yield from hosts("url", target)
+    steps = _PATH_WORD.findall(path[:200])[:8]
+    yield from (f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha())
+
+
+def _host(host: str) -> Iterator[str]:
+    if IPV4.fullmatch(host):
+        yield "url-ip"
+        a, b, c, _ = host.split(".")
+        yield from (f"url:{host}", f"url-ip:{a}.{b}.{c}", f"url-ip:{a}.{b}")
+        return
+    if _ODD_IPV4.fullmatch(host):
+        yield from ("url-ip", "url-ip-odd")
+        return
+    if "xn--" in host or not host.isascii():
+        yield "url-idn"
+    yield from hosts("url", host)

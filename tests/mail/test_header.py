@@ -55,6 +55,8 @@ VERDICTS = """X-Spam-Status X-Spam-Flag X-Spam-Level X-Spam-Checker-Version X-Sp
     Lines Content-Length X-Mozilla-Status X-Mozilla-Keys X-Account-Key X-Evolution-Source X-KMail-Identity
     X-Gmail-Labels X-GM-THRID X-Label X-Folder X-FileName X-Origin X-Gmane-NNTP-Posting-Host
     X-Injected-Via-Gmane Xref X-OfflineIMAP Return-Path Delivered-To X-Original-To Envelope-To Delivery-Date
+    X-GND-Status X-sfr-mailing X-Terra-Karma X-RAVMilter-Version X-MXL-Hash X-Cloudmilter-Processed X-MailCleaner
+    X-Haraka-Karma X-Halon-ID X-hornetdsn X-Fuglu-Suspect X-Panda X-MailMarshal X-Astaro X-K9 X-MDArrival-Date
     X-Envelope-From X-Sieve Replied Forwarded X-MHA-Subject X-TREC-Label X-Corpus-Label""".split()  # noqa: SIM905 - a list
 ORDINARY = """List-Id List-Unsubscribe List-Unsubscribe-Post List-Help List-Post List-Archive Precedence X-Mailer
     User-Agent X-Priority X-MSMail-Priority Importance X-MimeOLE Organization Thread-Topic Thread-Index
@@ -71,7 +73,8 @@ ORDINARY = """List-Id List-Unsubscribe List-Unsubscribe-Post List-Help List-Post
     X-Bugzilla-Reason X-Bugzilla-Status X-Gitlab-Project X-Launchpad-Bug X-Debian-PR-Message X-Facebook-Notify
     X-LinkedIn-Id X-Amazon-Mail-Relay-Type X-Abuse-Reports-To X-Unsubscribe-Web X-Roving-ID X-Mailin-Campaign
     X-MailerLite X-Operating-System X-Enigmail-Version OpenPGP X-Confirm-Reading-To X-Lotus-FromDomain
-    X-Message-Flag X-Originalarrivaltime X-Sasl-Enc""".split()  # noqa: SIM905 - a list
+    X-Message-Flag X-Originalarrivaltime X-Sasl-Enc X-MD5 X-Bugzilla-Classification X-Jenkins-Result X-Notes-Item
+    X-MC-Unique X-ME-Sender X-Forwarded-Encrypted X-Trace X-Mailru-Msgtype""".split()  # noqa: SIM905 - a list
 
 
 @pytest.mark.parametrize("field", ORDINARY)
@@ -111,6 +114,23 @@ def test_other_fields_are_told_by_name():
     found = tokens("X-Mailer: Some Mailer 1.0\nMessage-ID: <1@host.example>\nDate: Mon, 1 Jan 2024 0:0 +0900\nX-Odd: z")
     assert {"x-mailer:mailer", "message-id:host.example", "date-zone:+0900", "field:x-odd"} <= found
     assert not any(token.rpartition(":")[2] == "z" for token in found)
+
+
+@pytest.mark.parametrize(
+    "written", ["<a.b@host.example>", "<a.b@host.example> (added by x@y.example)", "a.b@host.example"]
+)
+def test_the_host_of_a_message_id(written):
+    """A comment behind a Message-ID is no part of it."""
+    assert {t for t in tokens(f"Message-ID: {written}") if "message-id" in t} == {
+        *("message-id:host.example", "message-id:example", "message-id-shape:a.a")
+    }
+
+
+def test_a_message_id_without_a_host_is_told():
+    """What stands there then is met once, and is no token."""
+    assert {t for t in tokens("Message-ID: <A1.B2.C3>") if "message-id" in t} == {
+        *("message-id:none", "message-id-shape:Ad.Ad.Ad")
+    }
 
 
 def test_missing_fields_are_told():

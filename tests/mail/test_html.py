@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from spamnb.mail.html import HtmlText, read_html
@@ -58,6 +60,18 @@ def test_words_are_parted_where_a_reader_sees_them_apart(markup, words):
         '<table bgcolor="black"><td>{}</table>',
         '<p style="display:none"><b>{}</b></p>',
         '<p style="display:none"><b style="color:red">{}</b></p>',
+        '<p style="font:0/0 a">{}</p>',
+        '<p style="font-size:0"><b style="font-size:1em">{}</b></p>',
+        '<p style="color:transparent">{}</p>',
+        '<p style="color:rgba(0,0,0,0)">{}</p>',
+        '<p style="color:rgb(255 255 255)">{}</p>',
+        "<font color=snow>{}</font>",
+        '<font color=black style="color:white">{}</font>',
+        '<p style="text-indent:-9999px">{}</p>',
+        '<p style="position:absolute;left:-9999px">{}</p>',
+        "<style>.a{{display:none}}</style><p class=a>{}</p>",
+        "<style>/* x{{y}} */ p.x, #a {{ Visibility: hidden }}</style><p id=a>{}</p>",
+        "<style>@media print{{.b{{color:red}}}} .a{{font-size:0px}}</style><p class='b A'>{}</p>",
     ],
 )
 def test_hidden_text_is_told_apart(markup):
@@ -80,6 +94,20 @@ def test_hidden_text_is_told_apart(markup):
         "color:#333",
         "color:#fff;background:#000",
         "background-color:rgb(0,0,0);color:rgb(255,255,255)",
+        "font-size:0.9em",
+        "font-size:.85rem",
+        "font:bold 16px/1.5 Arial",
+        "font:small serif",
+        "height:0",
+        "max-width:0",
+        "display:none;display:block",
+        "background:no-repeat #222;color:#fff",
+        "background:url(x.png);color:#fff",
+        "background:#222 url(x.png);color:#fff",
+        "background-image:linear-gradient(#000,#222);color:#fff",
+        "background:tomato;color:#fff",
+        "color:inherit;background:inherit",
+        "margin-left:-20px",
     ],
 )
 def test_ordinary_styles_hide_nothing(style):
@@ -93,6 +121,58 @@ def test_text_of_the_same_colour_is_shown_again_on_another_ground():
     found = page("<font color=white>a<table><td bgcolor=black>b</td><td>c</table></font>")
     assert (found.hidden.split(), found.visible.split()) == (["a", "c"], ["b"])
     assert "same-colour" in found.features
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<td style="font-size:0px"><div style="font-size:0"><p style="font-size:13px">{}</p></div></td>',
+        '<td style="font-size:0"><p style="font:12pt serif">{}</p></td>',
+        '<td style="font-size:1px"><p style="font-size:small">{}</p></td>',
+        '<td style="visibility:hidden"><p style="visibility:visible">{}</p></td>',
+        '<td style="color:transparent"><p style="color:#333">{}</p></td>',
+    ],
+)
+def test_what_an_element_hides_another_in_it_shows(markup):
+    """Newsletters set a cell to letters of no size, against gaps, and each text in it to its own."""
+    found = page(f"<table><tr>{markup.format('shown')}<td>next</table>")
+    assert (found.visible.split(), found.hidden.split()) == (["shown", "next"], [])
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<table><td bgcolor=navy><font color=white>{}</font></table>",
+        "<table><td bgcolor=tomato><font color=white>{}</font></table>",
+        "<table><td background=x.jpg><font color=white>{}</font></table>",
+        '<font color=white style="color:black">{}</font>',
+        "<style>.b{{background:#222}}</style><p class=b style='color:#fff'>{}",
+        "<style>#b td{{background:#222}}</style><p style='color:#fff'>{}",
+        "<style>.a{{display:none}}</style><p class=a style='display:block'>{}",
+        "<style>@media print{{.a{{display:none}} .b{{x:y}}}}</style><p class=a>{}",
+        "<style media=print>.a{{display:none}}</style><p class=a>{}",
+        "<style amp4email-boilerplate>body{{visibility:hidden}}</style><body>{}",
+        "<style>.a:hover, .a .b, x{{display:none}}</style><p class=a>{}",
+    ],
+)
+def test_what_cannot_be_known_to_be_hidden_is_shown(markup):
+    """White text is no trick on a picture, in a colour that we do not know, or where a style sheet may say more."""
+    found = page(markup.format("shown"))
+    assert (found.visible.split(), found.hidden.split()) == (["shown"], [])
+
+
+@pytest.mark.parametrize("css", ["{", "}", "{}", "a{", "}}a{display:none}", "/*", "@", ",{display:none}", ".a{" * 9])
+def test_any_style_sheet_is_read(css):
+    """A style sheet of any quality is no fault."""
+    assert page(f"<style>{css}</style><p>shown").visible.split() == ["shown"]
+
+
+def test_a_page_with_a_style_sheet_is_read_in_a_moment():
+    """As many rules and classes as fit into a page cost little more than the page."""
+    rules = "".join(f".c{number}{{display:block;font-size:{number}px}}" for number in range(2000))
+    started = time.process_time()
+    page(f"<style>{rules}</style>" + "<b class='c1 c2 c3 c4 c5 c6 c7 c8 c9'>x</b>" * 8000)
+    assert time.process_time() - started < 5  # it takes a fifth of a second
 
 
 def test_hidden_words_are_no_words_of_the_text():

@@ -2,6 +2,7 @@ import pytest
 
 from spamnb.mail.reading import printable, read
 from spamnb.mail.text import normalise, words
+from spamnb.mail.urls import urls
 
 
 def tokens(body: str) -> dict[str, int]:
@@ -24,6 +25,8 @@ def tokens(body: str) -> dict[str, int]:
         ("漢字文", {"漢字": 1, "字文": 1}),
         ("字", {"字": 1}),
         ("abc漢字", {"abc": 1, "漢字": 1}),
+        ("🔥🔥 sale✅ ★★★★", {"🔥": 1, "sale": 1, "✅": 1, "★": 1}),
+        ("━━━ a │ b", {"a": 1, "b": 1}),
         ("สวัสดี", None),
         ("under_score", {"under": 1, "score": 1}),
         ("", {}),
@@ -50,6 +53,8 @@ def test_ascii_text_has_the_words_that_any_text_has(text):
         ("ｖiаgra", "viagra", ["lookalike"]),
         ("привет", "привет", []),
         ("vi\u200bagra", "viagra", ["invisible"]),
+        ("vi\u200dag\ufe0fra", "viagra", ["invisible"]),
+        ("❤\ufe0f 👨\u200d👩\u200d👧 1\ufe0f\u20e3 می\u200cخواهم", "❤ 👨👩👧 1\u20e3 میخواهم", []),
         ("ﬁne ①", "fine 1", []),
         ("𝐯𝐢𝐚𝐠𝐫𝐚", "viagra", []),
         ("e\u0301", "é", []),
@@ -79,6 +84,67 @@ def test_urls():
     assert {"url-ip", "url:x.example"} <= found.keys()
     assert "url-host-escaped" in tokens("http://%77ww.example/")
     assert "mail:b.example" in tokens("write to a@b.example")
+
+
+def links(*written: str) -> set[str]:
+    """What links say, but for the words of their paths and their top-level domain."""
+    return {token for token in urls(written) if not token.startswith("url-path:") and token != "url:example"}
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("//a.example/x", {"url:a.example"}),
+        ("http:\\\\a.example\\x", {"url:a.example"}),
+        ("https:/a.example", {"url:a.example"}),
+        ("https:///a.example", {"url:a.example"}),
+        (" ht\ntp://a.ex\tample/", {"url:a.example"}),
+        ("http://a.example?id=12345678", {"url:a.example"}),
+        ("http://a.example?to=x@b.example", {"url:a.example"}),
+        ("http://a.example#x@b.example", {"url:a.example"}),
+        ("http://b.example@a.example/", {"url-user", "url:a.example"}),
+        ("http://192.0.2.7/", {"url-ip", "url:192.0.2.7", "url-ip:192.0.2", "url-ip:192.0"}),
+        ("http://3221226503/", {"url-ip", "url-ip-odd"}),
+        ("http://0xc0.0.2.07/", {"url-ip", "url-ip-odd"}),
+        ("http://[2001:db8::1]:8080/", {"url-ip", "url:2001:db8::1"}),
+        ("http://xn--bcher-kva.example/", {"url-idn", "url:xn--bcher-kva.example"}),
+        ("http://bücher.example/", {"url-idn", "url:bücher.example"}),
+        ("mailto:a@b.example?body=http://c.example", {"url-scheme:mailto", "mail:b.example", "mail:example"}),
+        ("data:text/html,<a href=http://a.example>", {"url-scheme:data"}),
+        ("#top", {"url-scheme:none"}),
+        ("../a/b.html?c=http://d.example", {"url-scheme:none"}),
+        ("https://r.example/?url=https%3A%2F%2Fwww.a.example%2Fx", {"url:r.example", "url-redirects", "url:a.example"}),
+        ("http://r.example/*http://a.example/", {"url:r.example", "url-redirects", "url:a.example"}),
+        ("https://r.example/v2/url?u=http-3A__a.example_x", {"url:r.example", "url-redirects", "url:a.example"}),
+    ],
+)
+def test_urls_are_read_as_browsers_read_them(url, found):
+    """However a link is written, its host is the one that a click goes to; a redirector's target is a host too."""
+    assert links(url) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see http://a.example, please",
+        "see http://a.example; or",
+        "is it http://a.example?",
+        "“http://a.example”",
+        "http://a.example…",
+        "请点击http://a.example谢谢",
+        "http://a.example。",
+        "http://a.example으로",
+    ],
+)
+def test_what_stands_behind_a_url_is_no_part_of_it(text):
+    """Punctuation, and scripts that write on without a space, end a host."""
+    found = {token for token in tokens(text) if token.startswith("url")}
+    assert found == {"url:a.example", "url:example"}
+
+
+def test_words_of_a_path_are_unescaped():
+    """An escaped path has the words that it has unescaped."""
+    assert "url-path:unsubscribe" in tokens("http://a.example/%75nsubscribe")
 
 
 def test_shouting_and_punctuation():

@@ -25,6 +25,9 @@ ARABIC = "السلام عليكم ورحمة الله وبركاته، نود أ
 THAI = "สวัสดีครับ ขอเชิญร่วมงานสัมมนาเรื่องการตลาดออนไลน์ ในวันเสาร์นี้ ลงทะเบียนฟรี"
 TURKISH = "Sayın müşterimiz, lütfen sitemizi ziyaret ediniz. Şimdi sipariş verin, ücretsiz kargo fırsatı. İyi günler."
 POLISH = "Dzień dobry, zapraszamy w środę na całą godzinę. Proszę o odpowiedź, będzie nam bardzo miło. Życzę zdrowia."
+ICELANDIC = (
+    "Kæri vinur, þú ert boðinn á fundinn í næstu viku. Það verður kaffi á eftir. Vinsamlegast svaraðu sem fyrst."
+)
 GERMAN = "Sehr geehrte Damen und Herren, wir möchten Sie über günstige Büromöbel informieren. Grüße aus Köln."
 FRENCH = "Voici le compte-rendu de la réunion d’hier. Merci de vérifier les détails ; ça dépend du délai."
 SPANISH = "Estimado señor: la próxima reunión será mañana. ¿Puede usted venir? Atención, promoción única."
@@ -45,7 +48,7 @@ WRITTEN = [
     (TURKISH, "iso8859-9"),
     (POLISH, "cp1250"),
     (POLISH, "iso8859-2"),
-    *((text, "cp1252") for text in (GERMAN, FRENCH, SPANISH)),
+    *((text, "cp1252") for text in (GERMAN, FRENCH, SPANISH, ICELANDIC)),
 ]
 
 
@@ -101,6 +104,20 @@ def test_a_charset_means_the_larger_one_that_programs_write(text, declared, code
 
 
 @pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"\x1b$B-!-j4A;z\x1b(B ok", "①㈱漢字 ok"),
+        (b"\x1b$B4A;z\x1b(I1\x1b(B", "漢字ｱ"),
+        (b"\x1b$@4A;z\x1b(J", "漢字"),
+    ],
+)
+@pytest.mark.parametrize("declared", ["iso-2022-jp", ""])
+def test_japanese_with_the_additions_of_windows(raw, text, declared):
+    """Circled numbers, signs for companies and half-width kana stand in ISO-2022-JP, whatever its standard says."""
+    assert decode(raw, declared) == (text, "" if declared else "missing")
+
+
+@pytest.mark.parametrize(
     ("declared", "codec"),
     [
         ("iso-8859-8-i", "cp1255"),
@@ -121,6 +138,26 @@ def test_a_charset_means_the_larger_one_that_programs_write(text, declared, code
 def test_labels_that_mail_has_and_python_has_not(declared, codec):
     """Charset labels of old mail programs are known."""
     assert codec_name(declared) == codec
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Madame, «\u00a0À bientôt\u00a0», l’été a été très chaud\u00a0! Où êtes-vous\u00a0? \u00a0\u00a0\u00a0Hé",
+        "«\u00a0État\u00a0» et «\u00a0À propos\u00a0»",
+        "\u00a0\u00a0\u00a0\u00a0été réglé déjà préféré \u00a0\u00a0\u00a0 à côté élevé",
+        "••• café ••• été, né ···",
+        "———— naïve ———— café",
+        "€€€ 5 € €",
+        "¡¡¡OFERTA!!! ¿¿¿Qué???",
+        "\u00a0–\u00a0Été\u00a0–\u00a0Hiver",
+        "ÉÉÉ ÀÀÀ",
+    ],
+)
+def test_spaces_and_marks_in_rows_do_not_make_a_latin_text_another(text):
+    """Spaces that do not break, as French sets them in its quotation marks, dashes and bullets speak for no script."""
+    raw = text.encode("cp1252")
+    assert [decode(raw, declared)[0] for declared in ("", "us-ascii", "iso-8859-1", "windows-1252")] == [text] * 4
 
 
 def test_what_is_too_little_to_tell_is_western():
@@ -161,6 +198,31 @@ def test_a_field_that_says_its_charset_stands_over_the_markup():
     """A charset in the field that says something holds, whatever the markup says."""
     raw = "<meta charset=koi8-r><p>скидки".encode("cp1251")
     assert "скидки" in read(b"Content-Type: text/html; charset=windows-1251\n\n" + raw).tokens
+
+
+@pytest.mark.parametrize("declared", ["gb2312", "koi8-r", "iso-8859-1"])
+def test_utf8_stands_over_the_markup(declared):
+    """A program that recodes a page leaves its markup as it was: a field that says UTF-8, and is right, holds."""
+    raw = f"Content-Type: text/html; charset=utf-8\n\n<meta charset={declared}><p>© größer".encode()
+    message = parse(raw)
+    assert message.texts[0].text.endswith("© größer")
+    assert "charset-wrong" not in message.notes
+
+
+@pytest.mark.parametrize(
+    ("raw", "declared", "text"),
+    [
+        ("größer".encode("utf-16-be"), "utf-16", "größer"),
+        ("größer".encode("utf-16-le"), "utf-16", "größer"),
+        (b"plain text", "utf-16", "plain text"),
+        (b"plain text", "utf-32", "plain text"),
+        ("größer".encode("utf-16"), "utf-8", "größer"),
+        (b"see~{abcd", "", "see~{abcd"),
+    ],
+)
+def test_unicode_that_is_not_what_it_is_called(raw, declared, text):
+    """UTF-16 without its mark or called UTF-8 is read, and ASCII is ASCII whatever it is called."""
+    assert decode(raw, declared)[0] == text
 
 
 @pytest.mark.parametrize(
