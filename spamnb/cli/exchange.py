@@ -41,7 +41,9 @@ def export(options: argparse.Namespace) -> int:
             with contextlib.suppress(OSError):
                 os.unlink(part)
             if isinstance(fault, OSError):
-                raise SpamnbError(f"cannot write {shown}: {fault.strerror}") from fault
+                raise SpamnbError(
+                    f"cannot write {shown}: {fault.strerror}; name a file in a directory of yours"
+                ) from fault
             raise
         totals = ledger.learned.totals().tolist()
     if not options.quiet:

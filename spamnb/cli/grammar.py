@@ -1,6 +1,8 @@
 """The grammar of the command line: commands, options, and help."""
 
 import argparse
+import difflib
+import re
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -30,8 +32,28 @@ class _Parser(argparse.ArgumentParser):
     """argparse with the exit code of sysexits.h: its own 2 would mean "unsure" to a mail recipe."""
 
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(_EXIT_USAGE, f"spamnb: {printable(message)}; help: {self.prog} --help\n")
+        self.exit(_EXIT_USAGE, f"spamnb: {printable(_plainer(message))}; help: {self.prog} --help\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a help that nobody can read is an error too
+        super().exit(status, message)
+
+
+def _plainer(message: str) -> str:
+    """What argparse says, with the most likely mistake named.
+
+    >>> _plainer("unrecognized arguments: -q")
+    'unrecognized arguments: -q (-q, -v and --config stand before the command)'
+    >>> _plainer("argument COMMAND: invalid choice: 'scroe' (choose from 'run', 'score')")
+    "there is no command 'scroe' (did you mean score?)"
+    """
+    if wrong := re.fullmatch(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
+        near = difflib.get_close_matches(wrong[1][:60], re.findall(r"[\w-]+", wrong[2]), n=1)
+        return f"there is no command '{wrong[1]}'" + (f" (did you mean {near[0]}?)" if near else "")
+    if re.match(r"unrecognized arguments:.* (?:-q|-v|--quiet|--verbose|--config)\b", message):
+        return f"{message} (-q, -v and --config stand before the command)"
+    return message
 
 
 def parser() -> argparse.ArgumentParser:
