@@ -3,13 +3,15 @@
 import argparse
 import difflib
 import re
-import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from spamnb import __version__
 from spamnb.cli import numbers
 from spamnb.cli.output import printable
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _Command = Callable[[str, str, str, str, str], argparse.ArgumentParser]
 
@@ -34,10 +36,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(_EXIT_USAGE, f"spamnb: {printable(_plainer(message))}; help: {self.prog} --help\n")
 
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        if sys.stdout is not None:
-            sys.stdout.flush()  # a help that nobody can read is an error too
-        super().exit(status, message)
+    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
+        # argparse raises what stands in the way of its writing in some versions, and drops it in others
+        print(self.format_help(), end="", file=file)
+        print(end="", flush=True)  # on standard output, where a full disk is seen only now
 
 
 def _plainer(message: str) -> str:

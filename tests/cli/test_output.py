@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from spamnb.cli import init, output, roles
+from spamnb.cli import grammar, init, output, roles
 from spamnb.cli.output import as_json, printable, table
 from spamnb.config import Role
 
@@ -48,7 +48,7 @@ def test_table_cuts_what_is_endless() -> None:
     assert max(map(len, table([("x" * 5000, 1), ("y", 2)]).splitlines())) < 130
 
 
-@pytest.mark.parametrize("module", [output, roles, init])
+@pytest.mark.parametrize("module", [output, roles, init, grammar])
 def test_examples(module: object) -> None:
     """The examples in the text are true."""
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
