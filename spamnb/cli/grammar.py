@@ -101,7 +101,8 @@ def _add_service(command: _Command) -> None:
     more = (
         "Each folder gets a role by its name. Mail that lies there now is never moved. It is\n"
         "learned from if you say so; a message that lies in a spam folder is then spam, also\n"
-        "where a copy of it lies in a ham folder."
+        "where a copy of it lies in a ham folder. With a configuration in place, --learn learns by\n"
+        "its roles and leaves it as it is."
     )
     init = command(
         "init", "init", "find your Maildir and write the configuration", more, "spamnb init ~/Maildir --learn"

@@ -16,7 +16,7 @@ from spamnb.errors import ConfigError, MaildirError, UsageError
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.mailbox import scan
 from spamnb.maildir.names import parse_name
-from spamnb.service.alone import alone
+from spamnb.service.alone import alone, is_running
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 
@@ -71,8 +71,6 @@ def _learn_as_configured(path: Path, options: argparse.Namespace) -> int:
             f"{printable(str(path))} has no mailbox at {printable(str(asked))}: add it there, or give another"
             " configuration with --config FILE"
         )
-    with alone(str(config.ledger)):
-        pass
     codes = [0]
     for mailbox in mailboxes:
         waiting = {folder.name: _messages(folder) for folder in find_folders(str(mailbox.path), mailbox.layout)}
@@ -80,7 +78,8 @@ def _learn_as_configured(path: Path, options: argparse.Namespace) -> int:
             print(f"{printable(str(mailbox.path))}, by the roles in {printable(str(path))}:\n")
             print(f"{_proposal(mailbox, waiting)}\n")
         codes.append(_learn(mailbox, waiting, options))
-    _take_note(options)
+    if not is_running(str(config.ledger)):  # a running service has done so
+        _take_note(options)
     return max(codes)
 
 

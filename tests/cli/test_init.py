@@ -216,7 +216,7 @@ def test_unwritable_place(home: Path, run: Run) -> None:
 
 
 def test_running_service(home: Path, run: Run) -> None:
-    """While a service runs, init changes nothing and says to stop it."""
+    """While a service runs, init changes no configuration and says to stop it; but it learns."""
     full(home)
     run("init")
     before = (home / CONFIG).read_text()
@@ -226,6 +226,8 @@ def test_running_service(home: Path, run: Run) -> None:
     assert "stop that one first" in result.err
     assert (home / CONFIG).read_text() == before
     assert not (home / f"{CONFIG}.old").exists()
+    with alone(str(home / ".local/share/spamnb/ledger.sqlite")):
+        assert "learned 8 messages as ham" in run("init", "--learn").out, "which `train` would do as well"
 
 
 def test_quiet_init_says_nothing(home: Path, run: Run) -> None:
