@@ -27,7 +27,7 @@ def export(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(line.encode())
             sys.stdout.buffer.flush()
             return 0
-        shown = printable(options.file)
+        shown = printable(options.file) or "a file without a name"
         if os.path.lexists(options.file) and not options.force:
             raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
         part = f"{options.file}.{os.getpid()}.part"
