@@ -1,16 +1,18 @@
-"""`init`: find the Maildir, propose a role for each folder, write the configuration, and learn if told so."""
+"""`init`: propose a role for each folder, write the configuration, and learn if told so."""
 
 import argparse
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spamnb.cli.context import config_path
+from spamnb.cli.finding import find_maildir
 from spamnb.cli.output import is_terminal, plural, printable, table
 from spamnb.cli.roles import usual_role
 from spamnb.cli.sources import Source
+from spamnb.cli.symptoms import name_of, owner_of
 from spamnb.config import Mailbox, Role, load, parse, render
 from spamnb.errors import ConfigError, MaildirError, UsageError
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
@@ -20,8 +22,6 @@ from spamnb.service.alone import alone, is_running
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 
-_USUAL_PLACES = ("~/Maildir", "~/.maildir", "~/Mail", "~/mail", "~/.mail")
-_SHOWN = 3  # places that an error names
 _TEACHES = {Role.SPAM: "spam", Role.TRAIN_SPAM: "spam", Role.INBOX: "ham", Role.HAM: "ham", Role.TRAIN_HAM: "ham"}
 
 
@@ -37,7 +37,7 @@ def init(options: argparse.Namespace) -> int:
             f"{printable(str(path))} exists already: edit it, learn by its roles with --learn,"
             " or write a new one in its place with --force"
         )
-    root = _find(options.maildir)
+    root = find_maildir(options.maildir)
     layout = detect_layout(str(root))
     folders = find_folders(str(root), layout)
     waiting = {folder.name: _messages(folder) for folder in folders}
@@ -46,11 +46,12 @@ def init(options: argparse.Namespace) -> int:
     config = parse(text, str(path), os.environ)
     with alone(str(config.ledger)):  # a running service takes note of a mailbox by itself, and must not be surprised
         pass
+    _check_rights(root, folders, mailbox)
     say = (lambda line: None) if options.quiet else print
     say(f"Found {printable(str(root))} ({layout}), {plural(len(folders), 'folder')}:\n")
     say(_proposal(mailbox, waiting))
     if mailbox.spam_folder not in waiting:
-        say("The service makes it; subscribe to it in your mail program if it does not show.")
+        say("It is made; subscribe to it in your mail program if it does not show there.")
     kept = _write(path, text)
     say(f"\nWrote {printable(str(path))}. Change a role there if a folder means something else to you.")
     if kept is not None:
@@ -59,6 +60,24 @@ def init(options: argparse.Namespace) -> int:
     _take_note(options)
     say(f"\nNext: {_command(options)} run    (or the systemd unit; see the README)")
     return code
+
+
+def _check_rights(root: Path, folders: Sequence[Folder], mailbox: Mailbox) -> None:
+    """Raises MaildirError where spam could not be moved, and warns of a service that would run as the wrong user."""
+    known = {folder.name: folder for folder in folders}
+    ends = [known[name] for name in (mailbox.inbox_folder, mailbox.spam_folder) if name in known]
+    places = [folder.subdir(which) for folder in ends for which in ("new", "cur")]
+    if mailbox.spam_folder not in known:
+        places.append(str(root))
+    me, owner = name_of(os.geteuid()), name_of(owner_of(places[0]))
+    for place in places:
+        if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+            raise MaildirError(
+                f"{printable(place)} may not be read and written by {me}: run spamnb as {owner}, the owner of the mail,"
+                " or correct the permissions"
+            )
+    if me != owner:
+        print(f"spamnb: this mail belongs to {owner}, and you are {me}: run the service as {owner}", file=sys.stderr)
 
 
 def _learn_as_configured(path: Path, options: argparse.Namespace) -> int:
@@ -110,51 +129,6 @@ def _taught_by(mailbox: Mailbox, folder: str) -> str:
 def _beside(config: str) -> Path:
     """The ledger of a configuration that has a place of its own."""
     return Path(config).absolute().with_name("ledger.sqlite")
-
-
-def _find(asked: str | None) -> Path:
-    if asked is not None:
-        root = Path(asked).expanduser().absolute()
-        if not root.is_dir():
-            raise MaildirError(f"there is no directory {printable(str(root))}: give the path of your Maildir")
-        if not find_folders(str(root)):
-            raise MaildirError(f"{printable(str(root))} is no Maildir: it has no folders with new/ and cur/ in them")
-        return _with_inbox(root)
-    places = [os.environ.get("MAILDIR", ""), *_USUAL_PLACES]
-    refused: MaildirError | None = None
-    for place in places:
-        root = Path(place).expanduser()
-        try:
-            if place and root.is_absolute() and find_folders(str(root)):
-                return _with_inbox(root)
-        except FolderUnavailableError:
-            continue
-        except MaildirError as fault:
-            refused = refused or fault
-    raise refused or MaildirError(
-        f"found no Maildir in {', '.join(filter(None, places))}: give its path, as in spamnb init ~/mymail"
-    )
-
-
-def _with_inbox(root: Path) -> Path:
-    """The directory, if it has an inbox: the home directory, and one that holds the Maildirs of several accounts,
-    are easily taken for a Maildir in the layout fs. Raises MaildirError."""
-    folders = find_folders(str(root))
-    if any(folder.name == INBOX for folder in folders):
-        return root
-    inner = list(dict.fromkeys(filter(None, map(_account_of, folders))))
-    step = "write a configuration in which the folder where new mail arrives is the inbox: see config.example.yaml"
-    if inner:
-        step = f"give {' or '.join(printable(shlex.quote(path)) for path in inner[:_SHOWN])}"
-    raise MaildirError(f"{printable(str(root))} has no inbox: {step}")
-
-
-def _account_of(folder: Folder) -> str:
-    """The Maildir with folders that a folder looks to be the inbox of; "" where it looks like one more folder."""
-    if os.path.basename(folder.path).upper() == INBOX:
-        return os.path.dirname(folder.path)
-    has_folders = len(find_folders(folder.path)) > 1
-    return folder.path if has_folders or f"~/{os.path.basename(folder.path)}" in _USUAL_PLACES else ""
 
 
 def propose(folders: Mapping[str, int]) -> dict[str, Role]:
@@ -235,9 +209,12 @@ def _shall_learn(waiting: dict[str, list[Source]], options: argparse.Namespace) 
         print(f"\nNothing was learned from the folders as they are: that would be {_command(options)} init --learn")
         return False
     try:
-        return input("\nLearn from the folders as they are now? [y/N] ").strip().lower() in {"y", "yes"}
+        if input("\nLearn from the folders as they are now? [y/N] ").strip().lower() in {"y", "yes"}:
+            return True
     except EOFError:
-        return False
+        print()
+    print(f"Not now, then. Later it is: {_command(options)} init --learn")
+    return False
 
 
 def _learn(mailbox: Mailbox, waiting: dict[str, list[Source]], options: argparse.Namespace) -> int:

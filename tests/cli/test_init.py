@@ -215,6 +215,28 @@ def test_unwritable_place(home: Path, run: Run) -> None:
     assert len(result.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("place", ["cur", "new", ".Junk/cur"])
+def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Where spam could not be moved, init says who may not do what, and writes nothing."""
+    root, access = full(home), os.access
+    monkeypatch.setattr(
+        "spamnb.cli.init.os.access", lambda path, mode: path != str(root / place) and access(path, mode)
+    )
+    result = run("init", "--learn")
+    assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
+    assert f"{root / place} may not be read and written by " in result.err
+    assert not (home / CONFIG).exists()
+
+
+def test_mail_of_somebody_else(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is not the owner of the mail is told to run the service as the owner."""
+    full(home)
+    monkeypatch.setattr("spamnb.cli.init.os.geteuid", lambda: 12_345)
+    result = run("init")
+    assert result.code == 0
+    assert "and you are user 12345: run the service as " in result.err
+
+
 def test_running_service(home: Path, run: Run) -> None:
     """While a service runs, init changes no configuration and says to stop it; but it learns."""
     full(home)
