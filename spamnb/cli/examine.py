@@ -89,8 +89,8 @@ def _advice(cutoff: float, caught: float, least: float, n_ham: int, one_in: int)
     if cutoff == least:
         return f"At the cutoff of {cutoff} at most one ham in {one_in} is lost here: keep it.{doubt}"
     return (
-        f"To lose at most one ham in {one_in}, which here catches {caught:.1f} % of the spam, write into the"
-        f" configuration:{doubt}\n\nscoring:\n  spam_cutoff: {cutoff:.6f}"
+        f"To lose at most one ham in {one_in}, which here catches {caught:.1f} % of the spam, write this into"
+        f" the configuration.{doubt}\n\nscoring:\n  spam_cutoff: {cutoff:.6f}"
     )
 
 
