@@ -2,7 +2,6 @@
 
 import argparse
 import difflib
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 _Command = Callable[[str, str, str, str, str], argparse.ArgumentParser]
 
 _EXIT_USAGE = 64
+_GLOBAL = {"-q", "--quiet", "-v", "--verbose", "--config"}
 _MESSAGES = "message files, directories of them, Maildir folders, mbox files, or - for standard input"
 _TOP_EPILOG = """\
 examples:
@@ -50,10 +50,13 @@ def _plainer(message: str) -> str:
     >>> _plainer("argument COMMAND: invalid choice: 'scroe' (choose from 'run', 'score')")
     "there is no command 'scroe' (did you mean score?)"
     """
-    if wrong := re.fullmatch(r"argument COMMAND: invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
-        near = difflib.get_close_matches(wrong[1][:60], re.findall(r"[\w-]+", wrong[2]), n=1)
-        return f"there is no command '{wrong[1]}'" + (f" (did you mean {near[0]}?)" if near else "")
-    if re.match(r"unrecognized arguments:.* (?:-q|-v|--quiet|--verbose|--config)\b", message):
+    before = "argument COMMAND: invalid choice: "
+    if message.startswith(before):
+        wrong, _, choices = message.removeprefix(before).partition(" (choose from ")
+        names = [name.strip(" ')") for name in choices.split(",")]
+        near = difflib.get_close_matches(wrong[:60].strip("'"), names, n=1)
+        return f"there is no command {wrong}" + (f" (did you mean {near[0]}?)" if near else "")
+    if message.startswith("unrecognized arguments:") and _GLOBAL & set(message.split()):
         return f"{message} (-q, -v and --config stand before the command)"
     return message
 
