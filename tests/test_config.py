@@ -342,7 +342,12 @@ def test_missing_file(tmp_path: Path):
     """Without a configuration, the error says how to make one."""
     with pytest.raises(ConfigError) as caught:
         load(tmp_path / "c.yaml", HOME)
-    assert str(caught.value) == f"No configuration at {tmp_path}/c.yaml. Run: spamnb init"
+    named = f"{tmp_path}/c.yaml"
+    assert str(caught.value) == f"No configuration at {named}. Check the path, or run: spamnb --config {named} init"
+    usual = tmp_path / "spamnb" / "config.yaml"
+    with pytest.raises(ConfigError) as caught:
+        load(usual, {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert str(caught.value) == f"No configuration at {usual}. Run: spamnb init"
     assert caught.value.exit_code == 78
 
 

@@ -16,9 +16,20 @@ def config_path(options: argparse.Namespace) -> Path:
 def configuration(options: argparse.Namespace) -> Config:
     """The configuration. Without one, and unless one was named, the defaults: training and scoring need no Maildir."""
     path = config_path(options)
-    if options.config is None and not path.exists():
+    if options.config is None and _is_absent(path):
         return Config(mailboxes=(), ledger=default_ledger_path(os.environ))
     return load(path, os.environ)
+
+
+def _is_absent(path: Path) -> bool:
+    """Whether nothing is there; of a place that may not be looked at this is not known, and reading it says why."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def open_ledger(options: argparse.Namespace) -> tuple[Config, Ledger]:

@@ -4,6 +4,7 @@ import argparse
 import itertools
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from spamnb.cli.context import config_path
 from spamnb.cli.output import as_json, printable
@@ -50,8 +51,7 @@ def _findings(options: argparse.Namespace) -> Iterator[Finding]:
         yield Finding(OK, "configuration", str(path))
     except ConfigError as fault:
         for line in str(fault).splitlines():
-            step = "mend that line; config.example.yaml shows every key" if path.exists() else "spamnb init"
-            yield Finding(FAULT, "configuration", line, step)
+            yield Finding(FAULT, "configuration", line, _mending(path))
     checks: list[Iterator[Finding]] = []
     if config is not None:
         checks.append(of_mailboxes(config))
@@ -60,6 +60,16 @@ def _findings(options: argparse.Namespace) -> Iterator[Finding]:
     except ConfigError as fault:
         yield Finding(FAULT, "ledger", str(fault), "set HOME, or `ledger` in the configuration")
     yield from itertools.chain.from_iterable(map(_guarded, checks))
+
+
+def _mending(path: Path) -> str:
+    try:
+        path.open("rb").close()
+    except FileNotFoundError:
+        return "spamnb init"
+    except OSError:
+        return "correct its path or its permissions"
+    return "mend that line; config.example.yaml shows every key"
 
 
 def _guarded(findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from spamnb.cli.output import as_json, printable, progress, table
 from spamnb.cli.sources import Source, readings
-from spamnb.errors import MailError, UsageError
+from spamnb.errors import MailError, SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, interleave, load_corpus
 from spamnb.mail.reading import Reading
 
@@ -41,6 +42,7 @@ def evaluate(options: argparse.Namespace) -> int:
     # Of one's own mail the spam is often younger than the ham, since Junk is emptied: in the order of arrival a filter
     # that has met no spam would judge most of it.
     options.protocol = options.protocol or ("online" if options.corpus else "folds")
+    _check_places(options.scores, options.plots)
     messages = _messages(options)
     with closing(_examples(messages, options)) as examples:
         first = list(itertools.islice(examples, 1))  # workers first, then numpy: see `teach.learn`
@@ -53,12 +55,11 @@ def evaluate(options: argparse.Namespace) -> int:
         _write_scores(options.scores, outcomes)
     outcomes = outcomes[options.warm_up :]
     if {outcome.label for outcome in outcomes} != {0, 1}:
-        raise MailError("nothing can be measured: both ham and spam have to be among the messages that are scored")
+        raise MailError(
+            "nothing can be measured: both ham and spam have to be among the messages that are scored;"
+            " give more of them, see --limit and --warm-up"
+        )
     measures = measure(outcomes, options.seed)
-    if options.plots:
-        from spamnb.evaluation.plots import plot_run
-
-        plot_run(options.plots, outcomes)
     cutoff, least = None, config.scoring.spam_cutoff
     if options.at_most_one_ham_in:
         cutoff = cutoff_for(outcomes, options.at_most_one_ham_in, least)
@@ -66,7 +67,21 @@ def evaluate(options: argparse.Namespace) -> int:
     if cutoff and not options.json:
         n_ham = sum(outcome.label == 0 for outcome in outcomes)
         print(f"\n{_advice(*cutoff, least, n_ham, options.at_most_one_ham_in)}")
+    if options.plots:
+        from spamnb.evaluation.plots import plot_run
+
+        plot_run(options.plots, outcomes)
     return 0
+
+
+def _check_places(scores: str | None, plots: str | None) -> None:
+    """Raises SpamnbError where results could not be written: better said before the long work than after it."""
+    if scores is not None:
+        place = scores if os.path.lexists(scores) else os.path.dirname(os.path.abspath(scores))
+        if os.path.isdir(scores) or not os.access(place, os.W_OK):
+            raise MailError(f"cannot write {printable(scores)}: name a file in a directory of yours")
+    if plots is not None and find_spec("matplotlib") is None:
+        raise SpamnbError("pictures need matplotlib: pip install 'spamnb[plots]'")
 
 
 def _advice(cutoff: float, caught: float, least: float, n_ham: int, one_in: int) -> str:
@@ -74,8 +89,8 @@ def _advice(cutoff: float, caught: float, least: float, n_ham: int, one_in: int)
     if cutoff == least:
         return f"At the cutoff of {cutoff} at most one ham in {one_in} is lost here: keep it.{doubt}"
     return (
-        f"To lose at most one ham in {one_in}, which here catches {caught:.1f} % of the spam, write into the"
-        f" configuration:{doubt}\n\nscoring:\n  spam_cutoff: {cutoff:.6f}"
+        f"To lose at most one ham in {one_in}, which here catches {caught:.1f} % of the spam, write this into"
+        f" the configuration.{doubt}\n\nscoring:\n  spam_cutoff: {cutoff:.6f}"
     )
 
 
@@ -164,7 +179,7 @@ def _write_scores(path: str, outcomes: Iterable[Outcome]) -> None:
                     f"{outcome.name} judge={_WORDS[outcome.label]} class={outcome.verdict} score={outcome.score:.9g}\n"
                 )
     except OSError as fault:
-        raise MailError(f"cannot write {path}: {fault.strerror}") from fault
+        raise MailError(f"cannot write {printable(path)}: {fault.strerror}") from fault
 
 
 def _report(
@@ -204,6 +219,7 @@ def compare(options: argparse.Namespace) -> int:
     from multiprocessing import get_context
 
     jobs = [(corpus, tuple(options.attributes), options.seed) for corpus in options.corpora]
+    _check_places(None, options.plots)
     for corpus, _, seed in jobs:
         load_corpus(corpus, seed)  # a fault is reported before the long work
     with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), mp_context=get_context("forkserver")) as pool:

@@ -27,7 +27,7 @@ def export(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(line.encode())
             sys.stdout.buffer.flush()
             return 0
-        shown = printable(options.file)
+        shown = printable(options.file) or "a file without a name"
         if os.path.lexists(options.file) and not options.force:
             raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
         part = f"{options.file}.{os.getpid()}.part"
@@ -41,7 +41,9 @@ def export(options: argparse.Namespace) -> int:
             with contextlib.suppress(OSError):
                 os.unlink(part)
             if isinstance(fault, OSError):
-                raise SpamnbError(f"cannot write {shown}: {fault.strerror}") from fault
+                raise SpamnbError(
+                    f"cannot write {shown}: {fault.strerror}; name a file in a directory of yours"
+                ) from fault
             raise
         totals = ledger.learned.totals().tolist()
     if not options.quiet:

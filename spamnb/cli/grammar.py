@@ -1,17 +1,21 @@
 """The grammar of the command line: commands, options, and help."""
 
 import argparse
-import sys
+import difflib
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from spamnb import __version__
 from spamnb.cli import numbers
 from spamnb.cli.output import printable
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
 _Command = Callable[[str, str, str, str, str], argparse.ArgumentParser]
 
 _EXIT_USAGE = 64
+_GLOBAL = {"-q", "--quiet", "-v", "--verbose", "--config"}
 _MESSAGES = "message files, directories of them, Maildir folders, mbox files, or - for standard input"
 _TOP_EPILOG = """\
 examples:
@@ -30,8 +34,31 @@ class _Parser(argparse.ArgumentParser):
     """argparse with the exit code of sysexits.h: its own 2 would mean "unsure" to a mail recipe."""
 
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(_EXIT_USAGE, f"spamnb: {printable(message)}; help: {self.prog} --help\n")
+        self.exit(_EXIT_USAGE, f"spamnb: {printable(_plainer(message))}; help: {self.prog} --help\n")
+
+    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
+        # argparse raises what stands in the way of its writing in some versions, and drops it in others
+        print(self.format_help(), end="", file=file)
+        print(end="", flush=True)  # on standard output, where a full disk is seen only now
+
+
+def _plainer(message: str) -> str:
+    """What argparse says, with the most likely mistake named.
+
+    >>> _plainer("unrecognized arguments: -q")
+    'unrecognized arguments: -q (-q, -v and --config stand before the command)'
+    >>> _plainer("argument COMMAND: invalid choice: 'scroe' (choose from 'run', 'score')")
+    "there is no command 'scroe' (did you mean score?)"
+    """
+    before = "argument COMMAND: invalid choice: "
+    if message.startswith(before):
+        wrong, _, choices = message.removeprefix(before).partition(" (choose from ")
+        names = [name.strip(" ')") for name in choices.split(",")]
+        near = difflib.get_close_matches(wrong[:60].strip("'"), names, n=1)
+        return f"there is no command {wrong}" + (f" (did you mean {near[0]}?)" if near else "")
+    if message.startswith("unrecognized arguments:") and _GLOBAL & set(message.split()):
+        return f"{message} (-q, -v and --config stand before the command)"
+    return message
 
 
 def parser() -> argparse.ArgumentParser:
@@ -77,7 +104,8 @@ def _add_service(command: _Command) -> None:
     more = (
         "Each folder gets a role by its name. Mail that lies there now is never moved. It is\n"
         "learned from if you say so; a message that lies in a spam folder is then spam, also\n"
-        "where a copy of it lies in a ham folder."
+        "where a copy of it lies in a ham folder. With a configuration in place, --learn learns by\n"
+        "its roles and leaves it as it is."
     )
     init = command(
         "init", "init", "find your Maildir and write the configuration", more, "spamnb init ~/Maildir --learn"

@@ -1,25 +1,27 @@
-"""`init`: find the Maildir, propose a role for each folder, write the configuration, and learn if told so."""
+"""`init`: propose a role for each folder, write the configuration, and learn if told so."""
 
 import argparse
 import os
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spamnb.cli.context import config_path
+from spamnb.cli.finding import find_maildir
 from spamnb.cli.output import is_terminal, plural, printable, table
 from spamnb.cli.roles import usual_role
 from spamnb.cli.sources import Source
+from spamnb.cli.symptoms import name_of, owner_of
 from spamnb.config import Mailbox, Role, load, parse, render
 from spamnb.errors import ConfigError, MaildirError, UsageError
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.mailbox import scan
 from spamnb.maildir.names import parse_name
-from spamnb.service.alone import alone
+from spamnb.service.alone import alone, is_running
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 
-_USUAL_PLACES = ("~/Maildir", "~/.maildir", "~/Mail", "~/mail", "~/.mail")
 _TEACHES = {Role.SPAM: "spam", Role.TRAIN_SPAM: "spam", Role.INBOX: "ham", Role.HAM: "ham", Role.TRAIN_HAM: "ham"}
 
 
@@ -29,8 +31,13 @@ def init(options: argparse.Namespace) -> int:
         raise UsageError("--learn and --no-learn exclude each other")
     path = config_path(options)
     if os.path.lexists(path) and not options.force:
-        raise ConfigError(f"{printable(str(path))} exists already: edit it, or write a new one over it with --force")
-    root = _find(options.maildir)
+        if options.learn:
+            return _learn_as_configured(path, options)
+        raise ConfigError(
+            f"{printable(str(path))} exists already: edit it, learn by its roles with --learn,"
+            " or write a new one in its place with --force"
+        )
+    root = find_maildir(options.maildir)
     layout = detect_layout(str(root))
     folders = find_folders(str(root), layout)
     waiting = {folder.name: _messages(folder) for folder in folders}
@@ -39,26 +46,84 @@ def init(options: argparse.Namespace) -> int:
     config = parse(text, str(path), os.environ)
     with alone(str(config.ledger)):  # a running service takes note of a mailbox by itself, and must not be surprised
         pass
+    _check_rights(root, folders, mailbox)
     say = (lambda line: None) if options.quiet else print
     say(f"Found {printable(str(root))} ({layout}), {plural(len(folders), 'folder')}:\n")
     say(_proposal(mailbox, waiting))
+    if mailbox.spam_folder not in waiting:
+        say("It is made; subscribe to it in your mail program if it does not show there.")
     kept = _write(path, text)
     say(f"\nWrote {printable(str(path))}. Change a role there if a folder means something else to you.")
     if kept is not None:
         say(f"The former one is kept as {printable(str(kept))}.")
-    code = _learn(mailbox.roles, waiting, options) if _shall_learn(waiting, options) else 0
+    code = _learn(mailbox, waiting, options) if _shall_learn(waiting, options) else 0
     _take_note(options)
-    say("\nNext: spamnb run    (or the systemd unit; see the README)")
+    say(f"\nNext: {_command(options)} run    (or the systemd unit; see the README)")
     return code
+
+
+def _check_rights(root: Path, folders: Sequence[Folder], mailbox: Mailbox) -> None:
+    """Raises MaildirError where spam could not be moved, and warns of a service that would run as the wrong user."""
+    known = {folder.name: folder for folder in folders}
+    ends = [known[name] for name in (mailbox.inbox_folder, mailbox.spam_folder) if name in known]
+    places = [folder.subdir(which) for folder in ends for which in ("new", "cur")]
+    if mailbox.spam_folder not in known:
+        places.append(str(root))
+    me, owner = name_of(os.geteuid()), name_of(owner_of(places[0]))
+    for place in places:
+        if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+            raise MaildirError(
+                f"{printable(place)} may not be read and written by {me}: run spamnb as {owner}, the owner of the mail,"
+                " or correct the permissions"
+            )
+    if me != owner:
+        print(f"spamnb: this mail belongs to {owner}, and you are {me}: run the service as {owner}", file=sys.stderr)
+
+
+def _learn_as_configured(path: Path, options: argparse.Namespace) -> int:
+    """Learn from the folders as they are, by the roles of a configuration that is there, which stays as it is."""
+    config = load(path, os.environ)
+    asked = None if options.maildir is None else Path(options.maildir).expanduser().absolute()
+    mailboxes = [mailbox for mailbox in config.mailboxes if asked in (None, mailbox.path)]
+    if not mailboxes:
+        raise ConfigError(
+            f"{printable(str(path))} has no mailbox at {printable(str(asked))}: add it there, or give another"
+            " configuration with --config FILE"
+        )
+    codes = [0]
+    for mailbox in mailboxes:
+        waiting = {folder.name: _messages(folder) for folder in find_folders(str(mailbox.path), mailbox.layout)}
+        if not options.quiet:
+            print(f"{printable(str(mailbox.path))}, by the roles in {printable(str(path))}:\n")
+            print(f"{_proposal(mailbox, waiting)}\n")
+        codes.append(_learn(mailbox, waiting, options))
+    if not is_running(str(config.ledger)):  # a running service has done so
+        _take_note(options)
+    return max(codes)
+
+
+def _command(options: argparse.Namespace) -> str:
+    """How the next command begins: with the configuration, if this one was told of it."""
+    return "spamnb" if options.config is None else f"spamnb --config {printable(shlex.quote(options.config))}"
 
 
 def _proposal(mailbox: Mailbox, waiting: dict[str, list[Source]]) -> str:
     rows: list[tuple[object, ...]] = [("folder", "role", "messages", "would teach")]
     rows += [
-        (name, role, len(waiting[name]) if name in waiting else "to be made", _TEACHES.get(role, "nothing"))
-        for name, role in mailbox.roles.items()
+        (name, role, len(waiting[name]) if name in waiting else "to be made", _taught_by(mailbox, name))
+        for name, role in _roles(mailbox, waiting).items()
     ]
     return f"{table(rows)}\n\nSpam will be moved to {printable(mailbox.spam_folder)}."
+
+
+def _roles(mailbox: Mailbox, waiting: Mapping[str, object]) -> dict[str, Role]:
+    """The role of each folder that is named or is there."""
+    return {**mailbox.roles, **{name: mailbox.role_of(name) for name in waiting}}
+
+
+def _taught_by(mailbox: Mailbox, folder: str) -> str:
+    """What a message that lies in the folder teaches."""
+    return "nothing" if folder == mailbox.unsure_folder else _TEACHES.get(mailbox.role_of(folder), "nothing")
 
 
 def _beside(config: str) -> Path:
@@ -66,31 +131,11 @@ def _beside(config: str) -> Path:
     return Path(config).absolute().with_name("ledger.sqlite")
 
 
-def _find(asked: str | None) -> Path:
-    if asked is not None:
-        root = Path(asked).expanduser().absolute()
-        if not root.is_dir():
-            raise MaildirError(f"there is no directory {printable(str(root))}: give the path of your Maildir")
-        if not find_folders(str(root)):
-            raise MaildirError(f"{printable(str(root))} is no Maildir: it has no folders with new/ and cur/ in them")
-        return root
-    places = [os.environ.get("MAILDIR", ""), *_USUAL_PLACES]
-    for place in places:
-        root = Path(place).expanduser()
-        try:
-            if place and root.is_absolute() and find_folders(str(root)):
-                return root
-        except FolderUnavailableError:
-            continue
-    raise MaildirError(
-        f"found no Maildir in {', '.join(filter(None, places))}: give its path, as in spamnb init ~/mymail"
-    )
-
-
 def propose(folders: Mapping[str, int]) -> dict[str, Role]:
     """A role for each folder, by its name; there is always an inbox and a spam folder, which may not exist yet.
 
-    `folders` says how many messages each holds. Spam is moved to the first spam folder, so the fullest leads.
+    `folders` says how many messages each holds. Spam is moved to the first spam folder, so the fullest leads; but
+    one that is spam only by the folder it lies in, as Junk/2023, comes after the others.
 
     >>> propose({"INBOX": 90, "Spam": 2, "Junk E-mail": 70})["Junk E-mail"]
     <Role.SPAM: 'spam'>
@@ -104,7 +149,11 @@ def propose(folders: Mapping[str, int]) -> dict[str, Role]:
     if not spam:
         return roles | {"Junk": Role.SPAM}
     others = {name: role for name, role in roles.items() if role is not Role.SPAM}
-    return others | dict.fromkeys(sorted(spam, key=lambda name: -folders[name]), Role.SPAM)
+    return others | dict.fromkeys(sorted(spam, key=lambda name: (_inherits(name), -folders[name])), Role.SPAM)
+
+
+def _inherits(folder: str) -> bool:
+    return usual_role(folder.rpartition("/")[2]) is not Role.SPAM
 
 
 def _messages(folder: Folder) -> list[Source]:
@@ -120,7 +169,7 @@ def _messages(folder: Folder) -> list[Source]:
 
 def _write(path: Path, text: str) -> Path | None:
     """Write the configuration, whole or not at all. Returns where the former one is kept, if there was one."""
-    former = path.with_name(f"{path.name}.old")
+    former = _unused(path.with_name(f"{path.name}.old"))
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -143,25 +192,38 @@ def _write(path: Path, text: str) -> Path | None:
     return former if existed else None
 
 
+def _unused(path: Path) -> Path:
+    """The path, with a number behind it if something is there: what was kept once may have been edited for long."""
+    number = 1
+    free = path
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{path.name}{number}")
+    return free
+
+
 def _shall_learn(waiting: dict[str, list[Source]], options: argparse.Namespace) -> bool:
     if options.learn or options.no_learn or options.quiet or not any(waiting.values()):
         return bool(options.learn)
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        print("\nNothing was learned from the folders as they are: that would be spamnb init --force --learn")
+        print(f"\nNothing was learned from the folders as they are: that would be {_command(options)} init --learn")
         return False
     try:
-        return input("\nLearn from the folders as they are now? [y/N] ").strip().lower() in {"y", "yes"}
+        if input("\nLearn from the folders as they are now? [y/N] ").strip().lower() in {"y", "yes"}:
+            return True
     except EOFError:
-        return False
+        print()
+    print(f"Not now, then. Later it is: {_command(options)} init --learn")
+    return False
 
 
-def _learn(roles: Mapping[str, Role], waiting: dict[str, list[Source]], options: argparse.Namespace) -> int:
+def _learn(mailbox: Mailbox, waiting: dict[str, list[Source]], options: argparse.Namespace) -> int:
     """Learn ham first and then spam: what lies in a spam folder was put there, and ends as spam."""
     from spamnb.cli.teach import learn
 
     codes = [0]
     for label, name in enumerate(("ham", "spam")):
-        found = [source for folder, some in waiting.items() if _TEACHES.get(roles[folder]) == name for source in some]
+        found = [source for folder, some in waiting.items() if _taught_by(mailbox, folder) == name for source in some]
         if found:
             codes.append(learn(found, len(found), label, f"lay in a {name} folder at the start", options))
     return max(codes)

@@ -24,7 +24,7 @@ _SPARE = 16_000_000  # bytes; for the log of the steps before
 def backup(options: argparse.Namespace) -> int:
     """Copy the ledger."""
     config = configuration(options)
-    path, shown = str(config.ledger), printable(options.file)
+    path, shown = str(config.ledger), printable(options.file) or "a file without a name"
     _refuse_own(path, options.file)
     if os.path.lexists(options.file) and not options.force:
         raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
@@ -43,7 +43,7 @@ def backup(options: argparse.Namespace) -> int:
 def restore(options: argparse.Namespace) -> int:
     """Put a copy in the ledger's place."""
     config = configuration(options)
-    path, shown = str(config.ledger), printable(options.file)
+    path, shown = str(config.ledger), printable(options.file) or "a file without a name"
     _refuse_own(path, options.file)
     if not os.path.isfile(options.file):
         raise UsageError(f"there is no file {shown}: give what `spamnb backup` has written, or one of the copies")

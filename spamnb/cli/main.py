@@ -22,9 +22,11 @@ _EXIT_ERROR = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the arguments say. Returns the exit code."""
-    options = parser().parse_args(arguments)
-    _set_up_log(options)
+    verbose = False
     try:
+        options = parser().parse_args(arguments)  # which prints help too, on a disk that may be full
+        verbose = options.verbose
+        _set_up_log(options)
         module = importlib.import_module(f"spamnb.cli.{options.module}")
         code: int = getattr(module, options.function)(options)
         if sys.stdout is not None:
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         step = ": free some space; nothing was lost" if fault.errno in {errno.ENOSPC, errno.EDQUOT} else ""
         return _say(f"{fault.strerror or fault}{where}{step}", _EXIT_ERROR)
     except Exception as fault:  # a mistake of ours; Python's own exit code 1 would mean "ham" to a mail recipe
-        if options.verbose:
+        if verbose:
             import traceback
 
             traceback.print_exc()
@@ -69,6 +71,8 @@ def _set_up_log(options: argparse.Namespace) -> None:
 def entry_point() -> NoReturn:
     """The console script."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads cost memory, and do not survive a fork
+    if sys.stderr is None:  # closed; `print` would take standard output in its place
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # None where it was closed; a locale without the letter is no fault
             stream.reconfigure(errors="backslashreplace")

@@ -1,6 +1,7 @@
 """What folders are usually called, in the languages that mail programs speak."""
 
 import re
+import unicodedata
 
 from spamnb.config import Role
 
@@ -13,20 +14,33 @@ _USUAL = (
     ),
     (
         Role.SPAM,
-        r"junk|spam|junk[ ._-]?e?-?mails?|bulk(?: mail)?|unsolicited|spamverdacht|unerw[üu]nscht|werbung"
-        r"|courrier ind[ée]sirable|ind[ée]sirables?|posta indesiderata|correo (?:no deseado|basura)"
-        r"|lixo eletr[ôo]nico|ongewenste e-?mail|skr[äa]ppost|s[øo]ppelpost|roskaposti|wiadomo[śs]ci-?[śs]mieci"
-        r"|спам|нежелательная почта|nevy[žz][áa]dan[áa] po[šs]ta|迷惑メール|垃圾邮件|垃圾郵件|스팸",
+        r"junk|spam|junk[ ._-]?e?-?mails?|bulk(?: mail)?|unsolicited"
+        r"|spam[ -]?verdacht|unerw[üu]nscht(?:e (?:werbung|nachrichten|e?-?mails?))?|werbung"
+        r"|courriers? ind[ée]sirables?|ind[ée]sirables?|pourriels?|posta indesiderata"
+        r"|correo (?:electr[óo]nico )?no deseado|no deseados?|correo basura|lixo eletr[ôo]nico"
+        r"|ongewenste e-?mail|skr[äa]ppost|s[øo]ppelpost|roskaposti|wiadomo[śs]ci[ -]?[śs]mieci|niechciane"
+        r"|спам|нежелательная почта|nevy[žz][áa]dan[áa] po[šs]ta|迷惑メール|ジャンク(?:メール)?|垃圾邮件|垃圾郵件|스팸",
     ),
     (
         Role.NEUTRAL,
         r"trash|deleted(?: items| messages)?|bin|drafts?|sent(?:[ -]?(?:items|mail|messages))?|templates?|outbox|notes"
-        r"|papierkorb|gel[öo]schte (?:objekte|elemente)|entw[üu]rfe|gesendet(?:e (?:objekte|elemente))?|postausgang"
-        r"|corbeille|brouillons|envoy[ée]s|[ée]l[ée]ments (?:envoy[ée]s|supprim[ée]s)|messages envoy[ée]s"
-        r"|cestino|bozze|inviata|posta inviata|papelera|borradores|enviados|elementos (?:enviados|eliminados)"
-        r"|lixeira|rascunhos|prullenbak|concepten|verzonden(?: items)?|papperskorg|utkast|skickat"
-        r"|kosz|kopie robocze|wys[łl]ane|корзина|черновики|отправленные|ゴミ箱|下書き|送信済み|已删除|草稿箱|已发送"
-        r"|all mail|alle nachrichten|tous les messages|starred|important|scheduled|snoozed|vorlagen",
+        r"|conversation history|sync issues|all mail|starred|important|scheduled|snoozed"
+        # Gmail's own folders, whatever they are called; labels lie beside this one
+        r"|\[(?:gmail|google mail)\]"
+        r"|papierkorb|gel[öo]scht(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?|entw[üu]rfe|vorlagen"
+        r"|gesendet(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?|postausgang|alle nachrichten"
+        r"|corbeille|brouillons?|envoy[ée]s?|supprim[ée]s?|mod[èe]les"
+        r"|(?:[ée]l[ée]ments|messages) (?:envoy[ée]s|supprim[ée]s)|bo[îi]te d['’]envoi|tous les messages"
+        r"|papelera(?: de reciclaje)?|borradores|enviados?|eliminados|bandeja de salida|plantillas"
+        r"|(?:elementos|mensajes|correos) (?:enviados|eliminados|borrados)"
+        r"|kosz|usuni[ęe]te|szkice|szablony|(?:kopie |wersje )?robocze|wys[łl]ane|skrzynka nadawcza"
+        r"|elementy (?:wys[łl]ane|usuni[ęe]te)"
+        r"|cestino|bozze|inviat[ai]|posta (?:inviata|eliminata)|elementi (?:inviati|eliminati)"
+        r"|lixeira|rascunhos|itens (?:enviados|exclu[íi]dos|eliminados)"
+        r"|prullenbak|concepten|verzonden(?: items)?|verwijderde items|papperskorg|utkast|skickat"
+        r"|корзина|черновики|отправленные|удал[её]нные|已删除|草稿箱|已发送"
+        r"|[ゴご][ミみ]箱|下書き|削除済み(?:アイテム|メール|トレイ)?|送信済み(?:アイテム|メール|トレイ|メッセージ)?"
+        r"|送信トレイ|すべてのメール|テンプレート",
     ),
 )
 _PATTERNS = [(role, re.compile(pattern, re.IGNORECASE)) for role, pattern in _USUAL]
@@ -40,7 +54,10 @@ def usual_role(folder: str) -> Role:
     """
     if folder.upper() == "INBOX":
         return Role.INBOX
-    for part in reversed(folder.split("/")):  # a sub-folder of Trash is trash, and Sent/2024 is sent mail
+    # the accents of a name can be characters of their own, as macOS writes them
+    for part in reversed(
+        unicodedata.normalize("NFC", folder).split("/")
+    ):  # a sub-folder of Trash is trash, and Sent/2024 is sent mail
         for role, pattern in _PATTERNS:
             if pattern.fullmatch(part.strip()):
                 return role

@@ -1,6 +1,7 @@
 """What a look at one thing finds, and what is asked of files and disks."""
 
 import os
+import pwd
 import shutil
 import stat
 from dataclasses import dataclass
@@ -41,6 +42,14 @@ def network_file_system(path: str, mounts: str = "/proc/self/mounts") -> str:
 def owner_of(path: str) -> int:
     """The user id of a file's owner."""
     return os.stat(path).st_uid
+
+
+def name_of(user: int) -> str:
+    """A user's name, for a person; the number where nobody has it."""
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
 
 
 def mode_of(path: str) -> int:

@@ -14,6 +14,7 @@ from spamnb.cli.symptoms import (
     days,
     free_space,
     mode_of,
+    name_of,
     network_file_system,
     owner_of,
 )
@@ -30,6 +31,7 @@ from spamnb.service.alone import is_running
 _DAY = 86_400.0
 _UNUSUAL_SILENCE = 30 * _DAY
 _UNUSUAL_BALANCE = 20
+_NO_ROOM = 1_000_000  # bytes; learning a few messages needs as much
 _COPY_IS_LATE = 3 * _DAY
 
 
@@ -65,13 +67,16 @@ def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
 def _file(path: str) -> Iterator[Finding]:
     directory = os.path.dirname(os.path.abspath(path))
     size, free = os.path.getsize(path), free_space(directory)
-    if free < 2 * size + 10_000_000:
+    if free < _NO_ROOM:
+        means = f"{megabytes(size)}, with {megabytes(free)} free on its disk: nothing more can be learned or moved"
+        yield Finding(FAULT, "ledger", means, "free some space; nothing was lost")
+    elif free < 2 * size + 10_000_000:
         means = f"{megabytes(size)}, with {megabytes(free)} free on its disk: too little for copies and pruning"
         yield Finding(WARNING, "ledger", means, "free some space, or: spamnb prune")
     else:
         yield Finding(OK, "ledger", f"{path}, {megabytes(size)}, {megabytes(free)} free on its disk")
     if not os.access(directory, os.W_OK | os.X_OK) or not os.access(path, os.R_OK | os.W_OK):
-        means = f"{directory} or the ledger in it may not be written by user {os.geteuid()}"
+        means = f"{directory} or the ledger in it may not be written by {name_of(os.geteuid())}"
         yield Finding(FAULT, "ledger", means, "correct the owner: chown, or run spamnb as that user")
     if mode_of(path) & 0o077 and mode_of(directory) & 0o077:
         yield Finding(WARNING, "ledger", "other users may read it: it holds words of your mail", f"chmod 600 {path}")
@@ -96,7 +101,7 @@ def _content(ledger: Ledger, running: bool, config: Config | None) -> Iterator[F
             WARNING,
             "learned",
             f"{known}: nothing is moved yet, {missing}",
-            "spamnb init --learn --force, or spamnb train",
+            "spamnb init --learn, or spamnb train",
         )
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         means = f"{known}: of one kind there is much more, and the other is known badly"

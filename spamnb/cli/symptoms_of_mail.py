@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spamnb.cli.roles import usual_role
-from spamnb.cli.symptoms import FAULT, OK, WARNING, Finding, network_file_system, owner_of
+from spamnb.cli.symptoms import FAULT, OK, WARNING, Finding, name_of, network_file_system, owner_of
 from spamnb.config import Config, Mailbox, Role
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 
@@ -65,6 +65,10 @@ def _folders(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
 
 
 def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Finding]:
+    me, owner = os.geteuid(), owner_of(root)
+    if me != owner:
+        means = f"belongs to {name_of(owner)}, and this is {name_of(me)}, who would own the folders that are made in it"
+        yield Finding(WARNING, name, means, f"run spamnb, and its service, as {name_of(owner)}")
     shut, sticky, others = [], [], []
     for folder in folders:
         for sub in ("new", "cur", "tmp"):
@@ -75,12 +79,12 @@ def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Findin
                 continue  # tmp/ may be missing in a copied mailbox
             if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
                 shut.append(f"{folder.name}/{sub}")
-            if status.st_mode & stat.S_ISVTX and os.geteuid() not in {0, status.st_uid}:
+            if status.st_mode & stat.S_ISVTX and me not in {0, status.st_uid}:
                 sticky.append(f"{folder.name}/{sub}")
-            if status.st_uid != owner_of(root):
+            if status.st_uid != owner:
                 others.append(f"{folder.name}/{sub}")
     if shut:
-        means = f"may not be read and written by user {os.geteuid()}: {_some(shut)}"
+        means = f"may not be read and written by {name_of(me)}: {_some(shut)}"
         yield Finding(FAULT, name, means, "run spamnb as the owner of the mail, or correct the permissions")
     if sticky:
         means = f"belongs to another user and is sticky, so nothing can be moved out of it: {_some(sticky)}"

@@ -1,12 +1,13 @@
 """From a file to a Config, or to one error that names every fault in it."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from spamnb.config.places import default_ledger_path
+from spamnb.config.places import default_config_path, default_ledger_path
 from spamnb.config.reading import Fault, Wrong
 from spamnb.config.schema import config_kind
 from spamnb.config.values import Config
@@ -29,7 +30,9 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
         with open(path, "rb") as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise ConfigError(f"No configuration at {source}. Run: spamnb init") from None
+        usual = os.fspath(path) == str(default_config_path(environ))
+        step = "Run: spamnb init" if usual else f"Check the path, or run: spamnb --config {shlex.quote(source)} init"
+        raise ConfigError(f"No configuration at {source}. {step}") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigError(

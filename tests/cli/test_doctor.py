@@ -107,6 +107,19 @@ def test_broken_configuration(well: Path, run: Run) -> None:
     assert any(what == "learned" for _, what, _ in found)
 
 
+def test_configuration_out_of_reach(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A configuration that may not be read is a fault, and no command takes the defaults in its place."""
+    file = well / ".config/spamnb/config.yaml"
+    file.unlink()
+    file.symlink_to(file)  # who is root may read all but this
+    code, found = findings(run)
+    assert (code, found[0][:2]) == (1, ("fault", "configuration"))
+    monkeypatch.setattr("spamnb.cli.context.default_config_path", lambda environ: file)
+    assert run("status").code == 78
+    file.unlink()
+    assert run("status").code == 0
+
+
 def test_folders_and_roles(well: Path, run: Run) -> None:
     """Folders that are configured and not there, and folders whose name says something else, are named."""
     root = maildir(well / "Maildir", Sent=[], Lists=[])
@@ -133,6 +146,7 @@ def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     with monkeypatch.context() as patch:
         patch.setattr(symptoms_of_mail.os, "geteuid", lambda: 12_345)
         assert said(run, "fault", "sticky")
+        assert said(run, "warning", "and this is user 12345, who would own the folders that are made in it")
     if os.geteuid() == 0:
         os.chown(cur, 12_345, -1)
         assert said(run, "warning", "does not belong to the owner of the mailbox: Junk/cur")
@@ -222,6 +236,8 @@ def test_disk_and_copies(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) 
     """A full disk, readable ledgers, no copies, old ones and damaged ones are told."""
     with monkeypatch.context() as patch:
         patch.setattr(symptoms_of_ledger, "free_space", lambda path: 1000)
+        assert said(run, "fault", "nothing more can be learned or moved")
+        patch.setattr(symptoms_of_ledger, "free_space", lambda path: 5_000_000)
         assert said(run, "warning", "too little for copies and pruning")
     ledger_file(well).chmod(0o644)
     ledger_file(well).parent.chmod(0o755)

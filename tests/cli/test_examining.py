@@ -163,6 +163,23 @@ def test_pictures(process: Run, corpus: Path, home: Path) -> None:
         assert any(path.stat().st_size > 1000 for path in (home / directory).iterdir())
 
 
+@pytest.mark.parametrize("arguments", [("--scores", "nowhere/scores"), ("--scores", "."), ("--plots", "pictures")])
+def test_what_cannot_be_written_is_told_before_the_work(
+    run: Run, corpus: Path, arguments: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A place that cannot be written, or pictures without matplotlib, are told before a message is scored."""
+    monkeypatch.setattr("spamnb.cli.examine.find_spec", lambda name: None)
+
+    def read(*_: object) -> None:
+        pytest.fail("the work has begun")
+
+    monkeypatch.setattr("spamnb.cli.examine.load_corpus", read)
+    result = run("evaluate", corpus, *arguments)
+    assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
+    if arguments[0] == "--plots":
+        assert run("compare", corpus, *arguments).code == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

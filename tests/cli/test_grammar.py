@@ -65,7 +65,23 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
     """A wrong call ends with 64, never with 2, which would mean unsure; and says what is wrong."""
     result = run(*arguments)
     assert (result.code, result.out) == (64, "")
-    assert "spamnb: " in result.err
+    assert result.err.startswith("spamnb: ")
+    assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
+        (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
+        (("status", "--config", "c.yaml"), "(-q, -v and --config stand before the command); help:"),
+        (("status", "-q"), "(-q, -v and --config stand before the command); help:"),
+        (("status", "extra"), "unrecognized arguments: extra; help:"),
+    ],
+)
+def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: str) -> None:
+    """A misspelt command is answered with the one that was meant, and an option in the wrong place with its place."""
+    assert says in run(*arguments).err
 
 
 def test_usage_errors_are_safe_to_show(run: Run) -> None:

@@ -58,6 +58,8 @@ def test_never_over_an_existing_one(home: Path, run: Run) -> None:
     assert "kept as" in run("init", "--force").out
     assert (home / f"{CONFIG}.old").read_text() == "mine: 1\n"
     assert sorted(os.listdir((home / CONFIG).parent)) == ["config.yaml", "config.yaml.old"]
+    assert "config.yaml.old2" in run("init", "--force").out
+    assert (home / f"{CONFIG}.old").read_text() == "mine: 1\n", "the one that was edited is kept however often"
 
 
 def test_learns_when_told(home: Path, run: Run) -> None:
@@ -83,7 +85,7 @@ def test_does_not_learn_unasked(home: Path, run: Run) -> None:
     """Without a terminal init never asks; it learns nothing, and says how to."""
     full(home)
     result = run("init")
-    assert "init --force --learn" in result.out
+    assert "spamnb init --learn" in result.out
     assert run("init", "--force", "--no-learn").code == 0
     assert "0 ham, 0 spam" in run("status").out
 
@@ -121,7 +123,9 @@ def test_no_maildir(home: Path, run: Run, arguments: tuple[str, ...], says: str)
 def test_no_spam_folder(home: Path, run: Run) -> None:
     """Without a spam folder Junk is proposed, and the service makes it."""
     root = maildir(home / "Maildir", INBOX=[message("ham", 1)])
-    assert "to be made" in run("init").out
+    said = run("init").out
+    assert "to be made" in said
+    assert "subscribe to it" in said
     assert load(home / CONFIG).mailboxes[0].spam_folder == "Junk"
     assert run("run", "--once").code == 0
     assert not [name for name in os.listdir(root / "cur") if "Junk" in name]
@@ -131,6 +135,49 @@ def test_fullest_spam_folder_leads(home: Path, run: Run) -> None:
     """Of several spam folders the fullest is the one that spam is moved to."""
     maildir(home / "Maildir", Junk=[], Spam=[message("spam", 1)])
     assert "Spam will be moved to Spam." in run("init").out
+
+
+def test_a_spam_folder_by_its_own_name_leads(home: Path, run: Run) -> None:
+    """A folder inside of the spam folder, however full, is not the one that spam is moved to."""
+    maildir(home / "Maildir", Junk=[message("spam", 1)], Junk_2023=[message("spam", n) for n in range(2, 5)])
+    assert "Spam will be moved to Junk." in run("init").out
+
+
+def test_learns_later_by_the_roles_that_were_corrected(home: Path, run: Run) -> None:
+    """With a configuration in place --learn learns by its roles, and changes nothing in it."""
+    full(home)
+    run("init")
+    text = (home / CONFIG).read_text().replace("Archive/2024: ham", "Archive/2024: neutral")
+    (home / CONFIG).write_text(text)
+    result = run("init", "--learn")
+    assert (result.code, result.err) == (0, "")
+    assert ["Archive/2024", "neutral", "5", "nothing"] in [line.split() for line in result.out.splitlines()]
+    assert "3 ham, 4 spam" in run("status").out
+    assert (home / CONFIG).read_text() == text
+    assert sorted(os.listdir((home / CONFIG).parent)) == ["config.yaml"]
+    assert (run("-q", "init", "--learn").out, run("init", "--learn", "Maildir").code) == ("", 0)
+    result = run("init", "--learn", "elsewhere")
+    assert (result.code, "no mailbox at" in result.err) == (78, True)
+
+
+def test_a_place_without_an_inbox(home: Path, run: Run) -> None:
+    """The home directory and a directory of several accounts are no Maildir: init names those in it."""
+    full(home)
+    full(home, "Mail/work")
+    for sub in ("cur", "new"):
+        (home / "Mail/private/Inbox" / sub).mkdir(parents=True)
+        (home / "drawer/Papers" / sub).mkdir(parents=True)
+    for asked, says in (
+        (".", f"{home} has no inbox: give {home}/Mail/private or {home}/Mail/work or {home}/Maildir"),
+        ("Mail", f"{home}/Mail has no inbox: give {home}/Mail/private or {home}/Mail/work"),
+        ("drawer", "config.example.yaml"),
+    ):
+        result = run("init", asked)
+        assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
+        assert says in result.err
+        assert not (home / CONFIG).exists()
+    (home / "Maildir").rename(home / "elsewhere")
+    assert "has no inbox: give" in run("init").err, "nor is it where nothing was asked"
 
 
 def test_odd_folder_names(home: Path, run: Run) -> None:
@@ -150,7 +197,9 @@ def test_odd_folder_names(home: Path, run: Run) -> None:
 def test_config_elsewhere(home: Path, run: Run) -> None:
     """With --config the configuration and its ledger lie there, and nowhere else."""
     full(home)
-    assert run("--config", home / "conf" / "c.yaml", "init", "--learn").code == 0
+    result = run("--config", home / "conf" / "c.yaml", "init", "--learn")
+    assert result.code == 0
+    assert f"Next: spamnb --config {home}/conf/c.yaml run" in result.out
     assert (home / "conf" / "ledger.sqlite").exists()
     assert not (home / ".local").exists()
     assert "8 ham, 4 spam" in run("--config", home / "conf" / "c.yaml", "status").out
@@ -166,8 +215,30 @@ def test_unwritable_place(home: Path, run: Run) -> None:
     assert len(result.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("place", ["cur", "new", ".Junk/cur"])
+def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Where spam could not be moved, init says who may not do what, and writes nothing."""
+    root, access = full(home), os.access
+    monkeypatch.setattr(
+        "spamnb.cli.init.os.access", lambda path, mode: path != str(root / place) and access(path, mode)
+    )
+    result = run("init", "--learn")
+    assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
+    assert f"{root / place} may not be read and written by " in result.err
+    assert not (home / CONFIG).exists()
+
+
+def test_mail_of_somebody_else(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is not the owner of the mail is told to run the service as the owner."""
+    full(home)
+    monkeypatch.setattr("spamnb.cli.init.os.geteuid", lambda: 12_345)
+    result = run("init")
+    assert result.code == 0
+    assert "and you are user 12345: run the service as " in result.err
+
+
 def test_running_service(home: Path, run: Run) -> None:
-    """While a service runs, init changes nothing and says to stop it."""
+    """While a service runs, init changes no configuration and says to stop it; but it learns."""
     full(home)
     run("init")
     before = (home / CONFIG).read_text()
@@ -177,6 +248,8 @@ def test_running_service(home: Path, run: Run) -> None:
     assert "stop that one first" in result.err
     assert (home / CONFIG).read_text() == before
     assert not (home / f"{CONFIG}.old").exists()
+    with alone(str(home / ".local/share/spamnb/ledger.sqlite")):
+        assert "learned 8 messages as ham" in run("init", "--learn").out, "which `train` would do as well"
 
 
 def test_quiet_init_says_nothing(home: Path, run: Run) -> None:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from spamnb.cli import init, output, roles
+from spamnb.cli import grammar, init, output, roles
 from spamnb.cli.output import as_json, printable, table
 from spamnb.config import Role
 
@@ -48,7 +48,7 @@ def test_table_cuts_what_is_endless() -> None:
     assert max(map(len, table([("x" * 5000, 1), ("y", 2)]).splitlines())) < 130
 
 
-@pytest.mark.parametrize("module", [output, roles, init])
+@pytest.mark.parametrize("module", [output, roles, init, grammar])
 def test_examples(module: object) -> None:
     """The examples in the text are true."""
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
@@ -70,6 +70,27 @@ def test_examples(module: object) -> None:
         ("[Gmail]/All Mail", Role.NEUTRAL),
         ("TrainSpam", Role.TRAIN_SPAM),
         ("learn as ham", Role.TRAIN_HAM),
+        ("Junk Email", Role.SPAM),
+        ("Pourriels", Role.SPAM),
+        ("Correo electrónico no deseado", Role.SPAM),
+        ("Niechciane", Role.SPAM),
+        ("Wiadomości-śmieci", Role.SPAM),
+        ("Unerwünschte Werbung", Role.SPAM),
+        ("Gelöscht", Role.NEUTRAL),
+        ("Gelo\u0308scht", Role.NEUTRAL),
+        ("Messages supprimés", Role.NEUTRAL),
+        ("Mensajes enviados", Role.NEUTRAL),
+        ("Eliminados", Role.NEUTRAL),
+        ("Elementy usunięte", Role.NEUTRAL),
+        ("Wersje robocze", Role.NEUTRAL),
+        ("削除済みアイテム", Role.NEUTRAL),
+        ("送信済みトレイ", Role.NEUTRAL),
+        ("ごみ箱", Role.NEUTRAL),
+        ("[Gmail]/Ważne", Role.NEUTRAL),
+        ("[Google Mail]/Alle Nachrichten", Role.NEUTRAL),
+        ("[Gmail]/Spam", Role.SPAM),
+        ("アーカイブ", Role.HAM),
+        ("Archives/Sentiers", Role.HAM),
         ("Antispam discussions", Role.HAM),
         ("Projects/Überblick", Role.HAM),
         ("line\nbreak", Role.HAM),

@@ -137,7 +137,9 @@ def test_closed_pipe(process: Run) -> None:
 
 
 @pytest.mark.parametrize("stream", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
-@pytest.mark.parametrize(("command", "code"), [("score x", 2), ("status", 0), ("train --ham x", 0), ("score -", 3)])
+@pytest.mark.parametrize(
+    ("command", "code"), [("score x", 2), ("status", 0), ("train --ham x", 0), ("score -", 3), ("bogus", 64)]
+)
 def test_closed_streams(stream: str, command: str, code: int) -> None:
     """A command whose standard streams are closed does its work and ends with its own exit code."""
     Path("x").write_bytes(message("ham", 1))
@@ -153,16 +155,25 @@ def test_closed_streams(stream: str, command: str, code: int) -> None:
     assert b"Exception ignored" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["score nope", "bogus", "--config nope status"])
+def test_closed_standard_error(command: str) -> None:
+    """What is wrong never goes to standard output, where a program reads results, also if nothing else is open."""
+    script = f"{sys.executable} -m spamnb {command} 2>&-"
+    assert subprocess.run(["sh", "-c", script], capture_output=True, timeout=PATIENCE, check=False).stdout == b""
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-def test_full_disk_for_output(process: Run) -> None:
+@pytest.mark.parametrize("command", ["score a", "--help", "train --help"])
+def test_full_disk_for_output(process: Run, command: str) -> None:
     """Output that finds no space is an error in one line."""
     process("train", "--ham", mail(Path("a"), "ham", 30))
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [*COMMAND, "score", "a"], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+            [*COMMAND, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
         )
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1] == b"spamnb: No space left on device: free some space; nothing was lost"
+    assert b"Traceback" not in done.stderr
 
 
 @several_cores

@@ -98,6 +98,7 @@ def test_init_asks_on_a_terminal(home: Path, at_terminal: At, run: Run, answer: 
     assert code == 0
     assert "Learn from the folders as they are now? [y/N]" in shown
     assert ("1 ham, 1 spam" in run("status").out) == learned
+    assert ("Later it is: spamnb init --learn" in shown) != learned
 
 
 @pytest.mark.parametrize("arguments", [("init", "--learn"), ("init", "--no-learn"), ("-q", "init")])
