@@ -54,10 +54,8 @@ def usual_role(folder: str) -> Role:
     """
     if folder.upper() == "INBOX":
         return Role.INBOX
-    # the accents of a name can be characters of their own, as macOS writes them
-    for part in reversed(
-        unicodedata.normalize("NFC", folder).split("/")
-    ):  # a sub-folder of Trash is trash, and Sent/2024 is sent mail
+    composed = unicodedata.normalize("NFC", folder)  # macOS writes accents as characters of their own
+    for part in reversed(composed.split("/")):  # a sub-folder of Trash is trash, and Sent/2024 is sent mail
         for role, pattern in _PATTERNS:
             if pattern.fullmatch(part.strip()):
                 return role

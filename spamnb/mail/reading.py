@@ -35,7 +35,7 @@ def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
 def summarise(message: Message) -> str:
     """Subject and sender on one line, without control characters, at most 100 characters."""
     subject = printable(message.first("subject")) or "(no subject)"
-    sender = printable(address(message.first("from")[:500])[1]) or "(no sender)"
+    sender = printable(address(message.first("from")[:500])[1]) or "no sender"
     if len(sender) > 40:
         sender = sender[:39] + "…"
     room = _SUMMARY_CHARS - len(sender) - 3

@@ -181,7 +181,7 @@ def test_printable(text, line):
     ("header", "summary"),
     [
         (b"Subject: Hi\nFrom: A <a@b.example>", "Hi (a@b.example)"),
-        (b"X: y", "(no subject) ((no sender))"),
+        (b"X: y", "(no subject) (no sender)"),
         (b"Subject: a\x1b[31mb\nFrom: a@b.example", "a [31mb (a@b.example)"),
     ],
 )
