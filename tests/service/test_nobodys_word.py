@@ -352,3 +352,14 @@ def test_dozens_taken_out_of_junk(desk: Desk, new_names: bool) -> None:
     desk.work()
     assert desk.labels(spam) == {0}
     assert desk.number("INBOX") == len(spam)
+
+
+@pytest.mark.parametrize("name", ["Deleted Messages", "Papierkorb", "Spam", "TrainHam", "[Gmail]/Trash"])
+def test_folder_that_another_mail_program_makes(desk: Desk, name: str) -> None:
+    """Spam that is thrown into a trash or a spam folder that the configuration does not know is not ham."""
+    spam = desk.put("spam", "INBOX")
+    desk.work()
+    desk.move("Junk", name, desk.fresh)
+    desk.work()
+    assert desk.labels(spam) == {None}
+    assert desk.number(name) == len(spam)
