@@ -88,7 +88,7 @@ def meaning(
         return Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")
     if role is Role.NEUTRAL or unsure:
         return Meaning(Do.NOTHING, "in a folder without a meaning")
-    if _is_brought_anew(traces, same_name, many):
+    if _is_brought_anew(role, traces, same_name, many):
         return Meaning(Do.NOTHING, "brought anew, by a synchroniser or out of a backup")
     came_from = _came_from(role, traces)
     if came_from is not None and came_from.same_folder:
@@ -100,6 +100,9 @@ def meaning(
         if known is not None and known.role is Role.SPAM:
             # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
             return Meaning(Do.NOTHING, f"{'the filter' if known.by_filter else 'a person'} had put it into spam")
+        if many and known is not None and known.role is Role.HAM and not known.unsure:
+            # A folder that a synchroniser renames comes as so many new files: what was filed is not all spam at once.
+            return Meaning(Do.NOTHING, "one of many letters that had been filed")
         return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
     if came_from is not None and (came_from.role is Role.SPAM or came_from.unsure):
         return Meaning(Do.LEARN_HAM, "a person took it out of " + ("spam" if came_from.role is Role.SPAM else "unsure"))
@@ -114,7 +117,7 @@ def meaning(
     return Meaning(Do.JUDGE, "new mail")
 
 
-def _is_brought_anew(traces: Sequence[Trace], same_name: bool, many: bool) -> bool:
+def _is_brought_anew(role: Role, traces: Sequence[Trace], same_name: bool, many: bool) -> bool:
     """Whether the file was put there by a program that had it from elsewhere, and not by a person.
 
     A backup that is put back brings mail under the names that it had, while it still lies where it was moved since,
@@ -123,8 +126,12 @@ def _is_brought_anew(traces: Sequence[Trace], same_name: bool, many: bool) -> bo
     """
     if any(trace.left and trace.lately and trace.same_delivery for trace in traces):
         return False
-    fetched = many and any(trace.same_delivery and (trace.role is Role.SPAM or trace.unsure) for trace in traces)
-    return same_name or (fetched and not any(trace.same_file for trace in traces))
+    if same_name:
+        return True
+    if not many or any(trace.same_file for trace in traces):
+        return False
+    same = [trace for trace in traces if trace.same_delivery]
+    return any(trace.role is Role.SPAM or (trace.unsure and role is not Role.SPAM) for trace in same)
 
 
 def _came_from(role: Role, traces: Sequence[Trace]) -> Trace | None:

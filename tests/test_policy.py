@@ -314,6 +314,16 @@ def test_fetched_anew() -> None:
     assert seen_in(Role.TRAIN_SPAM, old, many=True, same_name=True) is Do.LEARN_SPAM_AND_FILE
 
 
+def test_many_filed_letters_in_spam() -> None:
+    """Many filed letters that appear in spam at once are a folder that was renamed; one by one they are spam."""
+    for left in (True, False):
+        filed = replace(IN_HAM, left=left, since=3.0)
+        assert seen_in(Role.SPAM, INBOX, filed, many=True) is Do.NOTHING
+        assert seen_in(Role.SPAM, INBOX, filed) is Do.LEARN_SPAM
+        assert seen_in(Role.SPAM, replace(filed, unsure=True), many=True) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, IN_HAM, replace(INBOX, since=3.0), many=True) is Do.LEARN_SPAM
+
+
 def test_put_back() -> None:
     """A message that a person moves from a ham folder back to the inbox stays there and teaches nothing."""
     assert seen_in(Role.INBOX, IN_HAM) is Do.NOTHING

@@ -363,3 +363,13 @@ def test_folder_that_another_mail_program_makes(desk: Desk, name: str) -> None:
     desk.work()
     assert desk.labels(spam) == {None}
     assert desk.number(name) == len(spam)
+
+
+def test_filed_letters_that_come_to_junk_under_new_names(desk: Desk) -> None:
+    """A synchroniser that carries a folder's new place, within Junk, does not make its letters spam."""
+    letters = desk.put("ham", "Archive")
+    desk.work()
+    desk.move("Archive", "Junk/Archive", desk.fresh)
+    desk.work()
+    assert desk.labels(letters) == {None}
+    assert desk.number("Junk/Archive") == len(letters)
