@@ -33,6 +33,7 @@ class Trace:
     same_delivery: it is the same delivery of the message as the file in question.
     same_file: both names are one file (a copy that an IMAP server made by a hard link).
     since: when it came there, in seconds since the epoch. lag: seconds from then until the file in question appeared.
+    lately: where it has left, it was not long gone when the file in question appeared.
     """
 
     role: Role
@@ -44,6 +45,7 @@ class Trace:
     same_file: bool
     since: float
     lag: float
+    lately: bool = True
 
 
 class Do(Enum):
@@ -65,11 +67,22 @@ class Meaning:
     why: str
 
 
-def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]) -> Meaning:
+def meaning(
+    role: Role,
+    unsure: bool,
+    label: int | None,
+    traces: Sequence[Trace],
+    *,
+    same_name: bool = False,
+    many: bool = False,
+    named: bool = True,
+) -> Meaning:
     """What it means that a file appeared in a folder of this role.
 
     `unsure`: it is the folder for unsure mail. `label`: what the message is learned as, or None. `traces`:
-    all other places of the message, without those that the filter emptied itself.
+    all other places of the message, without those that the filter emptied itself. `same_name`: it has lain in this
+    folder before, under the name it has now. `many`: it is one of many known messages that appeared at once. `named`:
+    the folder's role is written in the configuration, and not that of the folder it lies in.
     """
     if role is Role.TRAIN_SPAM:
         return Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")
@@ -77,6 +90,8 @@ def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]
         return Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")
     if role is Role.NEUTRAL or unsure:
         return Meaning(Do.NOTHING, "in a folder without a meaning")
+    if _is_brought_anew(role, traces, same_name, many):
+        return Meaning(Do.NOTHING, "brought anew, by a synchroniser or out of a backup")
     came_from = _came_from(role, traces)
     if came_from is not None and came_from.same_folder:
         return Meaning(Do.NOTHING, "renamed where it lay")
@@ -87,6 +102,9 @@ def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]
         if known is not None and known.role is Role.SPAM:
             # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
             return Meaning(Do.NOTHING, f"{'the filter' if known.by_filter else 'a person'} had put it into spam")
+        if not named and known is not None and known.role is Role.HAM and not known.unsure:
+            # A folder that slipped into Junk, which a synchroniser brings as so many new files: nobody called it spam.
+            return Meaning(Do.NOTHING, "filed mail, in a folder that came to lie in spam")
         return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
     if came_from is not None and (came_from.role is Role.SPAM or came_from.unsure):
         return Meaning(Do.LEARN_HAM, "a person took it out of " + ("spam" if came_from.role is Role.SPAM else "unsure"))
@@ -99,6 +117,23 @@ def meaning(role: Role, unsure: bool, label: int | None, traces: Sequence[Trace]
     if label == HAM:
         return Meaning(Do.NOTHING, "a person called this message ham")
     return Meaning(Do.JUDGE, "new mail")
+
+
+def _is_brought_anew(role: Role, traces: Sequence[Trace], same_name: bool, many: bool) -> bool:
+    """Whether the file was put there by a program that had it from elsewhere, and not by a person.
+
+    A backup that is put back brings mail under the names that it had, while it still lies where it was moved since,
+    or is long deleted. A synchroniser that has forgotten all fetches anew what lies in spam, under new names; and so
+    much at once that a person would rather have moved it than copied it. What has just left another place was moved.
+    """
+    if any(trace.left and trace.lately and trace.same_delivery for trace in traces):
+        return False
+    if same_name:
+        return True
+    if not many or any(trace.same_file for trace in traces):
+        return False
+    same = [trace for trace in traces if trace.same_delivery]
+    return any(trace.role is Role.SPAM or (trace.unsure and role is not Role.SPAM) for trace in same)
 
 
 def _came_from(role: Role, traces: Sequence[Trace]) -> Trace | None:

@@ -343,7 +343,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"a", 1 << 16, b"From "),
         ),
     ),
-    "cli.roles._PATTERNS": (
+    "config.usual._PATTERNS": (
         fullmatch,
         (fill("deleted ", NAME), fill("a", NAME), fill("sent-", NAME), fill("INBOX", NAME)),
     ),

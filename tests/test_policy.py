@@ -46,9 +46,9 @@ BY_FILTER = replace(IN_SPAM, by_filter=True, since=2.0)  # the filter put it int
 STILL_THERE = replace(BY_FILTER, left=False)
 
 
-def seen_in(role: Role, *traces: Trace, label: int | None = None, unsure: bool = False) -> Do:
+def seen_in(role: Role, *traces: Trace, label: int | None = None, unsure: bool = False, **how: bool) -> Do:
     """What is done with a message that appears in a folder of that role."""
-    return meaning(role, unsure, label, traces).do
+    return meaning(role, unsure, label, traces, **how).do
 
 
 def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Goal:
@@ -284,6 +284,44 @@ def test_doubled_in_spam(trace: Trace) -> None:
     """What the filter put into spam teaches nothing by appearing there again: a folder was renamed, a file copied."""
     assert seen_in(Role.SPAM, trace) is Do.NOTHING
     assert seen_in(Role.SPAM, INBOX, trace) is Do.NOTHING
+
+
+@pytest.mark.parametrize("role", [Role.INBOX, Role.HAM, Role.SPAM])
+def test_out_of_a_backup(role: Role) -> None:
+    """Mail that is back under the name it had in this folder was moved by a person only if it left a place just now."""
+    long_ago = replace(IN_SPAM if role is not Role.SPAM else INBOX, lately=False)
+    assert seen_in(role, long_ago, same_name=True) is Do.NOTHING
+    assert seen_in(role, replace(long_ago, left=False, lag=COPY_SECONDS), same_name=True) is Do.NOTHING
+    said = Do.LEARN_SPAM if role is Role.SPAM else Do.LEARN_HAM
+    assert seen_in(role, replace(long_ago, lately=True), same_name=True) is said
+    assert seen_in(role, long_ago) is said, "under another name"
+
+
+def test_fetched_anew() -> None:
+    """Of what lay in spam or unsure, many copies at once are fetched anew; moved ones and linked ones are a word."""
+    old = replace(STILL_THERE, lag=COPY_SECONDS)
+    unsure = replace(old, role=Role.HAM, unsure=True)
+    for trace in (old, unsure, replace(old, left=True, lately=False)):
+        assert seen_in(Role.INBOX, trace, many=True) is Do.NOTHING
+        assert seen_in(Role.INBOX, trace) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, left=True), many=True) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_file=True), many=True) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_delivery=False), many=True) is Do.JUDGE
+    assert seen_in(Role.SPAM, replace(INBOX, left=False), many=True) is Do.LEARN_SPAM
+    kept = replace(IN_HAM, left=False, since=4.0)
+    before = replace(IN_SPAM, lately=False), replace(INBOX, lately=False, since=3.0)
+    assert seen_in(Role.SPAM, *before, kept, label=HAM, many=True) is Do.NOTHING
+    assert seen_in(Role.TRAIN_SPAM, old, many=True, same_name=True) is Do.LEARN_SPAM_AND_FILE
+
+
+def test_filed_letters_in_a_folder_within_spam() -> None:
+    """Filed letters in a folder that came to lie within Junk are no spam by that; in Junk itself they are, many too."""
+    for left in (True, False):
+        filed = replace(IN_HAM, left=left, since=3.0)
+        assert seen_in(Role.SPAM, INBOX, filed, named=False) is Do.NOTHING
+        assert seen_in(Role.SPAM, INBOX, filed, many=True) is Do.LEARN_SPAM
+        assert seen_in(Role.SPAM, replace(filed, unsure=True), named=False) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, IN_HAM, replace(INBOX, since=3.0), named=False) is Do.LEARN_SPAM
 
 
 def test_put_back() -> None:

@@ -90,7 +90,7 @@ def _advice(cutoff: float, caught: float, least: float, n_ham: int, one_in: int)
         return f"At the cutoff of {cutoff} at most one ham in {one_in} is lost here: keep it.{doubt}"
     return (
         f"To lose at most one ham in {one_in}, which here catches {caught:.1f} % of the spam, write this into"
-        f" the configuration.{doubt}\n\nscoring:\n  spam_cutoff: {cutoff:.6f}"
+        f" the configuration.{doubt}\n\nscoring:\n  spam_cutoff: {cutoff}"
     )
 
 
@@ -201,7 +201,7 @@ def _report(
         numbers["intervals"] = {name: [round(one.low, 6), round(one.high, 6)] for name, one in measures.items()}
         numbers |= {"protocol": options.protocol, "seed": options.seed}
         if cutoff:
-            numbers |= {"spam_cutoff": round(cutoff[0], 6), "spam_caught": round(cutoff[1], 4)}
+            numbers |= {"spam_cutoff": cutoff[0], "spam_caught": round(cutoff[1], 4)}
         print(as_json(numbers))
         return
     print(f"{len(outcomes)} messages scored, {len(outcomes) - n_spam} ham and {n_spam} spam; {lost} ham lost\n")

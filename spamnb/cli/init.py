@@ -10,10 +10,10 @@ from pathlib import Path
 from spamnb.cli.context import config_path
 from spamnb.cli.finding import find_maildir
 from spamnb.cli.output import is_terminal, plural, printable, table
-from spamnb.cli.roles import usual_role
 from spamnb.cli.sources import Source
 from spamnb.cli.symptoms import name_of, owner_of
 from spamnb.config import Mailbox, Role, load, parse, render
+from spamnb.config.usual import usual_role
 from spamnb.errors import ConfigError, MaildirError, UsageError
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.mailbox import scan

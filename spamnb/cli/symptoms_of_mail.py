@@ -5,9 +5,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from spamnb.cli.roles import usual_role
 from spamnb.cli.symptoms import FAULT, OK, WARNING, Finding, name_of, network_file_system, owner_of
 from spamnb.config import Config, Mailbox, Role
+from spamnb.config.usual import usual_role
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 
 _LIMITS = Path("/proc/sys/fs/inotify")
@@ -55,12 +55,12 @@ def _folders(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
     strange = [
         (one, usual_role(one))
         for one in folders
-        if one not in mailbox.roles and usual_role(one) is not mailbox.other_folders and one != mailbox.unsure_folder
+        if one not in mailbox.roles and usual_role(one) is not mailbox.role_of(one) and one != mailbox.unsure_folder
     ]
     for one, usual in strange:
         if usual is Role.HAM:
             continue  # `other_folders` says neutral: the cautious choice
-        means = f"{one} has no role of its own, so it is {mailbox.other_folders}; by its name it is {usual}"
+        means = f"{one} has no role of its own, so it is {mailbox.role_of(one)}; by its name it is {usual}"
         yield Finding(WARNING, name, means, f"write '{one}: {usual}' under `roles`")
 
 

@@ -1,13 +1,14 @@
 """What a person may decide, read from YAML into frozen values.
 
-`values` names the decisions and their defaults, `reading` turns YAML nodes into values, `schema` says which
-key holds which kind of value, `loading` reads a file, `places` knows where the files lie, `writing` makes
-the text of a new file.
+`values` names the decisions and their defaults, `roles` what a folder may be for, and `usual` what its name says of
+that; `reading` turns YAML nodes into values, `schema` says which key holds which kind of value, `loading` reads a file,
+`places` knows where the files lie, `writing` makes the text of a new file.
 """
 
 from spamnb.config.loading import MAX_BYTES, load, parse
 from spamnb.config.places import default_config_path, default_ledger_path
-from spamnb.config.values import Breaker, Config, Learning, Mailbox, Model, Role, Scoring, Service, Watch
+from spamnb.config.roles import Role
+from spamnb.config.values import Breaker, Config, Learning, Mailbox, Model, Scoring, Service, Watch
 from spamnb.config.writing import render
 
 __all__ = [

@@ -27,6 +27,7 @@ from spamnb.config.reading import (
     shown,
     whole,
 )
+from spamnb.config.roles import Role
 from spamnb.config.values import (
     Breaker,
     Config,
@@ -34,7 +35,6 @@ from spamnb.config.values import (
     Learning,
     Mailbox,
     Model,
-    Role,
     Scoring,
     Service,
     Watch,

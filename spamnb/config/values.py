@@ -2,24 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Literal
+
+from spamnb.config.roles import Role
+from spamnb.config.usual import usual_role
 
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
 Watch = Literal["auto", "inotify", "polling"]
-
-
-class Role(StrEnum):
-    """What a folder is for, and so what it means when a message lies in it."""
-
-    INBOX = "inbox"
-    SPAM = "spam"
-    HAM = "ham"
-    NEUTRAL = "neutral"
-    TRAIN_SPAM = "train_spam"
-    TRAIN_HAM = "train_ham"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +18,7 @@ class Mailbox:
     """One Maildir and the roles of its folders.
 
     `roles` maps a folder's name, with "/" between the levels, to its role, in the order written; it names at
-    least one inbox and one spam folder. Any folder it does not name has the role `other_folders`.
+    least one inbox and one spam folder. An ordinary folder that it does not name has the role `other_folders`.
     """
 
     path: Path
@@ -50,14 +41,17 @@ class Mailbox:
         """The role of a folder. One that is not named has `other_folders`, but in the trash it is trash, in spam spam.
 
         QUIRK: mail programs delete a folder by moving it into the trash. As an ordinary folder, a Junk that was
-        deleted would teach that all of its spam is ham.
+        deleted would teach that all of its spam is ham. QUIRK: another mail program makes a trash, or a spam folder,
+        of its own, long after the roles were written down. Spam that is deleted or sorted into it would become ham.
         """
         if folder in self.roles:
             return self.roles[folder]
         parts = folder.split("/")
         above = ("/".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
         role = next((self.roles[name] for name in above if name in self.roles), self.other_folders)
-        return role if role in (Role.NEUTRAL, Role.SPAM) else self.other_folders
+        if role not in (Role.NEUTRAL, Role.SPAM):
+            role = self.other_folders if usual_role(folder) in (Role.HAM, Role.INBOX) else Role.NEUTRAL
+        return role
 
     def _first(self, wanted: Role) -> str:
         return next(folder for folder, role in self.roles.items() if role is wanted)

@@ -123,15 +123,22 @@ def cutoff_for(outcomes: Sequence[Outcome], one_in: int, least: float) -> tuple[
     """The lowest spam cutoff from `least` up at which at most one ham in `one_in` is lost, and the spam then caught.
 
     The cutoff is a probability, the spam caught in percent. The cutoff lies above the strongest ham that has to be
-    spared, half the way to the next spam. Where no ham comes near, that would be anything from 0 to 1: some mail can
-    show that a cutoff is too low, hardly that it is too high.
+    spared, about half the way to the next spam, and has no more decimals than that takes: it is written down. Where no
+    ham comes near, that would be anything from 0 to 1: some mail can show that a cutoff is too low, hardly that it is
+    too high.
     """
     ham = sorted((outcome.probability for outcome in outcomes if outcome.label == 0), reverse=True)
     spam = sorted(outcome.probability for outcome in outcomes if outcome.label == 1)
     spared = ham[min(len(ham) // one_in, len(ham) - 1)]
     above = next((probability for probability in spam if probability > spared), 1.0)
-    cutoff = max(least, (spared + above) / 2 if above > spared else above)
+    cutoff = max(least, _between(spared, above))
     return cutoff, 100 * sum(probability >= cutoff for probability in spam) / len(spam)
+
+
+def _between(low: float, high: float) -> float:
+    """A number with few decimals above `low`, and up to `high`."""
+    tries = (round((low + high) / 2, decimals) for decimals in range(2, 17))
+    return next((number for number in tries if low < number <= high), high)
 
 
 def _wilson(errors: int, n: int) -> Measure:

@@ -70,13 +70,19 @@ def batch(examples: Sequence[Example], student: Student) -> Iterator[Outcome]:
 
 
 def folds(examples: Sequence[Example], student: Callable[[], Student], n: int, seed: int) -> Iterator[Outcome]:
-    """Cross-validation: each message is scored once, by a student taught all other folds; each has both classes."""
+    """Cross-validation: each message is scored once, by a student taught all other folds; each has both classes.
+
+    Copies of one message are in one fold: who has learned a message knows what its copy is.
+    """
     labels = np.array([label for _, label, _ in examples])
+    first: dict[bytes, int] = {}
+    copy_of = np.array([first.setdefault(reading.digest, place) for place, (*_, reading) in enumerate(examples)])
     fold = np.empty(len(examples), dtype=int)
     choose = np.random.default_rng(seed)
     for label in (0, 1):
-        places = choose.permutation(np.flatnonzero(labels == label))
+        places = choose.permutation(np.flatnonzero((labels == label) & (copy_of == np.arange(len(examples)))))
         fold[places] = np.arange(len(places)) % n
+    fold = fold[copy_of]
     for held_out in range(n):
         taught = student()
         for place in np.flatnonzero(fold != held_out).tolist():

@@ -102,11 +102,12 @@ class Files:
     def unlearned(self, folder: int) -> list[Placed]:
         """Files that came to the folder after the start, lie there still, were read or answered, and never learned.
 
-        A message that a person made the filter forget is left out: it would be learned again at once.
+        A message that a person made the filter forget is left out: it would be learned again at once. So is what the
+        filter put there itself, as spam or unsure: that the folder has another role by now is no word about its mail.
         """
         rows = self._db.rows(
             f"SELECT {_COLUMNS} JOIN message AS m ON m.id = f.message"
-            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin <> 'before'"
+            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin NOT IN ('before', 'filter')"
             " AND m.label IS NULL AND m.tokens IS NULL AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')",
             (folder,),
         )
@@ -119,6 +120,21 @@ class Files:
                 "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
                 (folder, os.fsencode(base), message, origin, content, flags, at),
             )
+
+    def carry(self, source: int, destination: int, bases: Iterable[str], at: float) -> int:
+        """Note that a folder's files lie in another one, though nobody moved them: the folder was renamed.
+
+        Of the base names only those that the folder has, or had, are carried over. Returns how many.
+        """
+        carried = 0
+        with self._db.transaction():
+            for base in bases:
+                last = self.last(source, base)
+                if last is not None:
+                    self.put(destination, base, last.message, last.origin, last.content, last.flags, at)
+                    self.gone(source, [base], at)
+                    carried += 1
+        return carried
 
     def gone(self, folder: int, bases: Iterable[str], at: float) -> None:
         """Note that files do not lie in the folder any more."""

@@ -120,7 +120,8 @@ def is_maildir(path: str) -> bool:
 def _find_dotted(root: str) -> Iterator[tuple[str, str]]:
     for entry in _directories(root):
         path = os.path.join(root, entry)
-        if entry.startswith(".") and is_maildir(path):
+        # QUIRK: Dovecot deletes a folder by way of `..DOVECOT-TRASHED`: no folder has a name that begins with a dot.
+        if entry.startswith(".") and not entry.startswith("..") and is_maildir(path):
             yield _readable(entry[1:].replace(".", "/")), path
 
 

@@ -3,7 +3,9 @@
 The rule behind every path below: the source name goes last, and whoever removes it owns the move. So at each
 instruction the message has at least one complete, durable file; where the kernel can rename without
 replacing, it has exactly one. If the source is gone when its turn comes (a client changed a flag, a person
-moved it), the copy we made is taken back and `FileNotFoundError` says so: that other hand was first.
+moved it), the copy we made is taken back and `FileNotFoundError` says so: that other hand was first. But not where
+the message has no other name by then: NFS may say "not there" of a name that it removed for us, having lost its
+first answer, and what nobody else has must not be thrown away.
 
 Nothing is ever replaced. Content, mtime and mode stay as they are.
 """
@@ -93,7 +95,11 @@ def rename_noreplace(source: str, destination: str) -> None:
 
 def _rename_by_link(source: str, destination: str) -> None:
     try:
-        os.link(source, destination, follow_symlinks=False)
+        try:
+            os.link(source, destination, follow_symlinks=False)
+        except FileExistsError:  # by our own first attempt, of which NFS lost the answer?
+            if not os.path.samestat(os.lstat(source), os.lstat(destination)):
+                raise
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
@@ -102,16 +108,27 @@ def _rename_by_link(source: str, destination: str) -> None:
             raise FileExistsError(errno.EEXIST, taken, source, None, destination) from None
         os.rename(source, destination)
     else:
-        _give_up_source(source, destination)
+        _give_up_source(source, destination, lambda: os.lstat(destination).st_nlink - 1)
 
 
-def _give_up_source(source: str, destination: str) -> None:
+def _give_up_source(source: str, destination: str, others: Callable[[], int]) -> None:
+    """Remove the source; `others` says how many names the message has besides the destination."""
     try:
         os.unlink(source)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(destination)
+    except OSError as fault:
+        if _number(others) > 0:
+            with contextlib.suppress(OSError):
+                os.unlink(destination)
+        elif isinstance(fault, FileNotFoundError):
+            return
         raise
+
+
+def _number(others: Callable[[], int]) -> int:
+    try:
+        return others()
+    except OSError:  # a file that is there no more, says NFS
+        return 0
 
 
 def _move_across(source: str, tmp: str, destination: str) -> None:
@@ -122,7 +139,7 @@ def _move_across(source: str, tmp: str, destination: str) -> None:
         draft, writing = _open_draft(tmp)
         try:
             try:
-                _copy(reading, writing)
+                copied = _copy(reading, writing)
                 os.fsync(writing)
             finally:
                 os.close(writing)
@@ -132,10 +149,14 @@ def _move_across(source: str, tmp: str, destination: str) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
             raise
+        fsync_directory(os.path.dirname(destination))
+        status = os.fstat(reading)
+        if (status.st_size, status.st_mtime_ns) != copied:
+            os.unlink(destination)
+            raise MaildirError(f"{source!r} is still being written: it stays where it is")
+        _give_up_source(source, destination, lambda: os.fstat(reading).st_nlink)
     finally:
         os.close(reading)
-    fsync_directory(os.path.dirname(destination))
-    _give_up_source(source, destination)
 
 
 def _open_draft(tmp: str) -> tuple[str, int]:
@@ -148,12 +169,15 @@ def _open_draft(tmp: str) -> tuple[str, int]:
     raise AssertionError("counting does not end")
 
 
-def _copy(reading: int, writing: int) -> None:
+def _copy(reading: int, writing: int) -> tuple[int, int]:
+    """Copy content, mode and times; the size and the mtime of what was copied."""
+    status, size = os.fstat(reading), 0
     while chunk := os.read(reading, _CHUNK):
         write_all(writing, chunk)
-    status = os.fstat(reading)
+        size += len(chunk)
     os.fchmod(writing, stat.S_IMODE(status.st_mode))
     os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))  # mtime is IMAP's INTERNALDATE
+    return size, status.st_mtime_ns
 
 
 def _is_same_name(one: str, other: str) -> bool:

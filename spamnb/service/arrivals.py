@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from spamnb.config import Config, Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter, Judgement
-from spamnb.ledger.files import Placed
+from spamnb.ledger.files import Origin, Placed
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import lesson
@@ -26,6 +26,7 @@ from spamnb.maildir.names import Name, parse_name
 from spamnb.moves import Intent, Mover
 from spamnb.policy import (
     BREAKER_NOTE,
+    COPY_SECONDS,
     RESUMED_NOTE,
     Consequence,
     Do,
@@ -42,6 +43,7 @@ from spamnb.service.boxes import Box, Boxes
 _log = logging.getLogger(__name__)
 _WORDS = ("ham", "spam")
 _SLICE = 0.05  # seconds
+_MANY = 10  # messages that a person copies one by one, by hand
 
 
 class Arrivals:
@@ -68,6 +70,7 @@ class Arrivals:
         self._now = now
         self._alive = alive
         self._waiting: dict[tuple[str, str], Entry] = {}
+        self._many_until = 0.0  # many known messages have appeared at once, or did a moment ago
         self._order: list[tuple[float, str, str]] = []  # a heap: when a waiting file is due, its folder, its key
 
     def look(self, box: Box, entry: Entry) -> None:
@@ -84,6 +87,8 @@ class Arrivals:
                 return
         self._waiting[box.folder.path, key] = entry
         heapq.heappush(self._order, (max(self._dwell_ends(box, entry), in_hand), box.folder.path, key))
+        if self.waiting > _MANY:
+            self._many_until = self._now() + COPY_SECONDS
 
     @property
     def waiting(self) -> int:
@@ -139,11 +144,24 @@ class Arrivals:
         reading = read(raw)
         known = self._ledger.messages.find(reading.digest)
         traces = [] if known is None else self._traces(known, reading, box, entry)
-        meant = meaning(box.role, box.unsure, None if known is None else known.label, traces)
+        meant = meaning(
+            box.role,
+            box.unsure,
+            None if known is None else known.label,
+            traces,
+            same_name=known is not None and self._had_its_name(known, box, entry),
+            many=self._now() < self._many_until,
+            named=box.folder.name in self._boxes.mailbox.roles,
+        )
         if meant.do is Do.JUDGE:
             self._judge(box, entry, reading)
         else:
             self._obey(meant, box, entry, reading)
+
+    def _had_its_name(self, known: Known, box: Box, entry: Entry) -> bool:
+        """Whether the message has lain in this folder before, under the name it has now."""
+        last = self._ledger.files.last(box.spot.id, parse_name(entry.name).key)
+        return last is not None and last.message == known.id
 
     def _traces(self, known: Known, reading: Reading, box: Box, entry: Entry) -> list[Trace]:
         """Where else a message lies or has lain, this very place before among it: looked up now."""
@@ -151,7 +169,7 @@ class Arrivals:
 
     def _trace(self, placed: Placed, reading: Reading, box: Box, entry: Entry) -> Trace:
         role, unsure = self._boxes.role_of(placed.mailbox, placed.folder_name)
-        left, same_file = placed.gone_at is not None, False
+        left, same_file, appeared = placed.gone_at is not None, False, self._appeared(box, entry)
         spot = self._boxes.spot(placed.folder)
         if not left and spot is not None:
             try:
@@ -173,7 +191,8 @@ class Arrivals:
             same_delivery=placed.content == reading.delivery,
             same_file=same_file,
             since=placed.since,
-            lag=self._appeared(box, entry) - placed.since,
+            lag=appeared - placed.since,
+            lately=placed.gone_at is None or placed.gone_at >= appeared - COPY_SECONDS,
         )
 
     def _obey(self, meant: Meaning, box: Box, entry: Entry, reading: Reading) -> None:
@@ -195,7 +214,13 @@ class Arrivals:
     def _place(self, box: Box, entry: Entry, reading: Reading) -> Known:
         name, now = parse_name(entry.name), self._now()
         known = self._ledger.messages.ensure(reading.digest, reading.summary, now)
-        self._ledger.files.put(box.spot.id, name.key, known.id, "appeared", reading.delivery, name.flags, now)
+        # What lay here before the filter came stays that under any name: it does not become mail that was kept.
+        lay_before = any(
+            placed.folder == box.spot.id and placed.origin == "before" and placed.content == reading.delivery
+            for placed in self._ledger.files.of_message(known.id)
+        )
+        origin: Origin = "before" if lay_before else "appeared"
+        self._ledger.files.put(box.spot.id, name.key, known.id, origin, reading.delivery, name.flags, now)
         return known
 
     def _judge(self, box: Box, entry: Entry, reading: Reading) -> None:

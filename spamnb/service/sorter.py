@@ -18,6 +18,7 @@ from spamnb.policy import is_kept, labelled
 from spamnb.service.arrivals import Arrivals
 from spamnb.service.boxes import Box, Boxes
 from spamnb.service.once import Once
+from spamnb.service.renamed import follow_renamed
 
 _log = logging.getLogger(__name__)
 _MANY = 50  # files that wait; fewer are sooner looked for one by one
@@ -130,6 +131,7 @@ class Sorter:
     def reconcile(self) -> None:
         """Compare the folders with the ledger: what appeared, what is gone, which flags changed, what was kept."""
         self.refresh()
+        follow_renamed(self._boxes, self._ledger, self._now())
         self.mover.resolve()  # one that failed at its last step is ours: what lies there was put by no person
         self._compare_all()
         if self._config.learning.kept:

@@ -122,10 +122,11 @@ def test_configuration_out_of_reach(well: Path, run: Run, monkeypatch: pytest.Mo
 
 def test_folders_and_roles(well: Path, run: Run) -> None:
     """Folders that are configured and not there, and folders whose name says something else, are named."""
-    root = maildir(well / "Maildir", Sent=[], Lists=[])
+    root = maildir(well / "Maildir", Sent=[], Bulk=[], Lists=[])
     configure(well, Mailbox(path=root, roles=ROLES | {"Spam/Old": Role.SPAM, "Notes": Role.NEUTRAL}))
     assert said(run, "warning", "configured, but not there: Spam/Old, Notes")
-    assert said(run, "warning", "Sent has no role of its own, so it is ham; by its name it is neutral")
+    assert said(run, "warning", "Bulk has no role of its own, so it is neutral; by its name it is spam")
+    assert not said(run, "warning", "Sent has")
     assert not said(run, "warning", "Lists")
     configure(well, Mailbox(path=root, roles={"INBOX": Role.INBOX, "Bin/Spam": Role.SPAM}))
     assert said(run, "warning", "there is no folder Bin/Spam yet")

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from spamnb.cli import grammar, init, output, roles
+from spamnb.cli import grammar, init, output
 from spamnb.cli.output import as_json, printable, table
-from spamnb.config import Role
+from spamnb.config import Role, usual
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_table_cuts_what_is_endless() -> None:
     assert max(map(len, table([("x" * 5000, 1), ("y", 2)]).splitlines())) < 130
 
 
-@pytest.mark.parametrize("module", [output, roles, init, grammar])
+@pytest.mark.parametrize("module", [output, usual, init, grammar])
 def test_examples(module: object) -> None:
     """The examples in the text are true."""
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
@@ -98,4 +98,4 @@ def test_examples(module: object) -> None:
 )
 def test_usual_roles(name: str, role: Role) -> None:
     """Folders are known by the names that mail programs give them; an ordinary name means ham."""
-    assert roles.usual_role(name) is role
+    assert usual.usual_role(name) is role

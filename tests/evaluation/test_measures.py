@@ -97,6 +97,15 @@ def test_cutoff_loses_no_more_than_allowed() -> None:
     assert caught == 75.0
 
 
+@given(st.lists(st.floats(0.9, 0.99999999), min_size=1, max_size=9), st.lists(st.floats(0.9, 0.99999999), max_size=9))
+def test_cutoff_as_it_is_written(ham: list[float], spam: list[float]) -> None:
+    """The cutoff is what it is in few decimals, however near the ham: as it is written, it loses none."""
+    cutoff, _ = cutoff_for(run_of(*((0, p) for p in ham), *((1, p) for p in [*spam, 0.99999999])), 10, 0.5)
+    assert max(ham) < float(str(cutoff)) <= 1
+    wide = cutoff_for(run_of((0, 0.91), (1, 0.99)), 10, 0.5)
+    assert str(wide[0]) == "0.95"
+
+
 def test_cutoff_is_not_lowered() -> None:
     """Where less than the least cutoff would do, it stays: mail in which no ham comes near says little."""
     outcomes = run_of(*[(0, 0.001)] * 50, *[(1, 0.99)] * 9, (1, 0.2))

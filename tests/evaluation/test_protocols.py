@@ -71,6 +71,26 @@ def test_folds_score_each_message_once() -> None:
     assert [o.name for o in folds(examples(20), student, 4, seed=3)] == [o.name for o in found], "by seed"
 
 
+def test_copies_are_in_one_fold() -> None:
+    """Cross-validation judges no message by a student that was taught a copy of it."""
+    students: list[Recorder] = []
+
+    def student() -> Recorder:
+        students.append(Recorder())
+        return students[-1]
+
+    mail = examples(20)
+    twice = mail + [(str(20 + int(name)), label, reading) for name, label, reading in mail]
+    found = list(folds(twice, student, 4, seed=3))
+    assert sorted(int(outcome.name) for outcome in found) == list(range(40))
+    for one in students:
+        judged, taught = (
+            {int(entry.split()[1]) % 20 for entry in one.seen if entry.startswith(what)} for what in ("judge", "teach")
+        )
+        assert judged
+        assert not judged & taught
+
+
 @pytest.mark.parametrize("train", ["errors", "near-errors"])
 def test_training_on_errors_learns_less(train: str) -> None:
     """Training on errors learns what was judged wrongly, and leaves what was judged rightly."""

@@ -108,6 +108,14 @@ def test_fs_with_inbox_as_root(tmp_path: Path) -> None:
     assert names(tmp_path) == ["INBOX", "Junk"]
 
 
+def test_what_dovecot_is_about_to_delete(tmp_path: Path) -> None:
+    """A folder that Dovecot is deleting lies in a directory that begins with two dots, and is none any more."""
+    make(tmp_path)
+    make(tmp_path / "..DOVECOT-TRASHED")
+    make(tmp_path / ".Archive")
+    assert names(tmp_path) == ["INBOX", "Archive"]
+
+
 def test_mixture_is_maildirpp(tmp_path: Path) -> None:
     """Where both kinds of folder lie, the layout is Maildir++ unless told otherwise."""
     make(tmp_path)

@@ -196,6 +196,46 @@ def test_a_source_taken_by_another_hand(
     assert is_intact(renamed)
 
 
+def lost_answers(monkeypatch: pytest.MonkeyPatch, *calls: str) -> None:
+    """A call is carried out, and the answer is lost: it is made again, as NFS does, and finds it done."""
+    for name in calls:
+        call = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *args, call=call, **how: (call(*args, **how), call(*args, **how)))
+
+
+@pytest.mark.parametrize("calls", [("unlink",), ("link",), ("link", "unlink")])
+def test_lost_answers(message: str, junk: Folder, monkeypatch: pytest.MonkeyPatch, calls: tuple[str, ...]) -> None:
+    """A call whose answer NFS loses, so that it is made twice, neither loses nor doubles the message."""
+    monkeypatch.setattr(rename, "_rename_flagged", no_renameat2)
+    lost_answers(monkeypatch, *calls)
+    assert is_intact(move(message, junk, "new", "1.M2P3.host"))
+    assert not os.path.exists(message)
+    assert len(files(junk)) == 1
+
+
+def test_lost_answer_across(message: str, far: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same holds where the message was copied to another file system."""
+    lost_answers(monkeypatch, "unlink")
+    assert is_intact(move(message, far, "new", "1.M2P3.host"))
+    assert not os.path.exists(message)
+
+
+def test_written_while_it_is_copied(message: str, far: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message to which something is still written when it has been copied stays, with all of it."""
+    final = rename.rename_noreplace
+
+    def writer_goes_on(source: str, destination: str) -> None:
+        final(source, destination)
+        with open(message, "ab") as file:
+            file.write(b"and the rest")
+
+    monkeypatch.setattr(rename, "rename_noreplace", writer_goes_on)
+    with pytest.raises(MaildirError, match="still being written"):
+        move(message, far, "new", "1.M2P3.host")
+    assert files(far) == []
+    assert Path(message).read_bytes() == CONTENT + b"and the rest"
+
+
 def test_a_full_disk_leaves_no_draft(message: str, far: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that fails half way is removed, and the source stays."""
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from spamnb.config import Role
+from spamnb.config.roles import Role
 
 # RFC 6154's special uses, and the names that clients and servers give those folders by themselves.
 _USUAL = (
