@@ -43,10 +43,13 @@ class Sheet:
 
     def of(self, name: str, attrs: Mapping[str, str]) -> list[Declared]:
         """All that is said of an element: what is said of its kind first, of its own name last."""
+        classes, own = attrs.get("class"), attrs.get("id")
+        if not (classes or own):
+            return [self.rules[name]] if name in self.rules else []
         keys = [name]
-        if classes := attrs.get("class"):
+        if classes:
             keys += [f".{each}" for each in classes[:500].lower().split()[:_CLASSES]]
-        if own := attrs.get("id"):
+        if own:
             keys.append(f"#{own[:60].lower()}")
         return [self.rules[key] for key in keys if key in self.rules]
 

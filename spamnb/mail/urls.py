@@ -13,8 +13,10 @@ _PATH_WORD = re.compile(r"[^\W_]{2,24}")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _IGNORED = str.maketrans("", "", "\t\r\n")
 _SLASHES = "/\\"
-_AUTHORITY = re.compile(r"[^/?#\\]*")
-_HOST_ENDS = re.compile(r"[^\w.-]")  # what a text has set behind a host: commas, quotation marks
+_TWO_SLASHES = ("//", "/\\", "\\/", "\\\\")
+_WEB = frozenset({"http", "https"})
+_AUTHORITY_END = re.compile(r"[/?#\\]")
+_HOST_END = re.compile(r"[^\w.-]")  # what a text has set behind a host: commas, quotation marks
 # The target that a redirector carries, as it stands or in Proofpoint's writing.
 _TARGET = re.compile(r"https?(?::[/\\]{1,2}|-3a__)(?:www\.)?([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,5})")
 
@@ -43,60 +45,61 @@ def urls(written: Iterable[str]) -> Iterator[str]:
     """
     for url in dict.fromkeys(written):
         scheme, rest = _parts(url)
-        if scheme in {"http", "https"}:
+        if scheme in _WEB:
             yield from _web(rest)
         else:
             yield f"url-scheme:{scheme[:10]}"
             if scheme == "mailto":
-                yield from hosts("mail", _HOST_ENDS.split(unquote(rest[:500]).partition("@")[2], maxsplit=1)[0][:100])
+                yield from hosts("mail", _HOST_END.split(unquote(rest[:500]).partition("@")[2], maxsplit=1)[0][:100])
 
 
 def _parts(url: str) -> tuple[str, str]:
     """The scheme in lower case, `none` for a link within the site, and what follows it."""
-    url = url.translate(_IGNORED).strip()
-    if url[:2].strip(_SLASHES) == "" and len(url) > 1:
+    if not url.isprintable():
+        url = url.translate(_IGNORED).strip()
+    if url.startswith(_TWO_SLASHES):
         return "http", url.lstrip(_SLASHES)
+    if url[:4].lower() == "www.":
+        return "http", url
     found = _SCHEME.match(url)
-    if found is None or url.lower().startswith("www."):
-        return ("http", url) if url.lower().startswith("www.") else ("none", url)
+    if found is None:
+        return "none", url
     scheme, rest = found[1].lower(), url[found.end() :]
-    return scheme, rest.lstrip(_SLASHES) if scheme in {"http", "https"} else rest
+    return scheme, rest.lstrip(_SLASHES) if scheme in _WEB else rest
 
 
-def _web(rest: str) -> Iterator[str]:
-    authority = rest[: _AUTHORITY.match(rest).end()]  # type: ignore[union-attr]  # it matches any text
-    path = rest[len(authority) + 1 :]
+def _web(rest: str) -> list[str]:
+    end = _AUTHORITY_END.search(rest)
+    authority, path = (rest[: end.start()], rest[end.end() :]) if end else (rest, "")
+    said: list[str] = []
     user, _, host = authority.rpartition("@")
     if user:
-        yield "url-user"
+        said.append("url-user")
     if "%" in host:
-        yield "url-host-escaped"
+        said.append("url-host-escaped")
     host = unquote(host[:255]).lower()
     if host.startswith("["):
-        yield "url-ip"
-        yield f"url:{host.partition(']')[0][1:41]}"
+        said += ("url-ip", f"url:{host.partition(']')[0][1:41]}")
     else:
         host, _, port = host.partition(":")
         if port.isdecimal() and port not in {"80", "443"}:
-            yield "url-port"
-        yield from _host(_HOST_ENDS.split(host, maxsplit=1)[0].strip("."))
+            said.append("url-port")
+        said += _host(_HOST_END.split(host, maxsplit=1)[0].strip("."))
     path = unquote(path[:600]).lower()
-    for target in dict.fromkeys(_TARGET.findall(path)):
-        yield "url-redirects"
-        yield from hosts("url", target)
+    if "http" in path:
+        for target in dict.fromkeys(_TARGET.findall(path)):
+            said += ("url-redirects", *hosts("url", target))
     steps = _PATH_WORD.findall(path[:200])[:8]
-    yield from (f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha())
+    said += [f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha()]
+    return said
 
 
-def _host(host: str) -> Iterator[str]:
+@lru_cache(maxsize=2048)  # as those of `hosts`
+def _host(host: str) -> tuple[str, ...]:
     if IPV4.fullmatch(host):
-        yield "url-ip"
         a, b, c, _ = host.split(".")
-        yield from (f"url:{host}", f"url-ip:{a}.{b}.{c}", f"url-ip:{a}.{b}")
-        return
+        return ("url-ip", f"url:{host}", f"url-ip:{a}.{b}.{c}", f"url-ip:{a}.{b}")
     if _ODD_IPV4.fullmatch(host):
-        yield from ("url-ip", "url-ip-odd")
-        return
-    if "xn--" in host or not host.isascii():
-        yield "url-idn"
-    yield from hosts("url", host)
+        return ("url-ip", "url-ip-odd")
+    odd = ("url-idn",) if "xn--" in host or not host.isascii() else ()
+    return odd + hosts("url", host)
