@@ -206,7 +206,9 @@ def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Fol
             mark = os.path.join(folder.path, "maildirfolder")
             os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     except OSError as error:
-        raise MaildirError(f"cannot make the folder {name!r} below {root!r}: {error.strerror}") from error
+        raise MaildirError(
+            f"cannot make the folder {name!r} below {root!r}: {error.strerror}; correct that, or make it yourself"
+        ) from error
     return folder
 
 
