@@ -385,6 +385,24 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-style-blank": (lambda: html(b'<p style="' + b";" + b" " * 998 + b'">'), {"limit:html_chars"}),
     "html-style-digits": (lambda: html(b'<p style="font-size:1.' + b"0" * 990 + b'">'), {"limit:html_chars"}),
     "html-style-opacity": (lambda: html(b'<p style="' + b"opacity:0. " * 90 + b'">'), {"limit:html_chars"}),
+    "html-sheet-rules": (lambda: html(b".a,#b,p{font:9px x}", b"<style>"), {"limit:html_chars"}),
+    "html-sheet-selectors": (lambda: html(b".a,", b"<style>"), {"limit:html_chars"}),
+    "html-sheet-comments": (lambda: html(b"/*", b"<style>"), {"limit:html_chars"}),
+    "html-sheet-used": (
+        lambda: html(
+            b"<p class='a b c d' id=e>x",
+            b"<style>p{font-size:9px} .a{display:block} .b{background:red} .c{visibility:visible} p i{background:blue}"
+            b"#e{font-size:9pt}</style>",
+        ),
+        {"limit:html_chars"},
+    ),
+    "html-links-odd": (
+        lambda: (
+            b"Content-Type: text/html\n\n"
+            + b"".join(b"<a href='hTTp:/\\\\a%%41@%d@[b]:c/?http://d%d.e'>" % (n, n) for n in range(20_000))
+        ),
+        {"limit:html_chars", "limit:links"},
+    ),
     "html-images": (
         lambda: html(b"<img src=http://a.b/c alt=x width=1 height=1>"),
         {"html:image-invisible", "limit:html_chars", "limit:links"},
