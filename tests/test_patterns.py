@@ -154,6 +154,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         tuple(text.replace(b"rom", b"ubject").replace(b"date", b"to") for text in IDENTITY if isinstance(text, bytes)),
     ),
     "mail.identity._ADDED_LATER": (every, ADDED),
+    "mail.identity._STRAY": (every, (filled(b"\na", BODY), filled(b"\n ", BODY), filled(b"a", BODY, b"\n"))),
     "mail.verdicts._NEVER": (
         match,
         (fill("spa", VALUE), fill("a-", VALUE), fill("x-mail", VALUE), fill("scan", VALUE)),

@@ -15,6 +15,8 @@ _SIZE = 16
 _FIELD = rb":[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)"
 _IDENTITY = re.compile(rb"\n(message-id|date|from)" + _FIELD, re.IGNORECASE)
 _ADDRESSED = re.compile(rb"\n(subject|to)" + _FIELD, re.IGNORECASE)
+# Text in the header block, where the blank line is missing between it and the body; fields are left out of it.
+_STRAY = re.compile(rb"\n(?![!-9;-~]+:)[^ \t\n][^\n]*")
 
 # Written by mail software after delivery: mbox and IMAP programs, synchronisers, filters at any station.
 _ADDED_LATER = re.compile(
@@ -39,6 +41,8 @@ def identity(raw: bytes) -> bytes:
     digest = hashlib.blake2b(digest_size=_SIZE)
     for name in sorted(fields):
         digest.update(name + b":" + b" ".join(fields[name].split()) + b"\n")
+    for line in _STRAY.findall(head):
+        digest.update(line.rstrip())
     digest.update(b"\n" + body)
     return digest.digest()
 

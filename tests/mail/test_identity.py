@@ -78,6 +78,14 @@ def test_without_a_message_id_the_subject_counts():
     assert identity(RAW) == identity(RAW.replace(b"Hello", b"Bye"))
 
 
+@pytest.mark.parametrize("text", [b"one\nand the end\n", b"one\n\nand the end\n"])
+def test_text_counts_where_no_blank_line_parts_it_from_the_header(text):
+    """Messages of one subject are told apart by their text, also where the blank line before it is missing."""
+    raw = b"Subject: meeting\n" + text
+    assert identity(raw) != identity(raw.replace(b"one", b"two"))
+    assert identity(raw) == identity(b"Status: RO\n" + raw) == identity(raw.replace(b"\n", b"\r\n"))
+
+
 @given(st.binary(max_size=300), st.sampled_from(ADDED))
 def test_any_bytes_have_an_identity(raw, field):
     """Any bytes have an identity and a delivery of 16 bytes, and a message keeps them when a field is added first."""
