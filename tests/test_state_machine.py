@@ -34,6 +34,7 @@ from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.policy import MARKS
 from spamnb.service.sorter import Sorter
 from tests.dying import DeathError, Fuse, burning, dead
+from tests.lessons import sample_lessons
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -89,11 +90,7 @@ def trained() -> bytes:
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/ledger"
         with Ledger(path) as ledger:
-            ledger.learned.learn(
-                lesson(read(message(kind, number)), label, "trained", 1.0)
-                for label, kind in enumerate(("ham", "spam"))
-                for number in range(LESSONS)
-            )
+            ledger.learned.learn(sample_lessons(LESSONS))
         return Path(path).read_bytes()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from spamnb.cli.context import open_ledger
-from spamnb.cli.output import clock, printable
+from spamnb.cli.output import clock, named, printable
 from spamnb.errors import LedgerError, SpamnbError, UsageError
 from spamnb.ledger.exchange import parse
 from spamnb.mail.tokenizer import VERSION
@@ -27,7 +27,7 @@ def export(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(line.encode())
             sys.stdout.buffer.flush()
             return 0
-        shown = printable(options.file) or "a file without a name"
+        shown = named(options.file)
         if os.path.lexists(options.file) and not options.force:
             raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
         part = f"{options.file}.{os.getpid()}.part"

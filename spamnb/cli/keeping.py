@@ -6,7 +6,7 @@ import shutil
 import time
 
 from spamnb.cli.context import configuration, open_ledger
-from spamnb.cli.output import clock, megabytes, printable, progress
+from spamnb.cli.output import clock, megabytes, named, printable, progress
 from spamnb.errors import LedgerError, SpamnbError, UsageError
 from spamnb.ledger.copies import write
 from spamnb.ledger.ledger import Ledger
@@ -24,7 +24,7 @@ _SPARE = 16_000_000  # bytes; for the log of the steps before
 def backup(options: argparse.Namespace) -> int:
     """Copy the ledger."""
     config = configuration(options)
-    path, shown = str(config.ledger), printable(options.file) or "a file without a name"
+    path, shown = str(config.ledger), named(options.file)
     _refuse_own(path, options.file)
     if os.path.lexists(options.file) and not options.force:
         raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
@@ -43,7 +43,7 @@ def backup(options: argparse.Namespace) -> int:
 def restore(options: argparse.Namespace) -> int:
     """Put a copy in the ledger's place."""
     config = configuration(options)
-    path, shown = str(config.ledger), printable(options.file) or "a file without a name"
+    path, shown = str(config.ledger), named(options.file)
     _refuse_own(path, options.file)
     if not os.path.isfile(options.file):
         raise UsageError(f"there is no file {shown}: give what `spamnb backup` has written, or one of the copies")

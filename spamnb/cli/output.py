@@ -23,6 +23,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
+def named(path: str) -> str:
+    """A path that a person gave, for a sentence about it."""
+    return printable(path) or "a file without a name"
+
+
 def _escape(character: str) -> str:
     if unicodedata.category(character) == "Zs":  # a no-break space, say
         return character

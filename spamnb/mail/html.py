@@ -17,7 +17,7 @@ from bs4.builder._lxml import LXMLTreeBuilder
 
 from spamnb.mail.limits import Limits
 from spamnb.mail.sheet import Sheet
-from spamnb.mail.style import STYLING, Style, styled
+from spamnb.mail.style import STYLING, Declared, Style, styled
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
 _INLINE = frozenset(
@@ -147,8 +147,10 @@ class _Reader(BeautifulSoup):
                 self._title = []
             elif name == "style" and _is_for_all(attrs):
                 self._css = []
-        elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
-            style = self._styled(name, attrs, style)
+        else:
+            sheet = self._sheet.of(name, attrs) if self._sheet.rules else []
+            if sheet or (attrs and not STYLING.isdisjoint(attrs)):
+                style = self._styled(attrs, style, sheet)
         self._styles.append(style)
         if name == "a":
             self._open_link(attrs)
@@ -210,10 +212,7 @@ class _Reader(BeautifulSoup):
             return
         found.append(url[:2000].strip())
 
-    def _styled(self, name: str, attrs: Mapping[str, str], above: Style) -> Style:
-        sheet = self._sheet.of(name, attrs)
-        if not sheet and (not attrs or STYLING.isdisjoint(attrs)):
-            return above
+    def _styled(self, attrs: Mapping[str, str], above: Style, sheet: list[Declared]) -> Style:
         style = styled(attrs, above, sheet)
         if style.same_colour and not self._sheet.certain:
             style = replace(style, same_colour=False)

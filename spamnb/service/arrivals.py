@@ -165,11 +165,13 @@ class Arrivals:
 
     def _traces(self, known: Known, reading: Reading, box: Box, entry: Entry) -> list[Trace]:
         """Where else a message lies or has lain, this very place before among it: looked up now."""
-        return [self._trace(placed, reading, box, entry) for placed in self._ledger.files.of_message(known.id)]
+        appeared = self._appeared(box, entry)
+        places = self._ledger.files.of_message(known.id)
+        return [self._trace(placed, reading, box, entry, appeared) for placed in places]
 
-    def _trace(self, placed: Placed, reading: Reading, box: Box, entry: Entry) -> Trace:
+    def _trace(self, placed: Placed, reading: Reading, box: Box, entry: Entry, appeared: float) -> Trace:
         role, unsure = self._boxes.role_of(placed.mailbox, placed.folder_name)
-        left, same_file, appeared = placed.gone_at is not None, False, self._appeared(box, entry)
+        left, same_file = placed.gone_at is not None, False
         spot = self._boxes.spot(placed.folder)
         if not left and spot is not None:
             try:

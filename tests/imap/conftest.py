@@ -29,11 +29,10 @@ from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
 from spamnb.mail.identity import identity
-from spamnb.mail.reading import read
 from spamnb.maildir.folders import encode, find_folders
 from spamnb.moves import bases_now
+from tests.lessons import sample_lessons
 from tests.service.conftest import PATIENCE, Site, until
 
 _LESSONS = 40
@@ -372,11 +371,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger that has learned enough of both kinds."""
     path = tmp_path_factory.mktemp("taught") / "ledger.sqlite"
     with Ledger(str(path)) as ledger:
-        ledger.learned.learn(
-            lesson(read(message(kind, number)), label, "trained", 1.0)
-            for label, kind in enumerate(("ham", "spam"))
-            for number in range(_LESSONS)
-        )
+        ledger.learned.learn(sample_lessons(_LESSONS))
     return path
 
 

@@ -10,13 +10,12 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
 from spamnb.mail.identity import identity
-from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.mailbox import deliver, scan
 from spamnb.policy import COPY_SECONDS
 from spamnb.service.sorter import Sorter
+from tests.lessons import sample_lessons
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
 
@@ -32,11 +31,7 @@ def test_copy_out_of_junk(
     folders, ahead = maildir("Junk", "Archive"), -lag
     roots = Path(folders["INBOX"].path)
     with Ledger(str(tmp_path / "ledger")) as ledger:
-        ledger.learned.learn(
-            lesson(read(message(kind, number)), known_as, "trained", 1.0)
-            for known_as, kind in enumerate(("ham", "spam"))
-            for number in range(25)
-        )
+        ledger.learned.learn(sample_lessons(25))
         sorter = Sorter(
             mailbox := Mailbox(roots, ROLES),
             Config((mailbox,), tmp_path / "ledger"),

@@ -12,9 +12,7 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Role
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
 from spamnb.mail.identity import identity
-from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.mailbox import deliver, scan
 from spamnb.maildir.names import parse_name
@@ -22,6 +20,7 @@ from spamnb.moves import bases_now
 from spamnb.policy import COPY_SECONDS
 from spamnb.service.mailboxes import Mailboxes
 from spamnb.service.once import Once
+from tests.lessons import sample_lessons
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -101,6 +100,12 @@ class Desk:
         for entry in scan(folder := self.folder(source)):
             Path(entry.path(folder)).rename(Path(self.folder(destination).subdir("cur")) / name(entry.name))
 
+    def rescue_and_file(self) -> None:
+        """A person takes all mail out of Junk, and then files it."""
+        for source, destination in (("Junk", "INBOX"), ("INBOX", "Archive")):
+            self.move(source, destination, self.fresh)
+            self.work()
+
     def fresh(self, name: str) -> str:
         """A new base name, and the same flags."""
         return f"{next(self.bases)}:2,{parse_name(name).flags}"
@@ -119,11 +124,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger that knows ham from spam."""
     path = tmp_path_factory.mktemp("taught") / "ledger"
     with Ledger(str(path)) as ledger:
-        ledger.learned.learn(
-            lesson(read(message(kind, number)), label, "trained", 1.0)
-            for label, kind in enumerate(("ham", "spam"))
-            for number in range(25)
-        )
+        ledger.learned.learn(sample_lessons(25))
     return path
 
 
@@ -303,9 +304,7 @@ def test_backup_of_junk_put_back(desk: Desk) -> None:
     desk.work()
     backup = desk.directory / "backup"
     shutil.copytree(desk.directory_of("Junk"), backup)
-    for source, destination in (("Junk", "INBOX"), ("INBOX", "Archive")):
-        desk.move(source, destination, desk.fresh)
-        desk.work()
+    desk.rescue_and_file()
     assert desk.labels(letters) == {0}
     desk.ahead = 0.0
     shutil.copytree(backup, desk.directory_of("Junk"), dirs_exist_ok=True)
@@ -334,9 +333,7 @@ def test_junk_fetched_anew(desk: Desk) -> None:
     """What a person took out of Junk, and filed, does not become spam when a synchroniser fetches all of Junk anew."""
     letters = desk.put("spam", "INBOX")
     desk.work()
-    for source, destination in (("Junk", "INBOX"), ("INBOX", "Archive")):
-        desk.move(source, destination, desk.fresh)
-        desk.work()
+    desk.rescue_and_file()
     desk.ahead = 0.0
     desk.put("spam", "Junk")
     desk.work()
