@@ -14,13 +14,13 @@ an intent given up too early would make the filter's own move look like a person
 import errno
 import logging
 import os
-import re
 import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from spamnb.errors import MaildirError, SpamnbError
+from spamnb.filter import Judgement
 from spamnb.ledger.files import Origin
 from spamnb.ledger.journal import Action
 from spamnb.ledger.ledger import Ledger
@@ -38,7 +38,6 @@ _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
 # What stands in the way for now: the move is made when it does not any more.
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
-_UNDO = re.compile(r"undo of (\d+)")  # why a move was made that took back another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +102,44 @@ class Mover:
         self._spot = spot
         self._said: set[int] = set()  # actions of which it was said that they cannot be ended yet
 
-    def move(self, message: int, source: Spot, entry: Entry, destination: Spot, why: str) -> bool:
+    def move(
+        self,
+        message: int,
+        source: Spot,
+        entry: Entry,
+        destination: Spot,
+        why: str,
+        takes_back: int | None = None,
+    ) -> bool:
         """Move a file of a message, as it was last seen; False where it had vanished before we came to it."""
-        return self.carry_out(self.intend(message, source, entry, destination, why), entry)
+        return self.carry_out(self.intend(message, source, entry, destination, why, takes_back=takes_back), entry)
 
-    def intend(self, message: int, source: Spot, entry: Entry, destination: Spot, why: str) -> Intent:
+    def intend(
+        self,
+        message: int,
+        source: Spot,
+        entry: Entry,
+        destination: Spot,
+        why: str,
+        *,
+        takes_back: int | None = None,
+        judgement: Judgement | None = None,
+    ) -> Intent:
         """Write a move down. In one transaction with the decision, so that a crash does not part the two."""
         name = parse_name(entry.name)
         base = name.key
-        action = self._ledger.journal.intend(message, (source.id, base), (destination.id, base), why, self._now())
+        action = self._ledger.journal.intend(
+            message,
+            (source.id, base),
+            (destination.id, base),
+            why,
+            self._now(),
+            takes_back=takes_back,
+            verdict=None if judgement is None else judgement.verdict,
+            probability=None if judgement is None else judgement.probability,
+        )
         digest = self._ledger.messages.get(message).digest
-        return Intent(action, message, digest, source, base, destination, base, name.flags, _taken_back(why))
+        return Intent(action, message, digest, source, base, destination, base, name.flags, takes_back)
 
     def resolve(self) -> int:
         """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many."""
@@ -130,7 +156,7 @@ class Mover:
         entry = locate(destination.folder, action.destination_base)
         if entry is None:
             raise SpamnbError(f"cannot undo {action.id}: the message is not in {destination.folder.name} any more")
-        if not self.move(action.message, destination, entry, source, f"undo of {action.id}"):
+        if not self.move(action.message, destination, entry, source, f"undo of {action.id}", action.id):
             raise SpamnbError(f"cannot undo {action.id}: the message was moved meanwhile")
 
     def _ends(self, action: Action) -> tuple[Spot | None, Spot | None]:
@@ -219,7 +245,7 @@ class Mover:
         last = self._ledger.files.last(job.source.id, job.base)
         content = last.content if last is not None and last.message == job.message else b""
         with self._ledger.transaction():
-            self._ledger.files.gone(job.source.id, [job.base], now)
+            self._ledger.files.gone(job.source.id, [job.base], now, "filter")
             self._ledger.files.put(job.destination.id, job.wanted, job.message, job.origin, content, flags, now)
             self._ledger.journal.settle(job.action, "done")
             if job.takes_back is not None:
@@ -240,7 +266,7 @@ class Mover:
             destination,
             action.destination_base,
             flags="" if last is None else last.flags,
-            takes_back=_taken_back(action.why),
+            takes_back=action.takes_back,
         )
         try:
             there = _of_message(destination.folder, locate(destination.folder, intent.wanted), action.digest)
@@ -257,11 +283,6 @@ class Mover:
             return False
         self._done(intent, parse_name(there.name).flags)
         return True
-
-
-def _taken_back(why: str) -> int | None:
-    found = _UNDO.fullmatch(why)
-    return None if found is None else int(found[1])
 
 
 def _is_touched(intent: Intent, entry: Entry) -> bool:

@@ -171,6 +171,7 @@ class Consequence:
 
     goal: Goal
     why: str
+    withheld: bool = False  # it would be moved, but moving is stopped
 
 
 def consequence(
@@ -194,7 +195,7 @@ def consequence(
     if missing:
         return Consequence(Goal.STAY, f"{verdict}, but nothing is moved yet: {missing}")
     if tripped:
-        return Consequence(Goal.STAY, f"{verdict}, but moving is stopped: `spamnb resume` starts it again")
+        return Consequence(Goal.STAY, f"{verdict}, but moving is stopped: `spamnb resume` starts it again", True)
     if verdict is Verdict.UNSURE:
         return Consequence(Goal.UNSURE, "unsure")
     return Consequence(Goal.SPAM, "a person called this message spam" if label == SPAM else "spam")

@@ -17,7 +17,7 @@ LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
 
 def reading(tokens: dict[str, int]) -> Reading:
     """A message that holds these tokens."""
-    return Reading(b"", b"", "", tokens)
+    return Reading(b"", None, b"", "", tokens)
 
 
 def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLearned:

@@ -107,6 +107,8 @@ def _done(action: Action, source: str, destination: str) -> str:
     state = "" if action.state == "done" else f" [{action.state}]"
     if action.kind == "moved":
         return f"moved {source} → {destination}{state}: {action.why}"
+    if action.kind == "judged":
+        return f"judged {action.verdict}{state}, stays in {source}: {action.why}"
     if action.kind == "imported":
         return f"imported{state}: {action.why}"
     if action.after is None:
@@ -204,9 +206,17 @@ def _take_back(ledger: Ledger, mover: Mover, action: Action) -> SpamnbError | No
         except SpamnbError as fault:
             return fault
         return None
-    if ledger.messages.get(action.message).label != action.after:
+    known = ledger.messages.get(action.message)
+    if (known.label, known.weak) != (action.after, action.after_weak):
         return SpamnbError(f"cannot undo {action.id}: the message was learned anew since; undo that first")
-    ledger.learned.set_label(action.message, action.before, time.time(), f"undo of {action.id}")
+    ledger.learned.set_label(
+        action.message,
+        action.before,
+        time.time(),
+        f"undo of {action.id}",
+        weak=action.before_weak,
+        takes_back=action.id,
+    )
     ledger.journal.settle(action.id, "undone")
     return None
 

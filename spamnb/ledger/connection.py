@@ -8,16 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from spamnb.errors import LedgerError, LedgerUnavailableError
-from spamnb.ledger.copies import directory_of, need_room, roll, rolling
+from spamnb.ledger.copies import directory_of, rolling
 from spamnb.ledger.faults import FAULTS, plain, plain_faults
 from spamnb.ledger.place import hold
 from spamnb.ledger.reading import open_for_reading
-from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of, view
+from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
-_UPGRADE_KEEPS = 365  # copies: how many a person wants is not known here, and the next daily one removes the rest
-_UPGRADE_TAKES = 5  # times the ledger's size: a copy, the log, the file's growth, and as much again that stays free
 
 
 class Connection:
@@ -42,11 +40,8 @@ class Connection:
                 self._sqlite = open_for_reading(path, busy_seconds) if only_read else _open(path, busy_seconds)
                 self._file = _identity(path)
                 try:
-                    self._version = VERSION
                     with moment(self._sqlite):
                         check(self._sqlite, path)  # before anything is written: it may be another program's file
-                        if only_read:
-                            self._version = view(self._sqlite)
                     if not only_read:
                         self._begin(busy_seconds)
                 except BaseException:
@@ -61,14 +56,7 @@ class Connection:
         self._sqlite.execute("PRAGMA synchronous = FULL")
         self._sqlite.execute("PRAGMA foreign_keys = ON")
         self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
-        if migrate(self._sqlite, self._prepare_upgrade):
-            with contextlib.suppress(sqlite3.OperationalError):  # too little room, say: it stays larger, and is sound
-                self._write_anew()
-
-    def _prepare_upgrade(self) -> None:
-        """Make a copy. Raises LedgerError where that or the upgrade cannot be done; the ledger stays as it is."""
-        need_room(self.path, os.path.dirname(os.path.abspath(self.path)), _UPGRADE_TAKES, "an upgrade")
-        roll(self.path, time.time(), _UPGRADE_KEEPS)
+        migrate(self._sqlite)
 
     def _write_anew(self) -> None:
         self._sqlite.execute("VACUUM")
@@ -168,7 +156,7 @@ class Connection:
 
     def _check_version(self) -> None:
         """Raise LedgerError where a later program has upgraded the ledger meanwhile: its tables are not known here."""
-        if version_of(self._sqlite) != self._version:
+        if version_of(self._sqlite) != VERSION:
             raise LedgerError(
                 f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"
             )

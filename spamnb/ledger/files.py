@@ -28,6 +28,7 @@ class Placed:
     gone_at: float | None
 
 
+_MOST_PLACES = 20  # of one message that are looked at
 _COLUMNS = (
     "f.folder, o.mailbox, o.name, f.base, f.message, f.origin, f.content, f.flags, f.since, f.gone_at"
     " FROM file AS f JOIN folder AS o ON o.id = f.folder"
@@ -86,18 +87,16 @@ class Files:
         return None if row is None else _placed(row)
 
     def of_message(self, message: int) -> list[Placed]:
-        """The files that the message has, and those it had until another hand took them; the oldest first.
+        """The newest files that the message has, and had until another program took them; the oldest of them first.
 
-        A place that the filter emptied itself is left out: no one took the message from there.
+        A place that the filter emptied itself is left out: no one took the message from there. A message that was
+        sent a thousand times has a thousand places; the newest say what it means that one more appeared.
         """
         rows = self._db.rows(
-            f"SELECT {_COLUMNS}"  # noqa: S608 - a constant of this module
-            " WHERE f.message = ? AND (f.gone_at IS NULL OR NOT EXISTS ("
-            "SELECT 1 FROM action AS a WHERE a.message = f.message AND a.kind = 'moved' AND a.state = 'done'"
-            " AND a.source = f.folder AND a.source_base = f.base AND a.at >= f.since)) ORDER BY f.since",
+            f"SELECT {_COLUMNS} WHERE f.message = ? AND f.gone_by IS NULL ORDER BY f.since DESC LIMIT {_MOST_PLACES}",
             (message,),
         )
-        return [_placed(row) for row in rows]
+        return [_placed(row) for row in rows][::-1]
 
     def unlearned(self, folder: int) -> list[Placed]:
         """Files that came to the folder after the start, lie there still, were read or answered, and never learned.
@@ -117,7 +116,7 @@ class Files:
         """Note that a file lies in a folder."""
         with self._db.transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 (folder, os.fsencode(base), message, origin, content, flags, at),
             )
 
@@ -136,13 +135,23 @@ class Files:
                     carried += 1
         return carried
 
-    def gone(self, folder: int, bases: Iterable[str], at: float) -> None:
-        """Note that files do not lie in the folder any more."""
+    def gone(self, folder: int, bases: Iterable[str], at: float, by: Literal["filter"] | None = None) -> None:
+        """Record that files do not lie in the folder any more; `by`: the filter itself moved them away."""
         with self._db.transaction():
             self._db.executemany(
-                "UPDATE file SET gone_at = ? WHERE folder = ? AND base = ? AND gone_at IS NULL",
-                [(at, folder, os.fsencode(base)) for base in bases],
+                "UPDATE file SET gone_at = ?, gone_by = ? WHERE folder = ? AND base = ? AND gone_at IS NULL",
+                [(at, by, folder, os.fsencode(base)) for base in bases],
             )
+
+    def same_directory(self, device: int, inode: int) -> int | None:
+        """The folder that was this directory when last looked at, or None."""
+        row = self._db.row("SELECT folder FROM directory WHERE device = ? AND inode = ?", (device, inode))
+        return None if row is None else int(row[0])
+
+    def set_directory(self, folder: int, device: int, inode: int) -> None:
+        """Record which directory a folder is."""
+        with self._db.transaction():
+            self._db.execute("INSERT OR REPLACE INTO directory VALUES (?, ?, ?)", (device, inode, folder))
 
     def flag(self, folder: int, flags: Iterable[tuple[str, str]]) -> None:
         """Note the flags that files of the folder have now, as pairs of base name and flags."""

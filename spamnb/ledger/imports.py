@@ -100,7 +100,7 @@ class Imports:
             message = self._db.row("SELECT message FROM import WHERE action = ?", (action,))[0]
             self._db.execute("DELETE FROM import WHERE action = ?", (action,))
             self._db.execute("UPDATE action SET state = 'undone' WHERE id = ?", (action,))
-            self._record(message, f"undo of {action}", at)
+            self._record(message, f"undo of {action}", at, takes_back=action)
 
     def keep_only(self, action: int, kept: NDArray[np.bool_]) -> None:
         """Forget tokens of an import: `kept`, bool (n,), says which stay. Their counts are the caller's to mend."""
@@ -109,10 +109,10 @@ class Imports:
             "UPDATE import SET tokens = ? WHERE action = ?", (_packed(one.ids[kept], one.counts[kept]), action)
         )
 
-    def _record(self, message: int, why: str, at: float) -> int:
+    def _record(self, message: int, why: str, at: float, takes_back: int | None = None) -> int:
         return self._db.execute(
-            "INSERT INTO action (at, message, kind, state, why) VALUES (?, ?, 'imported', 'done', ?)",
-            (at, message, why),
+            "INSERT INTO action (at, message, kind, state, why, takes_back) VALUES (?, ?, 'imported', 'done', ?, ?)",
+            (at, message, why, takes_back),
         )
 
 

@@ -7,14 +7,19 @@ from typing import Literal
 
 from spamnb.ledger.connection import Connection
 
-Kind = Literal["moved", "learned", "imported"]
-# An intent is written before a move and ends as done, or as failed where nothing was moved.
-State = Literal["intent", "done", "failed", "undone"]
+Kind = Literal["judged", "moved", "learned", "imported"]
+# An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
+# withheld where the breaker or a pause stopped the move.
+State = Literal["intent", "done", "failed", "undone", "withheld"]
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that was done. `before` and `after` are labels; the places are a folder's id and a base name."""
+    """One thing that was done.
+
+    `before` and `after` are labels; the places are a folder's id and a base name. `verdict` and `probability` are
+    those of a judgement, also of the one that a move followed from. `takes_back`: the action that this one undoes.
+    """
 
     id: int
     at: float
@@ -24,8 +29,11 @@ class Action:
     kind: Kind
     state: State
     why: str
+    takes_back: int | None
     before: int | None
+    before_weak: bool
     after: int | None
+    after_weak: bool
     source: int | None
     source_base: str
     destination: int | None
@@ -35,8 +43,9 @@ class Action:
 
 
 _SELECT = (
-    "SELECT a.id, a.at, a.message, m.digest, m.summary, a.kind, a.state, a.why, a.before, a.after,"
-    " a.source, a.source_base, a.destination, a.destination_base, m.verdict, m.probability"
+    "SELECT a.id, a.at, a.message, m.digest, m.summary, a.kind, a.state, a.why, a.takes_back,"
+    " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
+    " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
     " FROM action AS a JOIN message AS m ON m.id = a.message"
 )
 
@@ -47,13 +56,53 @@ class Journal:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
-    def intend(self, message: int, source: tuple[int, str], destination: tuple[int, str], why: str, at: float) -> int:
+    def intend(
+        self,
+        message: int,
+        source: tuple[int, str],
+        destination: tuple[int, str],
+        why: str,
+        at: float,
+        *,
+        takes_back: int | None = None,
+        verdict: str | None = None,
+        probability: float | None = None,
+    ) -> int:
         """Write down a move before it is made; source and destination are a folder's id and a base name."""
+        places = source[0], os.fsencode(source[1]), destination[0], os.fsencode(destination[1])
         with self._db.transaction():
             return self._db.execute(
-                "INSERT INTO action (at, message, kind, state, why, source, source_base, destination, destination_base)"
-                " VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?)",
-                (at, message, why, source[0], os.fsencode(source[1]), destination[0], os.fsencode(destination[1])),
+                "INSERT INTO action (at, message, kind, state, why, source, source_base, destination, destination_base,"
+                " takes_back, verdict, probability) VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?)",
+                (at, message, why, *places, takes_back, verdict, probability),
+            )
+
+    def judged(
+        self,
+        message: int,
+        place: tuple[int, str],
+        verdict: str,
+        probability: float,
+        why: str,
+        at: float,
+        *,
+        withheld: bool = False,
+    ) -> int:
+        """Record a judgement that no move follows from; `place` is a folder's id and a base name."""
+        with self._db.transaction():
+            return self._db.execute(
+                "INSERT INTO action (at, message, kind, state, why, source, source_base, verdict, probability)"
+                " VALUES (?, ?, 'judged', ?, ?, ?, ?, ?, ?)",
+                (
+                    at,
+                    message,
+                    "withheld" if withheld else "done",
+                    why,
+                    place[0],
+                    os.fsencode(place[1]),
+                    verdict,
+                    probability,
+                ),
             )
 
     def redirect(self, action: int, base: str) -> None:
@@ -84,7 +133,9 @@ class Journal:
     def since(self, at: float) -> list[Action]:
         """Actions done since a time that stand, the newest first: the order in which they are undone."""
         rows = self._db.rows(
-            f"{_SELECT} WHERE a.at >= ? AND a.state = 'done' AND a.why NOT LIKE 'undo of %' ORDER BY a.id DESC", (at,)
+            f"{_SELECT} WHERE a.at >= ? AND a.state = 'done' AND a.kind <> 'judged' AND a.takes_back IS NULL"
+            " ORDER BY a.id DESC",
+            (at,),
         )
         return [_action(row) for row in rows]
 
@@ -95,7 +146,7 @@ class Journal:
 
 def _action(row: Sequence[object]) -> Action:
     values = list(row)
-    for place in (11, 13):
+    for place in (14, 16):
         raw = values[place]
         values[place] = os.fsdecode(raw) if isinstance(raw, bytes) else ""
     return Action(*values)  # type: ignore[arg-type]  # the columns of _SELECT are the fields of Action, in order

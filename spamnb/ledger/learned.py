@@ -79,8 +79,10 @@ class Learned:
         """Learn messages, all or none of them. Returns the digest and former label of each one that changed.
 
         A message that is already learned as its lesson says is left alone; one that was learned otherwise is
-        corrected with the very tokens it was learned with. Of several lessons on one message the last one says what
-        it is, and the first one which tokens it has: all comes out as if they were learned one after the other.
+        corrected with the very tokens it was learned with. A weak lesson changes no decision; a decision replaces a
+        weak lesson, also one that says the same. Of several lessons on one message the last decision says what it is,
+        or else the last weak lesson, and the first one which tokens it has: all comes out as if they were learned one
+        after the other.
         """
         return self.learn_sheaves([bind(lessons)])
 
@@ -90,44 +92,56 @@ class Learned:
         first: dict[bytes, int] = {}
         for row, head in enumerate(heads):
             first.setdefault(head.digest, row)
-        latest = {head.digest: head for head in heads}
-        changed: list[tuple[bytes, int | None]] = []
+        latest: dict[bytes, Head] = {}
+        for head in heads:
+            if not head.weak or latest.get(head.digest, head).weak:
+                latest[head.digest] = head
+        changed: list[tuple[bytes, int | None, bool]] = []
         rows = Rows.joined([sheaf.tokens for sheaf in sheaves])  # before the ledger is held: others may write meanwhile
         with self._db.transaction():
             sum_ = Sum(self._db)
             new: list[Head] = []
             known = self._known(list(latest))
             for digest, head in latest.items():
-                message, before = known.get(digest, (0, None))
-                if before == head.label:
+                message, before, was_weak = known.get(digest, (0, None, False))
+                if not _replaces(head, before, was_weak):
                     continue
-                if before is not None:
-                    self._relabel(sum_, message, before, head.label, head.at, head.why)
-                else:
+                if before is None:
                     new.append(head)
-                changed.append((digest, before))
+                else:
+                    self._relabel(sum_, message, before, head.label, head.weak, head.at, head.why)
+                changed.append((digest, before, was_weak))
             self._learn_new(sum_, new, rows.take([first[head.digest] for head in new]))
             sum_.write()
-            self._record([(None, None, before, digest) for digest, before in changed])
-        return changed
+            self._record([(None, None, None, before, was_weak, digest) for digest, before, was_weak in changed])
+        return [(digest, before) for digest, before, _ in changed]
 
-    def set_label(self, message: int, label: int | None, at: float, why: str) -> int | None:
+    def set_label(
+        self,
+        message: int,
+        label: int | None,
+        at: float,
+        why: str,
+        *,
+        weak: bool = False,
+        takes_back: int | None = None,
+    ) -> int | None:
         """Forget a learned message (None), or make its kept tokens count for `label`. Returns the former label.
 
-        Records the change as an action. A message whose tokens were never kept cannot get a label here:
-        ValueError.
+        Records the change as an action, which may take back another one. A message whose tokens were never kept
+        cannot get a label here: ValueError.
         """
         with self._db.transaction():
-            row = self._db.row("SELECT label, tokens IS NULL, digest FROM message WHERE id = ?", (message,))
+            row = self._db.row("SELECT label, weak, tokens IS NULL, digest FROM message WHERE id = ?", (message,))
             before: int | None = row[0]
-            if before == label:
+            if (before, bool(row[1])) == (label, weak):
                 return before
-            if row[1]:
+            if row[2]:
                 raise ValueError("the message was never learned")
             sum_ = Sum(self._db)
-            self._relabel(sum_, message, before, label, at, why)
+            self._relabel(sum_, message, before, label, weak, at, why)
             sum_.write()
-            self._record([(at, why, before, row[2])])
+            self._record([(at, why, takes_back, before, row[1], row[3])])
         return before
 
     def teachers(self, tokens: Sequence[str], most: int = 3) -> dict[str, list[Teacher]]:
@@ -163,10 +177,10 @@ class Learned:
             tokens,
         )
 
-    def _known(self, digests: Sequence[bytes]) -> dict[bytes, tuple[int, int | None]]:
-        """Id and label of each of these messages that was ever seen."""
-        rows = look_up(self._db, "SELECT digest, id, label FROM message WHERE digest", digests)
-        return {digest: (message, label) for digest, message, label in rows}
+    def _known(self, digests: Sequence[bytes]) -> dict[bytes, tuple[int, int | None, bool]]:
+        """Id, label, and whether it is a weak one, of each of these messages that was ever seen."""
+        rows = look_up(self._db, "SELECT digest, id, label, weak FROM message WHERE digest", digests)
+        return {digest: (message, label, bool(weak)) for digest, message, label, weak in rows}
 
     def _learn_new(self, sum_: Sum, heads: list[Head], rows: Rows) -> None:
         """Learn messages that are not learned yet, each with its row of tokens."""
@@ -177,32 +191,43 @@ class Learned:
         sum_.add_rows(ids, rows, labels)
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         self._db.executemany(
-            "INSERT INTO message (digest, summary, seen_at, label, learned_at, learned_why, tokenizer, tokens)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET label = excluded.label,"
-            " learned_at = excluded.learned_at, learned_why = excluded.learned_why, tokenizer = excluded.tokenizer,"
-            " tokens = excluded.tokens, summary = excluded.summary",
+            "INSERT INTO message (digest, summary, seen_at, label, weak, learned_at, learned_why, tokenizer, tokens)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET label = excluded.label,"
+            " weak = excluded.weak, learned_at = excluded.learned_at, learned_why = excluded.learned_why,"
+            " tokenizer = excluded.tokenizer, tokens = excluded.tokens, summary = excluded.summary",
             [
-                (head.digest, head.summary, head.at, head.label, head.at, head.why, head.tokenizer, blob)
+                (head.digest, head.summary, head.at, head.label, head.weak, head.at, head.why, head.tokenizer, blob)
                 for head, blob in zip(heads, blobs, strict=True)
             ],
         )
 
-    def _relabel(self, sum_: Sum, message: int, before: int | None, after: int | None, at: float, why: str) -> None:
-        ids, occurrences = unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])
-        if before is not None:
-            sum_.add(ids, occurrences, before, -1)
-        if after is not None:
-            sum_.add(ids, occurrences, after, 1)
+    def _relabel(
+        self, sum_: Sum, message: int, before: int | None, after: int | None, weak: bool, at: float, why: str
+    ) -> None:
+        if before != after:
+            ids, occurrences = unpacked(message, self._db.row("SELECT tokens FROM message WHERE id = ?", (message,))[0])
+            if before is not None:
+                sum_.add(ids, occurrences, before, -1)
+            if after is not None:
+                sum_.add(ids, occurrences, after, 1)
         self._db.execute(
-            "UPDATE message SET label = ?, learned_at = ?, learned_why = ? WHERE id = ?",
-            (after, None if after is None else at, None if after is None else why, message),
+            "UPDATE message SET label = ?, weak = ?, learned_at = ?, learned_why = ? WHERE id = ?",
+            (after, weak, None if after is None else at, None if after is None else why, message),
         )
 
-    def _record(self, changes: Iterable[tuple[float | None, str | None, int | None, bytes]]) -> None:
-        """Write learnings down as actions: when and why (None: as the message says), the label before, the digest."""
+    def _record(self, changes: Iterable[tuple[float | None, str | None, int | None, int | None, bool, bytes]]) -> None:
+        """Write learnings down as actions: when and why (None: as the message says), the action that is taken back,
+        the label before, whether that was a weak one, the digest."""
         self._db.executemany(
-            "INSERT INTO action (at, message, kind, state, why, before, after)"
-            " SELECT coalesce(?, learned_at), id, 'learned', 'done', coalesce(?, learned_why), ?, label"
+            "INSERT INTO action (at, message, kind, state, why, takes_back, before, before_weak, after, after_weak)"
+            " SELECT coalesce(?, learned_at), id, 'learned', 'done', coalesce(?, learned_why), ?, ?, ?, label, weak"
             " FROM message WHERE digest = ?",
             changes,
         )
+
+
+def _replaces(head: Head, before: int | None, was_weak: bool) -> bool:
+    """Whether a lesson changes what a message is learned as, or how firmly."""
+    if before is None:
+        return True
+    return before != head.label and was_weak if head.weak else before != head.label or was_weak

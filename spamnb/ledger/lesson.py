@@ -11,7 +11,10 @@ from spamnb.mail.tokenizer import VERSION
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A message to learn: its identity, what it is, its tokens with their occurrences, and why it is learned."""
+    """A message to learn: its identity, what it is, its tokens with their occurrences, and why it is learned.
+
+    weak: no person has decided it; a weak lesson never replaces a decision, and any decision replaces it.
+    """
 
     digest: bytes
     label: int
@@ -20,6 +23,7 @@ class Lesson:
     summary: str
     why: str
     at: float
+    weak: bool = False
 
 
 class Head(NamedTuple):
@@ -31,6 +35,7 @@ class Head(NamedTuple):
     summary: str
     why: str
     at: float
+    weak: bool
 
 
 class Sheaf(NamedTuple):
@@ -44,13 +49,13 @@ class Sheaf(NamedTuple):
         return type(self)([head._replace(at=at) for head in self.heads], self.tokens)
 
 
-def lesson(reading: Reading, label: int, why: str, at: float) -> Lesson:
-    """What is learned from a message that someone called ham (0) or spam (1)."""
-    return Lesson(reading.digest, label, reading.tokens, VERSION, reading.summary, why, at)
+def lesson(reading: Reading, label: int, why: str, at: float, *, weak: bool = False) -> Lesson:
+    """What is learned from a message that is ham (0) or spam (1)."""
+    return Lesson(reading.digest, label, reading.tokens, VERSION, reading.summary, why, at, weak)
 
 
 def bind(lessons: Iterable[Lesson]) -> Sheaf:
     """Bind lessons into a sheaf."""
     bound = list(lessons)
-    heads = [Head(one.digest, one.label, one.tokenizer, one.summary, one.why, one.at) for one in bound]
+    heads = [Head(one.digest, one.label, one.tokenizer, one.summary, one.why, one.at, one.weak) for one in bound]
     return Sheaf(heads, gather(one.tokens for one in bound))

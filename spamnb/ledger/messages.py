@@ -8,7 +8,10 @@ from spamnb.ledger.connection import Connection
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a message. `label` is 0 ham, 1 spam, None not learned."""
+    """What is known of a message. `label` is 0 ham, 1 spam, None not learned.
+
+    weak: no person has decided the label. rescued_at: since when a person wants it where it was put back, or None.
+    """
 
     id: int
     digest: bytes
@@ -16,10 +19,12 @@ class Known:
     verdict: str | None
     probability: float | None
     label: int | None
+    weak: bool
     learned_why: str | None
+    rescued_at: float | None
 
 
-_SELECT = "SELECT id, digest, summary, verdict, probability, label, learned_why FROM message"
+_SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, learned_why, rescued_at FROM message"
 
 
 class Messages:

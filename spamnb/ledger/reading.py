@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.faults import FAULTS, Fault, plain, primary_code
-from spamnb.ledger.schema import APPLICATION_ID, check, moment, view
+from spamnb.ledger.schema import APPLICATION_ID, check, moment
 
 # A table of each part; a file that lost one of them is no ledger any more, however sound its pages are.
 _TABLES = ("message", "token", "count", "mailbox", "folder", "file", "action", "note")
@@ -54,7 +54,6 @@ def faults_of(path: str) -> list[str]:
             if sqlite.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 return ["it holds nothing"]
             faults = [row[0] for row in sqlite.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
-            view(sqlite)
             if sqlite.execute("SELECT count(*) FROM total").fetchone()[0] != 1:
                 faults.append("its totals are gone")
             for table in _TABLES:

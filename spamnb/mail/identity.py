@@ -47,6 +47,22 @@ def identity(raw: bytes) -> bytes:
     return digest.digest()
 
 
+def header_digest(raw: bytes) -> bytes | None:
+    """A digest over Message-ID, Date and From alone, 16 bytes; None without a Message-ID.
+
+    Messages that agree in it may be one message that was changed on its way (a list's footer, a mark in the Subject),
+    or a forgery: it may tell where a message came from, and nothing more.
+    """
+    head, _ = _split(raw)
+    fields = {name.lower(): value for name, value in reversed(_IDENTITY.findall(head))}
+    if not fields.get(b"message-id", b"").strip():
+        return None
+    digest = hashlib.blake2b(digest_size=_SIZE)
+    for name in sorted(fields):
+        digest.update(name + b":" + b" ".join(fields[name].split()) + b"\n")
+    return digest.digest()
+
+
 def delivery(raw: bytes) -> bytes:
     """Which delivery of the message this is, 16 bytes: a digest over all of it but what was added later.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spamnb.mail.addresses import address
-from spamnb.mail.identity import delivery, identity
+from spamnb.mail.identity import delivery, header_digest, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.message import Message, parse
 from spamnb.mail.tokenizer import tokenize
@@ -16,11 +16,13 @@ _SUMMARY_CHARS = 100
 class Reading:
     """A message that was read.
 
-    digest: its identity. delivery: which delivery of it. summary: subject and sender, for a person.
+    digest: its identity. header_digest: Message-ID, Date and From alone, None without a Message-ID. delivery: which
+    delivery of it. summary: subject and sender, for a person.
     tokens: each token with its occurrences in the message.
     """
 
     digest: bytes
+    header_digest: bytes | None
     delivery: bytes
     summary: str
     tokens: Mapping[str, int]
@@ -29,7 +31,7 @@ class Reading:
 def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
     """Read a message. Any bytes at all yield a Reading."""
     message = parse(raw, limits)
-    return Reading(identity(raw), delivery(raw), summarise(message), tokenize(message, limits))
+    return Reading(identity(raw), header_digest(raw), delivery(raw), summarise(message), tokenize(message, limits))
 
 
 def summarise(message: Message) -> str:

@@ -236,7 +236,18 @@ class Arrivals:
             )
             intent = None
             if goal is not None and goal != box.folder.name:
-                intent = self._intend(known, box, entry, goal, f"{then.why}, probability {judgement.probability:.4f}")
+                why = f"{then.why}, probability {judgement.probability:.4f}"
+                intent = self._intend(known, box, entry, goal, why, judgement)
+            else:
+                self._ledger.journal.judged(
+                    known.id,
+                    (box.spot.id, parse_name(entry.name).key),
+                    judgement.verdict,
+                    judgement.probability,
+                    then.why,
+                    self._now(),
+                    withheld=then.withheld,
+                )
         what = f"{judgement.verdict} {judgement.probability:.4f} {reading.summary}"
         if intent is None:
             _log.info("%s: stays in %s, %s", what, box.folder.name, then.why)
@@ -272,9 +283,11 @@ class Arrivals:
         )
         return True
 
-    def _intend(self, known: Known, box: Box, entry: Entry, goal: str, why: str) -> Intent:
+    def _intend(
+        self, known: Known, box: Box, entry: Entry, goal: str, why: str, judgement: Judgement | None = None
+    ) -> Intent:
         destination = self._boxes.named(goal).spot
-        return self.mover.intend(known.id, box.spot, entry, destination, why)
+        return self.mover.intend(known.id, box.spot, entry, destination, why, judgement=judgement)
 
     def _carry_out(self, intent: Intent, entry: Entry) -> bool:
         try:

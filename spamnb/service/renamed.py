@@ -27,14 +27,13 @@ def follow_renamed(boxes: Boxes, ledger: Ledger, now: float) -> None:
     for box in boxes:
         with contextlib.suppress(FileNotFoundError):
             status = os.stat(box.folder.path)
-            note = f"directory {status.st_dev}:{status.st_ino}"
-            former = ledger.note(note)
-            if former == str(box.spot.id):
+            former = ledger.files.same_directory(status.st_dev, status.st_ino)
+            if former == box.spot.id:
                 continue
             with ledger.transaction():
                 if former is not None and box.role not in _TAUGHT:
-                    _carry_over(int(former), box, ledger, now)
-                ledger.set_note(note, str(box.spot.id))
+                    _carry_over(former, box, ledger, now)
+                ledger.files.set_directory(box.spot.id, status.st_dev, status.st_ino)
 
 
 def _carry_over(former: int, box: Box, ledger: Ledger, now: float) -> None:

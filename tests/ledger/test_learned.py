@@ -164,7 +164,7 @@ DAMAGE = {
     "a changed label": ("UPDATE message SET label = 1 - label WHERE digest = x'61'", "token"),
     "a learned message deleted": ("DELETE FROM message WHERE digest = x'61'", "refers to nothing"),
     "a place in no folder": (
-        "INSERT INTO file VALUES (77, x'61', 1, 'before', x'', '', 1.0, NULL)",
+        "INSERT INTO file VALUES (77, x'61', 1, 'before', x'', '', 1.0, NULL, NULL)",
         "refers to nothing",
     ),
 }

@@ -52,7 +52,7 @@ def test_opened_again(path: str) -> None:
         assert known(ledger, "x") == [1, 0, 1, 0]
     with closing(sqlite3.connect(path)) as other:
         assert other.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
-        assert other.execute("PRAGMA application_id").fetchone() == (0x73706E62,)
+        assert other.execute("PRAGMA application_id").fetchone() == (0x736E6231,)
 
 
 def test_durable(path: str) -> None:
@@ -98,6 +98,19 @@ def test_later_version(path: str) -> None:
     before = Path(path).read_bytes()
     with pytest.raises(LedgerError, match="upgrade spamnb"):
         Ledger(path)
+    assert Path(path).read_bytes() == before
+
+
+def test_before_the_release(path: str) -> None:
+    """A ledger of the program before its first release is left alone, and the error says the way out."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE message (id)")
+        other.execute("PRAGMA application_id = 0x73706E62")
+        other.execute("PRAGMA user_version = 3")
+    before = Path(path).read_bytes()
+    for only_read in (False, True):
+        with pytest.raises(LedgerError, match=r"before its first release.*spamnb import"):
+            Ledger(path, only_read=only_read)
     assert Path(path).read_bytes() == before
 
 
