@@ -98,6 +98,13 @@ namespace inbox {{
 """
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of this directory carry the marker."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.real_system)
+
+
 def program(name: str) -> str | None:
     """Where a program is, `/usr/sbin` and Dovecot's own directory too; None where it is not installed."""
     return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/lib/dovecot"]))

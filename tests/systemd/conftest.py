@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests here carry the marker."""
     for item in items:
         if item.path.parent == tree.PROJECT / "tests" / "systemd":
-            item.add_marker(pytest.mark.systemd)
+            item.add_marker(pytest.mark.real_system)
 
 
 def readme_blocks() -> list[str]:
