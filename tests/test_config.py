@@ -148,6 +148,87 @@ def test_byte_order_mark(tmp_path: Path):
     assert load(tmp_path / "c.yaml", HOME) == parse(MINIMAL, "c.yaml", HOME)
 
 
+PATTERNS = """\
+mailboxes:
+  - path: /m
+    roles:
+      INBOX: inbox
+      Junk: spam
+      Trash: neutral
+      Lists: neutral
+      Lists/Friends: ham
+      "Lists/py*": ham
+      "Lists/*": neutral
+      "20??": neutral
+      "Old[*]": neutral
+      "Spam?": spam
+      "*": ham
+    other_folders: neutral
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "role"),
+    [
+        ("Lists/Friends", Role.HAM),
+        ("Lists/python", Role.HAM),
+        ("Lists/ruby/dev", Role.NEUTRAL),
+        ("2024", Role.NEUTRAL),
+        ("20245", Role.HAM),
+        ("Old*", Role.NEUTRAL),
+        ("Oldest", Role.HAM),
+        ("Spam1", Role.SPAM),
+        ("Spam1/a", Role.HAM),
+        ("Junk/2023", Role.SPAM),
+        ("Trash/Projects", Role.NEUTRAL),
+        ("Trash/Spam1", Role.NEUTRAL),
+        ("Deleted Items", Role.NEUTRAL),
+        ("Spam", Role.NEUTRAL),
+        ("Drafts/2024", Role.NEUTRAL),
+        ("INBOX", Role.INBOX),
+        ("inbox", Role.NEUTRAL),
+    ],
+)
+def test_patterns(folder: str, role: Role):
+    """A pattern gives a role to folders that are not named; never ham to what is trash or spam by its name or place."""
+    mailbox = parse(PATTERNS, "c.yaml", HOME).mailboxes[0]
+    assert mailbox.role_of(folder) is role
+    assert (mailbox.spam_folder, mailbox.inbox_folder) == ("Junk", "INBOX")
+    assert not any(name.endswith(("*", "?", "]")) and name != "Old*" for name in mailbox.roles)
+
+
+def test_a_folder_inside_of_one_that_a_pattern_names():
+    """What lies in a folder that is trash or spam by a pattern is that too."""
+    roles = "{INBOX: inbox, Junk: spam, 'Ju?k': spam, 'R?bbish': neutral}"
+    mailbox = parse(f"mailboxes: [{{path: /m, roles: {roles}}}]", "c.yaml", HOME).mailboxes[0]
+    found = [mailbox.role_of(name) for name in ("Ju-k/a", "Rubbish/a/b", "Rubbish/Junk", "a/Rubbish")]
+    assert found == [Role.SPAM, Role.NEUTRAL, Role.NEUTRAL, Role.HAM]
+
+
+@pytest.mark.parametrize(
+    ("layout", "name", "meant"),
+    [
+        ("auto", ".Junk", "Junk"),
+        ("auto", ".Old.Junk", "Old/Junk"),
+        ("auto", "INBOX.Junk", "INBOX.Junk"),
+        ("maildir++", ".INBOX.Junk", "Junk"),
+        ("maildir++", "INBOX.Junk", "Junk"),
+        ("maildir++", "Old.Junk", "Old/Junk"),
+        ("maildir++", "INBOX/Junk", "INBOX/Junk"),
+        ("fs", "INBOX.Junk", "INBOX.Junk"),
+        ("auto", "./.INBOX", "./.INBOX"),
+    ],
+)
+def test_names_as_on_the_disk(layout: str, name: str, meant: str):
+    """A folder may be written as its directory in a Maildir++ is called, where that can mean nothing else."""
+    roles = f"{{INBOX: inbox, {name}: spam}}"
+    content = f"mailboxes: [{{path: /m, layout: {layout}, roles: {roles}, unsure_folder: .Maybe}}]"
+    if layout == "fs":
+        content = content.replace(".Maybe", "Maybe")
+    mailbox = parse(content, "c.yaml", HOME).mailboxes[0]
+    assert (mailbox.spam_folder, mailbox.unsure_folder) == (meant, "Maybe")
+
+
 # Faults
 
 
@@ -285,6 +366,42 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
             "c.yaml:4: mailboxes[0].roles: no folder has the role inbox; add",
         ),
         ("mailboxes:\n  - path: /m\n", "c.yaml:2: mailboxes[0].roles: is missing; add"),
+        (
+            MINIMAL.replace("INBOX: inbox", "INBOX: spam").replace("Junk: spam", "Junk: inbox"),
+            "c.yaml:4: mailboxes[0].roles: 'INBOX' is where new mail arrives and cannot be spam; write 'INBOX: inbox'",
+        ),
+        (
+            MINIMAL + "      New: inbox\n      inbox: train_ham\n".replace("inbox: train", "Inbox: train"),
+            "c.yaml:4: mailboxes[0].roles: 'Inbox' is where new mail arrives and cannot be train_ham; ",
+        ),
+        (
+            MINIMAL + "    unsure_folder: INBOX\n",
+            "c.yaml:6: mailboxes[0].unsure_folder: 'INBOX' has the role inbox; name a folder of its own",
+        ),
+        (
+            MINIMAL.replace("INBOX", "New") + "    unsure_folder: Inbox\n",
+            "c.yaml:6: mailboxes[0].unsure_folder: 'Inbox' has the role inbox; name a folder of its own",
+        ),
+        (
+            MINIMAL + "      'Train*': train_ham\n    unsure_folder: Trainee\n",
+            "c.yaml:7: mailboxes[0].unsure_folder: 'Trainee' has the role train_ham; name a folder of its own",
+        ),
+        (
+            MINIMAL.replace("Junk", "'Ju*'"),
+            "c.yaml:4: mailboxes[0].roles: only a pattern has the role spam; add one, for example 'Junk: spam'",
+        ),
+        (
+            MINIMAL + "      .Junk: spam\n",
+            "c.yaml:4: mailboxes[0].roles: 'Junk' and '.Junk' are one folder; keep one of them",
+        ),
+        (
+            MINIMAL.replace("Junk", ".Junk") + "    layout: fs\n",
+            "c.yaml:4: mailboxes[0].roles: '.Junk' begins with a dot, as no folder does in the layout fs; write 'Junk'",
+        ),
+        (
+            MINIMAL + "    patterns: {}\n",
+            "c.yaml:6: mailboxes[0].patterns: is not a key; ",
+        ),
     ],
 )
 def test_faulty_file(content: str, told: str):
@@ -423,8 +540,8 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, content: bytes):
 
 # Writing
 
-any_text = st.text(st.characters(exclude_characters="/\0", exclude_categories=()), min_size=1, max_size=20)
-levels = any_text.filter(lambda level: level not in (".", ".."))
+# without dots: in a Maildir++ they divide levels
+levels = st.text(st.characters(exclude_characters="/.\0", exclude_categories=()), min_size=1, max_size=20)
 folder_names = st.lists(levels, min_size=1, max_size=3).map("/".join)
 
 
@@ -437,6 +554,9 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
     return Mailbox(
         path=Path("/") / draw(folder_names),
         roles=roles,
+        patterns={
+            f"{draw(folder_names)}/{sign}": draw(st.sampled_from(Role)) for sign in draw(st.sets(st.sampled_from("*?")))
+        },
         layout=draw(st.sampled_from(["auto", "maildir++", "fs"])),
         other_folders=draw(st.sampled_from([Role.HAM, Role.NEUTRAL])),
         unsure_folder=draw(st.none() | st.just(safe)),
@@ -453,6 +573,7 @@ def test_render_round_trip(mailbox: Mailbox, ledger: Path | None):
     read = parse(content, "c.yaml", HOME)
     assert read.mailboxes == (mailbox,)
     assert list(read.mailboxes[0].roles) == list(mailbox.roles)
+    assert list(read.mailboxes[0].patterns) == list(mailbox.patterns)
     assert read.ledger == (ledger or default_ledger_path(HOME))
 
 
@@ -473,7 +594,7 @@ def missing_keys(written: Any, value: Any, key: str = "") -> list[str]:
         return [each for item, part in zip(written, value, strict=True) for each in missing_keys(item, part, key)]
     if not is_dataclass(value):
         return []
-    names = [each.name for each in fields(value)]
+    names = [each.name for each in fields(value) if each.name != "patterns"]  # which stand among the roles
     absent = [f"{key}{name}" for name in names if name not in written]
     return absent + [
         each

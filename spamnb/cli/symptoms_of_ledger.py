@@ -2,6 +2,7 @@
 
 import glob
 import os
+import shlex
 import time
 from collections.abc import Iterator
 
@@ -33,6 +34,7 @@ _UNUSUAL_SILENCE = 30 * _DAY
 _UNUSUAL_BALANCE = 20
 _NO_ROOM = 1_000_000  # bytes; learning a few messages needs as much
 _COPY_IS_LATE = 3 * _DAY
+_RECENT = 7 * _DAY  # so long a restore, and what it set aside, is a warning
 
 
 def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
@@ -88,8 +90,12 @@ def _file(path: str) -> Iterator[Finding]:
     left = sorted(found for word in ("damaged", "replaced") for found in glob.glob(f"{glob.escape(path)}.{word}-*"))
     files = [one for one in left if not one.endswith(("-wal", "-shm", "-journal"))]
     if files:
-        means = f"{plural(len(files), 'former ledger')} kept beside it, the last is {files[-1]}"
-        yield Finding(WARNING, "ledger", means, "remove it if you do not miss anything")
+        means = f"{plural(len(files), 'former ledger')} kept beside it, {megabytes(sum(map(os.path.getsize, left)))}"
+        step = f"when nothing is missing, remove: {' '.join(map(shlex.quote, left))}"
+        if time.time() - max(os.stat(one).st_ctime for one in files) < _RECENT:  # since they were renamed
+            yield Finding(WARNING, "ledger", means, step)
+        else:
+            yield Finding(OK, "ledger", f"{means}; {step}")
 
 
 def _content(ledger: Ledger, running: bool, config: Config | None) -> Iterator[Finding]:
@@ -120,7 +126,7 @@ def _content(ledger: Ledger, running: bool, config: Config | None) -> Iterator[F
     if stopped is not None:
         means = f"stopped since {clock(float(stopped))}: too much mail looked like spam"
         yield Finding(WARNING, "moving", means, "look at spamnb history, then: spamnb resume")
-    if restored is not None and time.time() - float(restored) < 7 * _DAY:
+    if restored is not None and time.time() - float(restored) < _RECENT:
         means = f"an earlier ledger was put back on {clock(float(restored))}: what was learned meanwhile is missing"
         yield Finding(WARNING, "ledger", means, "correct what is judged wrongly by moving it")
     if (open_moves := len(ledger.journal.intents())) and not running:

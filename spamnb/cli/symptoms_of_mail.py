@@ -1,26 +1,36 @@
 """What `doctor` asks of mailboxes: folders, roles, permissions, file systems, watching."""
 
+import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from spamnb.cli.symptoms import FAULT, OK, WARNING, Finding, name_of, network_file_system, owner_of
 from spamnb.config import Config, Mailbox, Role
 from spamnb.config.usual import usual_role
-from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
+from spamnb.maildir.folders import (
+    Folder,
+    FolderNameError,
+    FolderUnavailableError,
+    check_name,
+    detect_layout,
+    find_folders,
+)
+from spamnb.service.alone import is_running
 
 _LIMITS = Path("/proc/sys/fs/inotify")
+_PROCESSES = Path("/proc")
 
 
 def of_mailboxes(config: Config) -> Iterator[Finding]:
     """Everything that is asked of the mailboxes of a configuration."""
     for mailbox in config.mailboxes:
-        yield from _of_mailbox(mailbox)
+        yield from _of_mailbox(mailbox, trusted=config.learning.trust_delivery)
     yield from _watching(config)
 
 
-def _of_mailbox(mailbox: Mailbox) -> Iterator[Finding]:
+def _of_mailbox(mailbox: Mailbox, *, trusted: bool) -> Iterator[Finding]:
     root = str(mailbox.path)
     name = f"mailbox {root}"
     try:
@@ -38,20 +48,38 @@ def _of_mailbox(mailbox: Mailbox) -> Iterator[Finding]:
         yield finding
     if not before:
         yield Finding(OK, name, f"{len(folders)} folders, spam goes to {mailbox.spam_folder}")
+    training = [one for one in folders if mailbox.role_of(one) in (Role.TRAIN_SPAM, Role.TRAIN_HAM)]
+    if training:
+        means = "mail that is delivered straight into it is not learned"
+        if trusted:
+            means = (
+                "mail that is delivered straight into it is learned too. If the server files mail for you+FOLDER@ by"
+                " itself, anybody can train: then write `trust_delivery: false` under `learning`"
+            )
+        yield Finding(OK, f"training by {_some(training)}", means)
 
 
 def _folders(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterator[Finding]:
     if mailbox.inbox_folder not in folders:
         means = f"there is no folder {mailbox.inbox_folder}, which has the role inbox: the service will not start"
-        yield Finding(FAULT, name, means, "correct `roles` in the configuration")
-    made = {mailbox.spam_folder, mailbox.unsure_folder}
-    if mailbox.spam_folder not in folders:
-        means = f"there is no folder {mailbox.spam_folder} yet: the service makes it at its start"
-        yield Finding(WARNING, name, means, "if spam lies in another folder, correct `roles` in the configuration")
-    missing = [one for one in mailbox.roles if one not in folders and one not in made and one != mailbox.inbox_folder]
+        yield Finding(
+            FAULT, name, means, f"correct `roles` in the configuration{_instead(mailbox.inbox_folder, folders)}"
+        )
+    made = [one for one in (mailbox.spam_folder, mailbox.unsure_folder) if one is not None and one not in folders]
+    for one in made:
+        try:
+            check_name(one, detect_layout(str(mailbox.path)) if mailbox.layout == "auto" else mailbox.layout)
+        except FolderNameError as fault:
+            yield Finding(FAULT, name, f"{fault}: the service will not start", "correct the name in the configuration")
+        else:
+            means = f"there is no folder {one} yet: the service makes it at its start"
+            step = f"if you mean another folder, correct its name in the configuration{_instead(one, folders)}"
+            yield Finding(WARNING, name, means, step)
+    missing = [one for one in mailbox.roles if one not in folders and one not in {*made, mailbox.inbox_folder}]
     if missing:
-        means = f"configured, but not there: {', '.join(missing)}"
-        yield Finding(WARNING, name, means, "correct the names in `roles`, or leave them out")
+        means = f"configured, but not there: {_some(missing)}"
+        step = f"correct the names in `roles`, or leave them out{''.join(_instead(one, folders) for one in missing)}"
+        yield Finding(WARNING, name, means, step)
     strange = [
         (one, usual_role(one))
         for one in folders
@@ -62,6 +90,16 @@ def _folders(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
             continue  # `other_folders` says neutral: the cautious choice
         means = f"{one} has no role of its own, so it is {mailbox.role_of(one)}; by its name it is {usual}"
         yield Finding(WARNING, name, means, f"write '{one}: {usual}' under `roles`")
+
+
+def _instead(name: str, folders: Iterable[str]) -> str:
+    """The name of a folder that is there, and that another program would call `name`; "" without one."""
+
+    def plain(name: str) -> str:
+        return name.lower().removeprefix(".").replace(".", "/").removeprefix("inbox/")
+
+    found = [one for one in folders if plain(one) == plain(name)]
+    return f"; for {name} write {found[0]}" if found else ""
 
 
 def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Finding]:
@@ -120,7 +158,7 @@ def _watching(config: Config) -> Iterator[Finding]:
             means += ": `watch: inotify` cannot work" if demanded else ": the folders are polled if no events come"
             yield Finding(FAULT if demanded else WARNING, "watching", means, "write `watch: polling` under `service`")
     directories = sum(1 for root in roots for _ in os.walk(root))
-    watches, instances = _limit("max_user_watches"), _limit("max_user_instances")
+    watches = _limit("max_user_watches")
     if watches is not None and directories > watches:
         means = f"{directories} directories need as many watches, and a user may have {watches}"
         yield Finding(
@@ -130,9 +168,18 @@ def _watching(config: Config) -> Iterator[Finding]:
             "raise the sysctl fs.inotify.max_user_watches",
         )
         found = True
-    if instances is not None and instances < 2:
-        means = f"a user may have {instances} inotify instances"
-        yield Finding(WARNING, "watching", means, "raise the sysctl fs.inotify.max_user_instances")
+    instances, used = _limit("max_user_instances"), _instances_in_use()
+    needed = 0 if is_running(str(config.ledger)) else len(roots)  # watchdog takes one for each recursive watch
+    if instances is not None and used + needed > instances:
+        means = (
+            f"{name_of(os.geteuid())} has {used} of {instances} inotify instances in use; the service needs {needed}"
+        )
+        yield Finding(
+            FAULT if service.watch == "inotify" else WARNING,
+            "watching",
+            means,
+            "raise the sysctl fs.inotify.max_user_instances, or end programs that watch files",
+        )
         found = True
     if not found:
         of = "" if watches is None else f" of {watches}"
@@ -144,3 +191,20 @@ def _limit(name: str) -> int | None:
         return int((_LIMITS / name).read_text())
     except (OSError, ValueError):
         return None
+
+
+def _instances_in_use() -> int:
+    """How many inotify instances the processes of this user have; those that may not be looked at do not count."""
+    user, number = os.geteuid(), 0
+    for process in _PROCESSES.glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            if process.stat().st_uid == user:
+                number += sum(map(_is_inotify, (process / "fd").iterdir()))
+    return number
+
+
+def _is_inotify(descriptor: Path) -> bool:
+    try:
+        return os.readlink(descriptor) == "anon_inode:inotify"
+    except OSError:
+        return False  # closed meanwhile

@@ -135,9 +135,12 @@ def absolute_path(environ: Mapping[str, str]) -> Kind[Path]:
 
 
 def folder(node: yaml.Node, key: str) -> str:
-    """A folder's name, "/" between the levels; never a way out of the Maildir."""
+    """A folder's name, "/" between the levels; never a way out of the Maildir.
+
+    "./" before it marks the second of two directories that read alike (`spamnb.maildir.folders`).
+    """
     name = text(node, key, "a folder's name")
-    if "\0" in name or any(level in ("", ".", "..") for level in name.split("/")):
+    if "\0" in name or any(level in ("", ".", "..") for level in name.removeprefix("./").split("/")):
         raise Wrong(fault(node, key, f"{shown(name)} cannot name a folder; write a name such as Junk or Lists/Python"))
     return name
 

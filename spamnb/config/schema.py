@@ -5,10 +5,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
 import yaml
 
+from spamnb.config.folders import is_pattern, name_of, plain_spelling
 from spamnb.config.reading import (
     Check,
     Fault,
@@ -42,6 +44,8 @@ from spamnb.config.values import (
 
 T = TypeVar("T")
 
+_LEARNED_FROM = (Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
+
 
 def config_kind(environ: Mapping[str, str]) -> Kind[dict[str, Any]]:
     """The fields of a Config; `ledger` is None where the file does not say."""
@@ -72,8 +76,7 @@ def _defaults(cls: Any) -> dict[str, Any]:
 
 def _mailbox(environ: Mapping[str, str]) -> Kind[Mailbox]:
     roles = mapping_of(folder, choice(list(Role)), "folders with their roles, one 'INBOX: inbox' a line")
-    return _made(
-        Mailbox,
+    values = record(
         {
             "path": absolute_path(environ),
             "layout": choice(get_args(Layout)),
@@ -81,23 +84,68 @@ def _mailbox(environ: Mapping[str, str]) -> Kind[Mailbox]:
             "other_folders": choice([Role.HAM, Role.NEUTRAL]),
             "unsure_folder": optional(folder),
         },
+        _defaults(Mailbox),
         _check_roles,
     )
 
+    def read(node: yaml.Node, key: str) -> Mailbox:
+        return _with_patterns(values(node, key))
 
-def _check_roles(mailbox: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    roles = mailbox.get("roles")
-    if roles is None:
+    return read
+
+
+def _with_patterns(values: Mapping[str, Any]) -> Mailbox:
+    """The mailbox, with patterns and names apart, and each name in the spelling used here."""
+    layout, unsure = values["layout"], values["unsure_folder"]
+    roles = {plain_spelling(name, layout): role for name, role in values["roles"].items()}
+    spelled = {
+        "roles": MappingProxyType({name_of(name): role for name, role in roles.items() if not is_pattern(name)}),
+        "patterns": MappingProxyType({name: role for name, role in roles.items() if is_pattern(name)}),
+        "unsure_folder": None if unsure is None else plain_spelling(unsure, layout),
+    }
+    return Mailbox(**{**values, **spelled})
+
+
+def _check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "roles" not in values:
         return
+    layout, unsure = values.get("layout", "auto"), values.get("unsure_folder")
+    if wrong := list(_check_names(values["roles"], layout, unsure)):
+        yield from wrong
+        return
+    known = {"path": Path("/"), "layout": layout, "roles": values["roles"], "unsure_folder": unsure}
+    mailbox = _with_patterns(known)
     for needed, example in ((Role.INBOX, "INBOX: inbox"), (Role.SPAM, "Junk: spam")):
-        if needed not in roles.values():
-            yield "roles", f"no folder has the role {needed}; add one, for example '{example}'"
-    unsure = mailbox.get("unsure_folder") or ""
-    if (role := roles.get(unsure)) in (Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM):
-        yield (
-            "unsure_folder",
-            f"{shown(unsure)} has the role {role}; name a folder of its own for unsure mail",
-        )
+        if needed not in mailbox.roles.values():
+            by_pattern = needed in mailbox.patterns.values()
+            why = f"only a pattern has the role {needed}" if by_pattern else f"no folder has the role {needed}"
+            yield "roles", f"{why}; add one, for example '{example}'"
+    for name, role in mailbox.roles.items():
+        if name.upper() == "INBOX" and role in _LEARNED_FROM:
+            yield "roles", f"{shown(name)} is where new mail arrives and cannot be {role}; write '{name}: inbox'"
+    unsure_role = _unsure_role(mailbox)
+    if unsure is not None and unsure_role in (Role.INBOX, *_LEARNED_FROM):
+        yield "unsure_folder", f"{shown(unsure)} has the role {unsure_role}; name a folder of its own for unsure mail"
+
+
+def _unsure_role(mailbox: Mailbox) -> Role | None:
+    """The role that is written for the folder of unsure mail; INBOX has its own in any case."""
+    name = mailbox.unsure_folder or ""
+    if name.upper() == "INBOX":
+        return Role.INBOX
+    return mailbox.roles.get(name) or mailbox.by_pattern(name)
+
+
+def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> Iterator[tuple[str, str]]:
+    """Names that no folder of the layout can have, and such that mean the same folder."""
+    spelled: dict[str, str] = {}
+    for key, name in [*(("roles", name) for name in roles), *([("unsure_folder", unsure)] if unsure else [])]:
+        plain = plain_spelling(name, layout)
+        if layout == "fs" and plain != name:
+            yield key, f"{shown(name)} begins with a dot, as no folder does in the layout fs; write '{plain}'"
+        elif key == "roles" and plain in spelled:
+            yield key, f"{shown(spelled[plain])} and {shown(name)} are one folder; keep one of them"
+        spelled[plain] = name
 
 
 def _check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -170,6 +218,7 @@ _LEARNING = _made(
         "dwell_seconds": number(0, 3600),
         "minimum_messages": whole(1, 1_000_000),
         "keywords": flag,
+        "trust_delivery": flag,
     },
 )
 _BREAKER = _made(Breaker, {"window": whole(1, 10_000), "share": number(0, 1, above=True)})

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from spamnb.config.folders import matches, written
 from spamnb.config.roles import Role
 from spamnb.config.usual import usual_role
 
@@ -18,11 +19,13 @@ class Mailbox:
     """One Maildir and the roles of its folders.
 
     `roles` maps a folder's name, with "/" between the levels, to its role, in the order written; it names at
-    least one inbox and one spam folder. An ordinary folder that it does not name has the role `other_folders`.
+    least one inbox and one spam folder. `patterns` are written among them, as `Lists/*`, and hold for folders that
+    are not named; the first that matches decides. An ordinary folder without either has the role `other_folders`.
     """
 
     path: Path
     roles: Mapping[str, Role] = field(hash=False)  # a mapping has no hash; the path tells mailboxes apart
+    patterns: Mapping[str, Role] = field(default_factory=dict, hash=False, kw_only=True)
     layout: Layout = "auto"
     other_folders: Role = Role.HAM
     unsure_folder: str | None = None
@@ -43,15 +46,30 @@ class Mailbox:
         QUIRK: mail programs delete a folder by moving it into the trash. As an ordinary folder, a Junk that was
         deleted would teach that all of its spam is ham. QUIRK: another mail program makes a trash, or a spam folder,
         of its own, long after the roles were written down. Spam that is deleted or sorted into it would become ham.
+
+        So a pattern such as `*` makes neither ham nor an inbox of them, and says nothing of what lies in a neutral or a
+        spam folder, unless it begins with that folder's name, as `Lists/py*`. Nor of INBOX, which is always named.
         """
         if folder in self.roles:
             return self.roles[folder]
         parts = folder.split("/")
-        above = ("/".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
-        role = next((self.roles[name] for name in above if name in self.roles), self.other_folders)
-        if role not in (Role.NEUTRAL, Role.SPAM):
-            role = self.other_folders if usual_role(folder) in (Role.HAM, Role.INBOX) else Role.NEUTRAL
-        return role
+        above = ["/".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
+        named = next((name for name in above if name in self.roles), "")
+        is_closed = self.roles.get(named) in (Role.NEUTRAL, Role.SPAM)
+        is_ordinary = usual_role(folder) in (Role.HAM, Role.INBOX)
+        role = self.by_pattern(folder, f"{written(named)}/" if is_closed else "")
+        if role is not None:
+            return role if is_ordinary or role not in (Role.HAM, Role.INBOX) else Role.NEUTRAL
+        if above and (role := self.role_of(above[0])) in (Role.NEUTRAL, Role.SPAM):
+            return role
+        return self.other_folders if is_ordinary else Role.NEUTRAL
+
+    def by_pattern(self, folder: str, beginning: str = "") -> Role | None:
+        """The role of the first pattern with this beginning that matches, in the order written; None without one."""
+        if folder.upper() == "INBOX":
+            return None
+        held = (role for key, role in self.patterns.items() if key.startswith(beginning) and matches(key, folder))
+        return next(held, None)
 
     def _first(self, wanted: Role) -> str:
         return next(folder for folder, role in self.roles.items() if role is wanted)
@@ -78,7 +96,8 @@ class Scoring:
 class Learning:
     """What counts as a person's word, and when the filter knows enough to move mail.
 
-    `minimum_messages` is per class.
+    `minimum_messages` is per class. `trust_delivery`: mail that is first seen in a spam folder or a training folder,
+    where a rule may have delivered it, is learned too.
     """
 
     kept: bool = True
@@ -86,6 +105,7 @@ class Learning:
     dwell_seconds: float = 5.0
     minimum_messages: int = 20
     keywords: bool = True
+    trust_delivery: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from spamnb.config.folders import written
 from spamnb.config.values import Mailbox
 
 _HEAD = """\
@@ -44,13 +45,16 @@ def render(mailboxes: Sequence[Mailbox], ledger: Path | None = None) -> str:
 
 
 def _written(mailbox: Mailbox) -> dict[str, object]:
-    written: dict[str, object] = {
+    values: dict[str, object] = {
         "path": str(mailbox.path),
         "layout": str(mailbox.layout),
-        "roles": {folder: str(role) for folder, role in mailbox.roles.items()},
+        "roles": {
+            **{written(folder): str(role) for folder, role in mailbox.roles.items()},
+            **{pattern: str(role) for pattern, role in mailbox.patterns.items()},
+        },
         "other_folders": str(mailbox.other_folders),
     }
-    return written if mailbox.unsure_folder is None else written | {"unsure_folder": mailbox.unsure_folder}
+    return values if mailbox.unsure_folder is None else values | {"unsure_folder": mailbox.unsure_folder}
 
 
 def _dumped(values: dict[str, object]) -> str:

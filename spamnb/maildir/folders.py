@@ -30,6 +30,12 @@ class FolderUnavailableError(MaildirError):
     """A folder cannot be listed: gone, not mounted, not readable. What lies in it is unknown, not deleted."""
 
 
+class FolderNameError(MaildirError):
+    """A folder cannot have this name, which the configuration gives it (EX_CONFIG): trying again is of no use."""
+
+    exit_code = 78
+
+
 @dataclass(frozen=True, slots=True)
 class Folder:
     """A folder: its name as a person reads it, parts divided by `/`, and its directory."""
@@ -191,15 +197,15 @@ def _is_directory(path: str) -> bool:
 def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Folder:
     """The folder of that name, made (0700) where it or a part of it is missing.
 
-    Raises `MaildirError` for a name that would leave the root or could not be found again, and when the disk
-    refuses.
+    Raises `FolderNameError` for a name that would leave the root or could not be found again, and `MaildirError` when
+    the disk refuses.
     """
-    parts = _checked_parts(name)
+    check_name(name, layout)
     try:
         os.makedirs(root, mode=0o700, exist_ok=True)
         chosen = detect_layout(root) if layout == "auto" else layout
         existing = [folder for folder in find_folders(root, chosen) if folder.name == name]
-        folder = existing[0] if existing else _new_folder(root, chosen, name, parts)
+        folder = existing[0] if existing else _new_folder(root, chosen, name, check_name(name, chosen))
         for subdir in _SUBDIRS:
             _make_directory(folder.subdir(subdir))
         if chosen == "maildir++" and folder.path != root:
@@ -216,8 +222,6 @@ def _new_folder(root: str, layout: Layout, name: str, parts: list[str]) -> Folde
     if name == INBOX:
         return Folder(name, root)
     if layout == "maildir++":
-        if "." in name:
-            raise MaildirError(f"a Maildir++ folder name cannot hold a dot: {name!r}; write '/' between its parts")
         path = os.path.join(root, "." + ".".join(map(encode, parts)))
         _make_directory(path)
         return Folder(name, path)
@@ -228,14 +232,18 @@ def _new_folder(root: str, layout: Layout, name: str, parts: list[str]) -> Folde
     return Folder(name, path)
 
 
-def _checked_parts(name: str) -> list[str]:
+def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:
+    """The parts of a name that a folder can have. Raises FolderNameError for another."""
     parts = name.split("/")
     if "" in parts:
-        raise MaildirError(f"not a folder name: {name!r} has an empty part; write it like 'Archive/2024'")
+        raise FolderNameError(f"not a folder name: {name!r} has an empty part; write it like 'Archive/2024'")
     if any(part.startswith(".") or part in _SUBDIRS for part in parts):
-        raise MaildirError(
+        raise FolderNameError(
             f"not a folder name: a part of {name!r} begins with a dot or is cur, new or tmp; choose another"
         )
+    if layout == "maildir++" and "." in name:
+        plain = name.removeprefix(f"{INBOX}.").replace(".", "/")
+        raise FolderNameError(f"a Maildir++ folder name cannot hold a dot: {name!r}; write {plain!r}")
     return parts
 
 

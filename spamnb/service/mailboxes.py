@@ -6,7 +6,7 @@ from collections.abc import Callable
 from spamnb.config import Config, Role
 from spamnb.errors import LedgerError, LedgerUnavailableError, SpamnbError
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.folders import Folder
+from spamnb.maildir.folders import Folder, FolderNameError
 from spamnb.maildir.mailbox import Entry
 from spamnb.moves import bases_now
 from spamnb.service.claim import Claim, ClaimedError
@@ -130,7 +130,7 @@ class Mailboxes:
         except LedgerUnavailableError as fault:
             self._ledger_failed = True
             self._faults.say(LEDGER, f"{fault}. Mail stays where it is until then")
-        except (LedgerError, ClaimedError):
+        except (LedgerError, ClaimedError, FolderNameError):
             raise
         except SpamnbError as fault:
             self._faults.say(root, str(fault))

@@ -1,5 +1,6 @@
 """`doctor`: what it finds, what it says to do, and that it changes nothing."""
 
+import ctypes
 import json
 import os
 import time
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli import symptoms_of_ledger, symptoms_of_mail
-from spamnb.cli.symptoms import network_file_system
+from spamnb.cli.symptoms import name_of, network_file_system
 from spamnb.config import Mailbox, Role, render
 from spamnb.ledger.copies import roll
 from spamnb.ledger.ledger import Ledger
@@ -159,7 +160,14 @@ def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
         (tmp_path / name).write_text(limit)
     monkeypatch.setattr(symptoms_of_mail, "_LIMITS", tmp_path)
     assert said(run, "warning", "8 directories need as many watches, and a user may have 3")
-    assert said(run, "warning", "1 inotify instances")
+    (tmp_path / str(os.getpid())).symlink_to(f"/proc/{os.getpid()}")  # other processes of this user come and go
+    monkeypatch.setattr(symptoms_of_mail, "_PROCESSES", tmp_path)
+    with os.fdopen(ctypes.CDLL(None).inotify_init1(os.O_CLOEXEC)):
+        means = f"{name_of(os.geteuid())} has 1 of 1 inotify instances in use; the service needs 1"
+        assert said(run, "warning", means)
+        with alone(str(ledger_file(well))):
+            assert not said(run, "warning", "inotify instances"), "a service that runs has what it needs"
+    assert not said(run, "warning", "inotify instances")
     monkeypatch.setattr(symptoms_of_mail, "network_file_system", lambda path: "nfs4")
     assert said(run, "warning", "lies on nfs4")
     mailbox = Mailbox(path=well / "Maildir", roles=ROLES)
@@ -167,6 +175,47 @@ def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert said(run, "fault", "lies on nfs4")
     configure(well, mailbox, "\nservice:\n  watch: polling\n")
     assert said(run, "ok", "polling, every 10 s")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "layout", "code", "says"),
+    [
+        (".Junk", "auto", 0, ""),
+        ("INBOX.Junk", "maildir++", 0, ""),
+        ("INBOX.Junk", "auto", 78, "a Maildir++ folder name cannot hold a dot: 'INBOX.Junk'; write 'Junk'"),
+        ("cur", "auto", 78, "is cur, new or tmp; choose another"),
+        ("INBOX/Junk", "auto", 0, "there is no folder INBOX/Junk yet"),
+    ],
+)
+def test_names_of_folders_that_the_service_refuses(
+    well: Path, run: Run, spelling: str, layout: str, code: int, says: str
+) -> None:
+    """What the service refuses ends it with 78, and is a fault to doctor, which names the right spelling."""
+    file = well / ".config/spamnb/config.yaml"
+    file.write_text(file.read_text().replace("Junk: spam", f"{spelling}: spam").replace("auto", layout))
+    result = run("doctor", "--json")
+    found = [json.loads(line) for line in result.out.splitlines()]
+    faults = [one["means"] for one in found if one["state"] == "fault"]
+    assert (result.code, bool(faults)) == (bool(code), bool(code))
+    assert any(says in one["means"] for one in found)
+    if spelling == "INBOX/Junk":
+        assert any(one["next"].endswith("; for INBOX/Junk write Junk") for one in found)
+        return
+    once = run("run", "--once")
+    assert once.code == code
+    assert says in once.err
+    assert not code or says in "".join(faults)
+    assert {path.name for path in (well / "Maildir").iterdir() if path.name.startswith(".")} == {".Junk"}
+
+
+def test_training_folders(well: Path, run: Run) -> None:
+    """Where there are training folders, a line says when delivered mail should not be learned."""
+    root = maildir(well / "Maildir", TrainHam=[])
+    mailbox = Mailbox(path=root, roles={**ROLES, "TrainHam": Role.TRAIN_HAM})
+    configure(well, mailbox)
+    assert said(run, "ok", "then write `trust_delivery: false`")
+    configure(well, mailbox, "\nlearning: {trust_delivery: false}\n")
+    assert said(run, "ok", "is not learned")
 
 
 def test_mounts(tmp_path: Path) -> None:
@@ -218,12 +267,16 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
     assert said(run, "warning", "nothing is moved yet, 5 more ham messages to learn")
 
 
-def test_what_is_left_to_do(well: Path, run: Run) -> None:
+def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """An open breaker, open moves, an earlier ledger in place, and former ones beside it are told."""
     run("backup", "copy.sqlite")
     run("restore", "copy.sqlite")
     assert said(run, "warning", "an earlier ledger was put back on")
-    assert said(run, "warning", "1 former ledger kept beside it")
+    assert said(run, "warning", "1 former ledger kept beside it, ")
+    with monkeypatch.context() as patch:
+        patch.setattr(symptoms_of_ledger, "_RECENT", 0.0)
+        assert not said(run, "warning", "put back")
+        assert said(run, "ok", "when nothing is missing, remove: ")
     with Ledger(str(ledger_file(well))) as ledger:
         ledger.set_note(BREAKER_NOTE, str(time.time()))
         seen = ledger.messages.ensure(b"a", "", 1.0)

@@ -6,13 +6,16 @@ import signal
 import subprocess
 import sys
 from functools import partial
+from multiprocessing import active_children
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.cli.sources import Source, each, one_by_one
-from spamnb.errors import MailError
+from spamnb.cli.workers import in_parallel
+from spamnb.errors import MailError, SpamnbError
 from tests.cli.conftest import COMMAND, PATIENCE, Run, cpu_seconds, mail, until
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -111,6 +114,28 @@ def test_killed_worker(process: Run) -> None:
     assert b"a reading process was killed" in err
     assert len(err.splitlines()) == 1
     assert process("verify").code == 0
+
+
+def dies_in_the_midst(chunk: list[int]) -> list[int]:
+    """Work of a worker that is killed when it has sent one byte of its result."""
+
+    def send(connection: Connection, content: bytes) -> None:
+        os.write(connection.fileno(), bytes(content[:1]))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Connection._send = send  # type: ignore[attr-defined]  # in the worker, which has its own memory
+    return chunk
+
+
+@several_cores
+def test_killed_while_it_sends_a_result() -> None:
+    """A worker that is killed while it sends a result ends the work too, with the same line."""
+    with (
+        pytest.raises(SpamnbError, match="a reading process was killed"),
+        in_parallel(dies_in_the_midst, iter([[n] for n in range(40)]), 2) as done,
+    ):
+        list(done)
+    until(lambda: not active_children(), "the workers' end")
 
 
 def test_a_mistake_of_the_reader_costs_one_message() -> None:

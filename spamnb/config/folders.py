@@ -1,0 +1,68 @@
+"""How folders are written in `roles`: names, patterns, and the spellings of other programs."""
+
+import re
+from functools import lru_cache
+
+_SIGN = re.compile(r"\[[*?]\]|[*?]")
+
+
+def is_pattern(written: str) -> bool:
+    """Whether this stands for all folders that match it: "*" for anything, "?" for one character.
+
+    "[" alone means itself, since Gmail's folders begin with it; "[*]" and "[?]" are the characters themselves.
+
+    >>> is_pattern("Lists/*"), is_pattern("[Gmail]/Spam"), is_pattern("what[?]")
+    (True, False, False)
+    """
+    return any(len(sign) == 1 for sign in _SIGN.findall(written))
+
+
+def name_of(written: str) -> str:
+    """The folder's name behind what is no pattern.
+
+    >>> name_of("what[?]")
+    'what?'
+    """
+    return _SIGN.sub(lambda sign: sign.group()[1:-1], written)
+
+
+def written(name: str) -> str:
+    """How a folder's name is written; `name_of` gives it back.
+
+    >>> written("what?")
+    'what[?]'
+    """
+    return re.sub(r"[*?]", r"[\g<0>]", name)
+
+
+def matches(pattern: str, folder: str) -> bool:
+    """Whether a folder's name matches a pattern; "*" also goes over "/".
+
+    >>> matches("Lists/*", "Lists/Python/Dev"), matches("Lists/*", "Lists"), matches("20??", "2024")
+    (True, False, True)
+    """
+    return _expression(pattern).fullmatch(folder) is not None
+
+
+@lru_cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    signs = {"*": ".*", "?": "."}
+    parts = re.split(f"({_SIGN.pattern})", pattern)
+    return re.compile("".join(signs.get(part) or re.escape(name_of(part)) for part in parts), re.DOTALL)
+
+
+def plain_spelling(written: str, layout: str) -> str:
+    """The spelling used here of a folder that is written as on the disk of a Maildir++, or as IMAP servers do over it.
+
+    `.Junk` can be nothing but a directory of a Maildir++. A dot divides levels there, so where `layout` says
+    "maildir++" `INBOX.Junk` is unambiguous too; elsewhere it may be a folder of that name.
+
+    >>> plain_spelling(".Archive.2024", "auto"), plain_spelling("INBOX.Junk", "maildir++")
+    ('Archive/2024', 'Junk')
+    >>> plain_spelling("INBOX.Junk", "auto"), plain_spelling("INBOX", "maildir++")
+    ('INBOX.Junk', 'INBOX')
+    """
+    if "/" in written or not (written.startswith(".") or layout == "maildir++"):
+        return written
+    name = written.removeprefix(".").removeprefix("INBOX.")
+    return name.replace(".", "/")
