@@ -35,6 +35,7 @@ from spamnb.config.values import (
     Learning,
     Mailbox,
     Model,
+    Retention,
     Scoring,
     Service,
     Watch,
@@ -54,6 +55,7 @@ def config_kind(environ: Mapping[str, str]) -> Kind[dict[str, Any]]:
             "learning": _LEARNING,
             "breaker": _BREAKER,
             "service": _SERVICE,
+            "retention": _RETENTION,
         },
         {**_defaults(Config), "ledger": None},
     )
@@ -182,3 +184,4 @@ _SERVICE = _made(
         "copies": whole(0, 365),
     },
 )
+_RETENTION = _made(Retention, {"gone_days": number(0, 36_500), "verdict_days": number(0, 36_500)})
