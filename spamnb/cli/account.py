@@ -165,6 +165,12 @@ def _chosen(ledger: Ledger, ids: list[int]) -> list[Action]:
     for number in sorted(set(ids), reverse=True):
         action = ledger.journal.get(number)
         if action is None:
+            newest = next(ledger.journal.newest(1), None)
+            if newest is not None and 0 < number < newest.id:
+                raise UsageError(
+                    f"action {number} is forgotten, it cannot be undone: its message is long gone and was never"
+                    " learned; see `retention` in the configuration"
+                )
             raise UsageError(f"there is no action {number}: see `spamnb history`")
         found.append(action)
     return found

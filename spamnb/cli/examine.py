@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from spamnb.cli import written
 from spamnb.cli.output import as_json, printable, progress, table
 from spamnb.cli.sources import Source, readings
 from spamnb.errors import MailError, SpamnbError, UsageError
@@ -77,9 +78,7 @@ def evaluate(options: argparse.Namespace) -> int:
 def _check_places(scores: str | None, plots: str | None) -> None:
     """Raises SpamnbError where results could not be written: better said before the long work than after it."""
     if scores is not None:
-        place = scores if os.path.lexists(scores) else os.path.dirname(os.path.abspath(scores))
-        if os.path.isdir(scores) or not os.access(place, os.W_OK):
-            raise MailError(f"cannot write {printable(scores)}: name a file in a directory of yours")
+        written.check(scores)
     if plots is not None and find_spec("matplotlib") is None:
         raise SpamnbError("pictures need matplotlib: pip install 'spamnb[plots]'")
 
@@ -172,14 +171,10 @@ def _outcomes(
 
 
 def _write_scores(path: str, outcomes: Iterable[Outcome]) -> None:
-    try:
-        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-            for outcome in outcomes:
-                file.write(
-                    f"{outcome.name} judge={_WORDS[outcome.label]} class={outcome.verdict} score={outcome.score:.9g}\n"
-                )
-    except OSError as fault:
-        raise MailError(f"cannot write {printable(path)}: {fault.strerror}") from fault
+    with written.opened(path) as file:
+        for outcome in outcomes:
+            line = f"{outcome.name} judge={_WORDS[outcome.label]} class={outcome.verdict} score={outcome.score:.9g}\n"
+            file.write(line.encode("utf-8", "surrogateescape"))
 
 
 def _report(

@@ -3,57 +3,43 @@
 import argparse
 import contextlib
 import os
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from spamnb.cli import written
 from spamnb.cli.context import open_ledger
 from spamnb.cli.output import clock, named, printable
 from spamnb.errors import LedgerError, SpamnbError, UsageError
 from spamnb.ledger.exchange import parse
 from spamnb.mail.tokenizer import VERSION
 
-_STANDARD = "-"
 _LONGEST_LINE = 70_000  # bytes; longer than any that `parse` takes
 
 
 def export(options: argparse.Namespace) -> int:
     """Write all counts as text."""
     _, ledger = open_ledger(options)
-    with ledger:
-        if options.file == _STANDARD:
-            for line in ledger.imports.export():
-                sys.stdout.buffer.write(line.encode())
-            sys.stdout.buffer.flush()
-            return 0
-        shown = named(options.file)
-        if os.path.lexists(options.file) and not options.force:
-            raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
-        part = f"{options.file}.{os.getpid()}.part"
-        try:
-            with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-                file.writelines(line.encode() for line in ledger.imports.export())
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(part, options.file)
-        except BaseException as fault:
-            with contextlib.suppress(OSError):
-                os.unlink(part)
-            if isinstance(fault, OSError):
-                raise SpamnbError(
-                    f"cannot write {shown}: {fault.strerror}; name a file in a directory of yours"
-                ) from fault
-            raise
+    with ledger, tempfile.TemporaryFile() as spool:
+        written.refuse_ledger(ledger.path, options.file)
+        written.check(options.file, replace=options.force)
+        spool.writelines(line.encode() for line in ledger.imports.export())
         totals = ledger.learned.totals().tolist()
-    if not options.quiet:
-        print(f"wrote {shown}: {totals[0]} ham and {totals[1]} spam messages, {totals[6]} tokens")
+        ledger.close()  # whoever reads a pipe slowly holds up nobody who needs the ledger
+        spool.seek(0)
+        with written.opened(options.file, replace=options.force) as file:
+            shutil.copyfileobj(spool, file)
+    if not options.quiet and not written.is_stream(options.file):
+        print(f"wrote {named(options.file)}: {totals[0]} ham and {totals[1]} spam messages, {totals[6]} tokens")
     return 0
 
 
 def import_(options: argparse.Namespace) -> int:
     """Add the counts of an export."""
-    name = "standard input" if options.file == _STANDARD else options.file
+    name = "standard input" if options.file == written.STANDARD else options.file
     with _opened(options.file) as file:
         counts = parse(_lines(file), printable(name))
     digest = counts.digest
@@ -85,7 +71,7 @@ def import_(options: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    if path == _STANDARD:
+    if path == written.STANDARD:
         if sys.stdin is None:
             raise UsageError("standard input is closed: pipe an export into it, or give a file")
         yield sys.stdin.buffer

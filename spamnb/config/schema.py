@@ -37,6 +37,7 @@ from spamnb.config.values import (
     Learning,
     Mailbox,
     Model,
+    Retention,
     Scoring,
     Service,
     Watch,
@@ -58,6 +59,7 @@ def config_kind(environ: Mapping[str, str]) -> Kind[dict[str, Any]]:
             "learning": _LEARNING,
             "breaker": _BREAKER,
             "service": _SERVICE,
+            "retention": _RETENTION,
         },
         {**_defaults(Config), "ledger": None},
     )
@@ -231,3 +233,4 @@ _SERVICE = _made(
         "copies": whole(0, 365),
     },
 )
+_RETENTION = _made(Retention, {"gone_days": number(0, 36_500), "verdict_days": number(0, 36_500)})

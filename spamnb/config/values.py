@@ -117,6 +117,17 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned.
+
+    In days; 0 keeps them for good.
+    """
+
+    gone_days: float = 365.0
+    verdict_days: float = 365.0
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """How the service notices what happens in the folders, and how many daily copies of the ledger it keeps."""
 
@@ -136,3 +147,4 @@ class Config:
     learning: Learning = field(default_factory=Learning)
     breaker: Breaker = field(default_factory=Breaker)
     service: Service = field(default_factory=Service)
+    retention: Retention = field(default_factory=Retention)

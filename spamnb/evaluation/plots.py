@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spamnb import durable
 from spamnb.errors import SpamnbError
 from spamnb.evaluation.comparison import Trial
 from spamnb.evaluation.measures import Outcome
@@ -73,6 +74,7 @@ def _label(axes: Any, title: str, x: str, y: str) -> None:
 def _save(figure: "Figure", directory: str, name: str) -> None:
     try:
         os.makedirs(directory, exist_ok=True)
-        figure.savefig(os.path.join(directory, name), dpi=120)
+        with durable.writing(os.path.join(directory, name)) as file:
+            figure.savefig(file, format="png", dpi=120)
     except OSError as fault:
         raise SpamnbError(f"cannot write {os.path.join(directory, name)}: {fault.strerror}") from fault

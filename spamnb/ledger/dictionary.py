@@ -33,3 +33,13 @@ def token_ids(db: Connection, vocabulary: Sequence[str]) -> tuple[NDArray[np.int
     new = list(compress(vocabulary, is_new))
     ids[is_new] = np.arange(first, first + len(new))
     return ids, new
+
+
+def tokenizers(db: Connection) -> set[int]:
+    """The versions of the tokenizer with which the learned messages were read: one look into an index for each."""
+    rows = db.rows(
+        "WITH RECURSIVE held AS (SELECT min(tokenizer) AS version FROM message WHERE label IS NOT NULL UNION ALL"
+        " SELECT (SELECT min(tokenizer) FROM message WHERE label IS NOT NULL AND tokenizer > held.version) FROM held"
+        " WHERE version IS NOT NULL) SELECT version FROM held WHERE version IS NOT NULL"
+    )
+    return {row[0] for row in rows}

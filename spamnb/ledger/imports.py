@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.dictionary import token_ids
+from spamnb.ledger.dictionary import token_ids, tokenizers
 from spamnb.ledger.exchange import Counts, write
 from spamnb.ledger.sums import Sum
 
@@ -43,9 +43,7 @@ class Imports:
         """The lines of an export of all counts, as they are at this moment, imports included."""
         with self._db.snapshot():
             ham, spam, number = self._db.row("SELECT ham_messages, spam_messages, vocabulary FROM total")
-            versions = [
-                row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")
-            ]
+            versions = tokenizers(self._db)
             rows = self._db.rows(
                 "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences, text"
                 " FROM token JOIN count ON count.token = token.id WHERE ham_messages + spam_messages > 0 ORDER BY text"

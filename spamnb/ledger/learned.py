@@ -10,13 +10,14 @@ from spamnb.bayes.base import Counts
 from spamnb.errors import LedgerError
 from spamnb.ledger.blob import pack_all, unpacked
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.dictionary import look_up, token_ids
+from spamnb.ledger.dictionary import look_up, token_ids, tokenizers
 from spamnb.ledger.lesson import Head, Lesson, Sheaf, bind
 from spamnb.ledger.proof import faults
 from spamnb.ledger.rows import Rows
 from spamnb.ledger.sums import Sum
 
 HAM, SPAM = 0, 1
+_NEWEST = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Learned:
 
     def tokenizers(self) -> set[int]:
         """The versions of the tokenizer with which the learned messages were read."""
-        return {row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM message WHERE label IS NOT NULL")}
+        return tokenizers(self._db)
 
     def label(self, digest: bytes) -> int | None:
         """What the message was learned as, or None."""
@@ -145,19 +146,27 @@ class Learned:
         return before
 
     def teachers(self, tokens: Sequence[str], most: int = 3) -> dict[str, list[Teacher]]:
-        """For each token the learned messages that hold it, the newest first and at most `most` of them."""
+        """For each token the learned messages that hold it, the newest first and at most `most` of them.
+
+        Looked for among the newest 5,000 learned messages: most tokens of a clue are met there, and those that only
+        older messages hold, or imports, of which no message is here, cost no more than that.
+        """
         rows = self._rows(tokens)
         texts = {row[0]: row[1] for row in rows}
         missing = sum(min(most, row[2] + row[3]) for row in rows)  # a rare token has fewer teachers than `most`
-        wanted = np.array(sorted(texts), dtype=np.int64)
+        wanted = np.zeros(max(texts, default=0) + 1, dtype=bool)
+        wanted[list(texts)] = True
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
         for message, summary, label, at, blob in self._db.rows(
             "SELECT id, summary, label, learned_at, tokens FROM message"
-            " WHERE label IS NOT NULL ORDER BY learned_at DESC, id DESC"
+            " WHERE label IS NOT NULL ORDER BY learned_at DESC, id DESC LIMIT ?",
+            (_NEWEST,),
         ):
             if not missing:
                 break
-            for token in np.intersect1d(wanted, unpacked(message, blob)[0], assume_unique=True).tolist():
+            ids = unpacked(message, blob)[0]
+            ids = ids[: np.searchsorted(ids, len(wanted))]
+            for token in ids[wanted[ids]].tolist():
                 teachers = found[texts[token]]
                 if len(teachers) < most:
                     teachers.append(Teacher(message, summary, label, at))

@@ -12,6 +12,7 @@ from spamnb.ledger.journal import Journal
 from spamnb.ledger.learned import Learned
 from spamnb.ledger.messages import Messages
 from spamnb.ledger.pruning import Pruning
+from spamnb.ledger.retention import Retention
 
 
 class Ledger:
@@ -25,6 +26,7 @@ class Ledger:
     journal: what was done.
     imports: counts that came from other ledgers.
     pruning: forgetting tokens for the sake of size.
+    retention: forgetting what is long over.
     """
 
     def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
@@ -36,6 +38,7 @@ class Ledger:
         self.journal = Journal(self._connection)
         self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
+        self.retention = Retention(self._connection)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from spamnb.service.alone import alone
 from spamnb.service.mailboxes import LEDGER, Mailboxes
 from spamnb.service.notify import Notifier
 from spamnb.service.once import Once
-from spamnb.service.upkeep import DailyCopies, open_sound
+from spamnb.service.upkeep import DailyCopies, Forgetting, open_sound
 from spamnb.service.watcher import Hint, Watcher
 
 _log = logging.getLogger(__name__)
@@ -21,6 +21,7 @@ _LONGEST_WAIT = 60.0
 _SOON_SECONDS = 0.5
 _RETRY_SECONDS = 10.0  # after a fault that may pass by itself
 _STEP_SECONDS = 120.0  # what a step of long work may take before the service manager loses patience
+_BETWEEN_STEPS = 0.1  # as long as SQLite waits before it looks again whether another process may write
 _SIGN_SECONDS = 1.0  # long work is told of so often
 
 
@@ -52,6 +53,7 @@ class Daemon:
         self._config = load()
         self._watcher = Watcher(self._config.service.watch)
         self._mailboxes: Mailboxes
+        self._forgetting: Forgetting
         self._faults = Once(_log, logging.ERROR)
         self._copies = DailyCopies(str(self._config.ledger), notifier.alive)
         self._former: Config | None = None  # the one before a reload, until the new one has proven itself
@@ -115,6 +117,7 @@ class Daemon:
         """Work over a ledger, which is closed in the end."""
         with ledger:
             self._mailboxes = Mailboxes(self._config, ledger, self._faults, now=self._now, alive=self._long_work)
+            self._forgetting = Forgetting(ledger)
             try:
                 yield
             finally:
@@ -128,6 +131,8 @@ class Daemon:
                 while (due := self._mailboxes.due()) is not None and not self._stop:
                     self._watcher.next(min(1.0, due - self._now()))
                     self._mailboxes.settle_or_raise()
+                while self._forgetting.step_if_due(self._now(), self._config.retention):
+                    self._long_work("forgetting what is long gone")
             self._copy_if_due()
 
     def take_note(self) -> None:
@@ -176,6 +181,7 @@ class Daemon:
                 self._reconcile()
             if LEDGER not in self._faults:
                 self._copy_if_due()
+                self._forgetting.step_if_due(self._now(), self._config.retention)
             self._notify.alive(self._status if self._next_sign else None)
             self._next_sign = 0.0
 
@@ -203,6 +209,8 @@ class Daemon:
         waits = [self._next_reconcile - self._running(), self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT]
         if (due := self._mailboxes.due()) is not None and LEDGER not in self._faults:
             waits.append(due - self._now())
+        if self._forgetting.under_way and LEDGER not in self._faults:
+            waits.append(_BETWEEN_STEPS)
         return max(0.0, min(waits))
 
     def _long_work(self, status: str) -> None:

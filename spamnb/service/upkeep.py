@@ -1,10 +1,12 @@
-"""The ledger as the service keeps it: sound when it begins, and copied once a day."""
+"""The ledger as the service keeps it: sound when it begins, copied once a day, and without what is long over."""
 
 import logging
+import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from spamnb.config import Retention
 from spamnb.errors import LedgerError
 from spamnb.ledger.copies import of_day, roll
 from spamnb.ledger.ledger import Ledger
@@ -12,6 +14,8 @@ from spamnb.ledger.restoring import recover
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # after which a copy that failed is tried again
+_DAY = 86_400.0
+_FORGOTTEN_NOTE = "forgotten at"  # in the ledger: when all that was long over had been forgotten
 
 
 def open_sound(path: str, now: float) -> Ledger:
@@ -50,3 +54,46 @@ class DailyCopies:
         except LedgerError as fault:
             _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
             self._not_before = now + _AGAIN_SECONDS
+
+
+class Forgetting:
+    """Forgets once a day what is long over, in steps between which mail is looked at and other processes can write."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._steps: Iterator[None] | None = None
+        self._not_before = 0.0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether there may be more steps to make."""
+        return self._steps is not None
+
+    def step_if_due(self, now: float, retention: Retention) -> bool:
+        """Make the next step; where it fails the service goes on, and begins again later. False: nothing is to do."""
+        if 0 < self._not_before - now <= _DAY:  # more than that: the clock was set back
+            return False
+        self._steps = self._steps or self._all(now, retention)
+        try:
+            next(self._steps)
+        except StopIteration:
+            self._steps = None
+        except LedgerError as fault:
+            self._steps, self._not_before = None, now + _AGAIN_SECONDS
+            _log.warning("what is long gone stays in the ledger for now: %s", fault)
+        return self._steps is not None
+
+    def _all(self, now: float, retention: Retention) -> Iterator[None]:
+        done = float(self._ledger.note(_FORGOTTEN_NOTE) or 0.0)
+        if 0 <= now - done < _DAY:
+            self._not_before = done + _DAY
+            return
+        forgotten = 0
+        before = (now - days * _DAY if days else -math.inf for days in (retention.gone_days, retention.verdict_days))
+        for rows in self._ledger.retention.forget(*before):
+            forgotten += rows
+            yield
+        self._ledger.set_note(_FORGOTTEN_NOTE, str(now))
+        self._not_before = now + _DAY
+        if forgotten:
+            _log.info("forgot %d rows of the ledger about mail that is long gone", forgotten)

@@ -172,3 +172,23 @@ def test_resume(home: Path, run: Run) -> None:
     assert "spamnb resume" in run("status").out
     assert run("resume").out == "Spam is moved again.\n"
     assert "too much mail looked like spam" not in run("status").out
+
+
+def test_undo_of_what_is_forgotten(taught: Path, run: Run) -> None:
+    """Of an action that retention has forgotten `undo` says so, `history` goes on without it, and `verify` is clean."""
+    with Ledger(str(ledger_file(taught))) as ledger:
+        inbox = ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX")
+        newest = next(ledger.journal.newest(1)).id
+        for name in ("one", "two"):
+            known = ledger.messages.ensure(name.encode(), name, 1.0)
+            ledger.files.put(inbox, name, known.id, "appeared", b"", "", 1.0)
+            ledger.journal.judged(known.id, (inbox, name), "ham", 0.1, "ham", 1.0)
+        ledger.files.gone(inbox, ["one"], 2.0)
+        assert sum(ledger.retention.forget(3.0, 3.0)) == 3
+    result = run("undo", newest + 1)
+    assert (result.code, result.out) == (64, "")
+    assert f"action {newest + 1} is forgotten" in result.err
+    assert "there is no action" in run("undo", newest + 3).err
+    ids = [json.loads(line)["id"] for line in run("history", "--json", "--limit", 3).out.splitlines()]
+    assert ids == [newest + 2, newest, newest - 1]
+    assert run("verify").code == 0

@@ -163,11 +163,15 @@ def test_pictures(process: Run, corpus: Path, home: Path) -> None:
         assert any(path.stat().st_size > 1000 for path in (home / directory).iterdir())
 
 
-@pytest.mark.parametrize("arguments", [("--scores", "nowhere/scores"), ("--scores", "."), ("--plots", "pictures")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("--scores", "nowhere/scores"), ("--scores", "."), ("--scores", "pipe"), ("--plots", "pictures")],
+)
 def test_what_cannot_be_written_is_told_before_the_work(
     run: Run, corpus: Path, arguments: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A place that cannot be written, or pictures without matplotlib, are told before a message is scored."""
+    os.mkfifo("pipe")
     monkeypatch.setattr("spamnb.cli.examine.find_spec", lambda name: None)
 
     def read(*_: object) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 from collections import namedtuple
 from pathlib import Path
 from unittest import mock
@@ -10,9 +11,10 @@ from unittest import mock
 import pytest
 
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import Lesson
 from spamnb.mail.tokenizer import VERSION
 from spamnb.service.alone import alone
-from tests.cli.conftest import Run, mail
+from tests.cli.conftest import COMMAND, Run, mail
 from tests.cli.test_account import counts, ledger_file
 
 Usage = namedtuple("Usage", "total used free")
@@ -193,6 +195,33 @@ def test_export_replaces_nothing(taught: Path, run: Run) -> None:
     assert run("export", "counts.txt", "--force").code == 0
     assert run("export", "not/there").code == 3
     assert not list(taught.glob("*.part"))
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_export_to_special_files(taught: Path, run: Run, process: Run, force: list[str]) -> None:
+    """A device or a pipe's name is not replaced by an export, nor is the ledger; what is open is written to."""
+    os.mkfifo("pipe")
+    result = run("export", *force, "pipe")
+    assert (result.code, result.out) == (3 if force else 64, "")
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+    before = ledger_file(taught).read_bytes()
+    assert "is the ledger's own" in run("export", *force, ledger_file(taught)).err
+    assert ledger_file(taught).read_bytes() == before
+    assert process("export", *force, "/dev/stdout").out == process("export").out
+    assert not list(taught.rglob("*.part"))
+
+
+def test_a_slow_reader_holds_up_nobody(taught: Path, run: Run) -> None:
+    """While what was exported is read by way of a pipe, the ledger is free: another file can take its place."""
+    run("backup", "copy.sqlite")
+    words = {f"word{number}": 1 for number in range(10_000)}  # more than a pipe holds
+    with Ledger(str(ledger_file(taught))) as ledger:
+        ledger.learned.learn([Lesson(b"x", 0, words, VERSION, "", "", 1.0)])
+    with subprocess.Popen([*COMMAND, "export"], stdout=subprocess.PIPE) as export:
+        assert export.stdout is not None
+        assert export.stdout.read(1) == b"s"
+        assert run("restore", "copy.sqlite").code == 0
+        assert export.stdout.read().endswith(b"\nend\n")
 
 
 def test_faulty_import(taught: Path, run: Run) -> None:

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -147,6 +148,26 @@ def test_teachers(ledger: Ledger) -> None:
     assert [teacher.summary for teacher in found["x"]] == ["m3", "m2"]
     assert [teacher.summary for teacher in found["y0"]] == ["m0"]
     assert found["never"] == []
+
+
+def test_teachers_are_looked_for_among_the_newest(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many messages were learned, only so many of the newest are unpacked: `explain` does not slow down."""
+    monkeypatch.setattr("spamnb.ledger.learned._NEWEST", 10)
+    ledger.learned.learn([lesson(f"m{number}", 0, {"x": 1, f"y{number}": 1}, at=float(number)) for number in range(20)])
+    ledger._connection.execute("UPDATE message SET tokens = x'00' WHERE learned_at < 10.0")  # as if it were damaged
+    found = ledger.learned.teachers(["y19", "y10", "y9"])
+    assert [[teacher.summary for teacher in found[token]] for token in found] == [["m19"], ["m10"], []]
+
+
+def test_tokenizers(ledger: Ledger) -> None:
+    """The versions of the tokenizer are those of the learned messages; none where nothing is learned."""
+    assert ledger.learned.tokenizers() == set()
+    for version in (7, 1, 3, 3, 300):
+        ledger.learned.learn([replace(lesson(str(version), 0, {"x": 1}), tokenizer=version)])
+    gone = ledger.messages.find(b"300")
+    assert gone is not None
+    ledger.learned.set_label(gone.id, None, 2.0, "a test")
+    assert ledger.learned.tokenizers() == {1, 3, 7}
 
 
 DAMAGE = {

@@ -1,0 +1,118 @@
+"""Forgetting what is long over: files that are gone, and verdicts on messages that are gone and were never learned.
+
+A message keeps all that is known of it as long as any of its files lies in a folder, or was not seen to leave it: the
+mailbox may be unavailable. Else a file that is there would be new mail once more, and a move would mean another thing.
+
+Kept are also the messages that were ever learned or imported, those that a person wants where they are, and those
+with an action that is open, withheld, or takes another one back. The newest message and the newest action are kept
+because SQLite would give their ids again: an id that was forgotten never names something else.
+
+The room becomes free pages in the file, which SQLite uses before it makes the file longer; `prune` makes it smaller.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from spamnb.ledger.connection import Connection
+
+_ROWS = 500  # a transaction: some milliseconds, and one wait for the disk
+
+
+class Retention:
+    """Forgets, step by step."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def forget(self, gone_before: float, judged_before: float) -> Iterator[int]:
+        """Forget files gone before a time, and verdicts given before another; seconds since the epoch.
+
+        Gives the number of rows forgotten after each step. Each step is a transaction of its own, after which the
+        ledger is sound, wherever the work is broken off.
+        """
+        after: Any = (float("-inf"), -1, b"")
+        while after is not None:
+            with self._db.transaction():
+                after, forgotten = self._forget_files(after, gone_before, judged_before)
+            yield forgotten
+        after = (float("-inf"), -1)
+        while after is not None:
+            with self._db.transaction():
+                after, forgotten = self._forget_actions(after, judged_before)
+            yield forgotten
+        with self._db.transaction():
+            self._forget_directories()
+
+    def _forget_files(
+        self, after: tuple[float, int, bytes], gone_before: float, judged_before: float
+    ) -> tuple[tuple[float, int, bytes] | None, int]:
+        """Look at some files after that one. Returns the last one (None at the end), and the rows forgotten."""
+        rows = self._db.all(
+            "SELECT gone_at, folder, base, message FROM file WHERE gone_at IS NOT NULL AND gone_at < ?"
+            " AND (gone_at, folder, base) > (?, ?, ?) ORDER BY gone_at, folder, base LIMIT ?",
+            (gone_before, *after, _ROWS),
+        )
+        messages = {row[3] for row in rows}
+        messages -= self._among(
+            messages, "SELECT message FROM file WHERE gone_at IS NULL OR gone_at >= ?", (gone_before,)
+        )
+        chosen = [row[1:3] for row in rows if row[3] in messages]
+        self._db.executemany("DELETE FROM file WHERE folder = ? AND base = ?", chosen)
+        forgotten = len(chosen) + self._forget_messages(messages, judged_before)
+        return rows[-1][:3] if rows else None, forgotten
+
+    def _forget_actions(self, after: tuple[float, int], before: float) -> tuple[tuple[float, int] | None, int]:
+        """Look at some actions after that one. Returns the last one (None at the end), and the rows forgotten."""
+        rows = self._db.all(
+            "SELECT at, id, message FROM action WHERE at < ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ?",
+            (before, *after, _ROWS),
+        )
+        messages = self._over({row[2] for row in rows}, before)
+        chosen = [(row[1],) for row in rows if row[2] in messages]
+        self._db.executemany("DELETE FROM action WHERE id = ?", chosen)
+        forgotten = len(chosen) + self._forget_messages(messages, before)
+        return rows[-1][:2] if rows else None, forgotten
+
+    def _forget_messages(self, messages: Collection[int], judged_before: float) -> int:
+        """Forget those of the messages of which nothing is left to know. Returns how many."""
+        over = self._over(messages, judged_before)
+        over -= self._among(over, "SELECT message FROM action", ())
+        self._db.executemany("DELETE FROM message WHERE id = ?", [(message,) for message in over])
+        return len(over)
+
+    def _over(self, messages: Collection[int], judged_before: float) -> set[int]:
+        """Those of the messages that are gone, were judged before that time if at all, and are not to be kept."""
+        over = self._among(
+            messages,
+            "SELECT id AS message FROM message WHERE label IS NULL AND tokens IS NULL AND rescued_at IS NULL"
+            " AND (judged_at IS NULL OR judged_at < ?) AND id < (SELECT max(id) FROM message)",
+            (judged_before,),
+        )
+        over -= self._among(over, "SELECT message FROM file", ())
+        return over - self._among(
+            over,
+            "SELECT message FROM action WHERE at >= ? OR kind NOT IN ('judged', 'moved') OR takes_back IS NOT NULL"
+            " OR state NOT IN ('done', 'failed') OR id = (SELECT max(id) FROM action)",
+            (judged_before,),
+        )
+
+    def _among(self, messages: Collection[int], select: str, parameters: tuple[object, ...]) -> set[int]:
+        """Those of the messages that a statement gives as well."""
+        listed = str(list(messages))
+        return {
+            row[0]
+            for row in self._db.rows(
+                f"SELECT DISTINCT message FROM ({select}) WHERE message IN (SELECT value FROM json_each(?))",  # noqa: S608 - statements of this module
+                (*parameters, listed),
+            )
+        }
+
+    def _forget_directories(self) -> None:
+        """Forget which directories the folders were in which nothing lies: a rename of these carries nothing over.
+
+        A folder that is only empty is recorded again when it is looked at next.
+        """
+        self._db.execute(
+            "DELETE FROM directory WHERE NOT EXISTS"
+            " (SELECT 1 FROM file WHERE file.folder = directory.folder AND file.gone_at IS NULL)"
+        )

@@ -1,0 +1,259 @@
+"""Forgetting what is long over."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spamnb.ledger import retention
+from spamnb.ledger.ledger import Ledger
+from tests.ledger.lessons import lesson
+
+OLD, NOW = 1_000.0, 9_000.0
+LIMIT = 5_000.0
+
+
+def place(ledger: Ledger, name: str, at: float = OLD, *, folder: str = "INBOX", base: str = "") -> tuple[int, int]:
+    """A message of that name lies in a folder; its id and the folder's."""
+    known = ledger.messages.ensure(name.encode(), name, at)
+    where = ledger.files.folder(ledger.files.mailbox("/mail")[0], folder)
+    ledger.files.put(where, base or name, known.id, "appeared", name.encode(), "", at)
+    return known.id, where
+
+
+def judged(ledger: Ledger, name: str, at: float = OLD) -> int:
+    """A message came, was judged as spam and moved to Junk; its id."""
+    message, inbox = place(ledger, name, at)
+    ledger.messages.judged(message, "spam", 0.99, at)
+    junk = ledger.files.folder(ledger.files.mailbox("/mail")[0], "Junk")
+    action = ledger.journal.intend(message, (inbox, name), (junk, name), "spam", at)
+    ledger.files.gone(inbox, [name], at, "filter")
+    ledger.files.put(junk, name, message, "filter", name.encode(), "", at)
+    ledger.journal.settle(action, "done")
+    return message
+
+
+def deleted(ledger: Ledger, name: str, at: float = OLD) -> int:
+    """A message was judged as spam, moved and deleted; its id."""
+    message = judged(ledger, name, at)
+    ledger.files.gone(ledger.files.folder(ledger.files.mailbox("/mail")[0], "Junk"), [name], at)
+    return message
+
+
+def forget(ledger: Ledger, gone: float = LIMIT, verdicts: float = LIMIT) -> int:
+    """Forget all that is over; how many rows."""
+    forgotten = sum(ledger.retention.forget(gone, verdicts))
+    assert ledger.learned.verify() == []
+    assert sum(ledger.retention.forget(gone, verdicts)) == 0
+    return forgotten
+
+
+def rows(ledger: Ledger, table: str) -> int:
+    """How many rows a table has."""
+    number: int = ledger._connection.row(f"SELECT count(*) FROM {table}")[0]
+    return number
+
+
+def newest(ledger: Ledger) -> None:
+    """Something happens to a message of now: the newest row of each table is not forgotten."""
+    judged(ledger, "newest", NOW)
+
+
+def test_what_is_gone_is_forgotten(ledger: Ledger) -> None:
+    """Of a message that was judged, moved and deleted long ago nothing is left."""
+    deleted(ledger, "spam")
+    newest(ledger)
+    assert forget(ledger) == 4  # two files, the move, the message
+    assert ledger.messages.find(b"spam") is None
+    assert [action.digest for action in ledger.journal.newest(9)] == [b"newest"]
+    assert [rows(ledger, table) for table in ("message", "file", "action")] == [1, 2, 1]
+
+
+def test_a_message_without_a_verdict(ledger: Ledger) -> None:
+    """A message that was only seen is forgotten with its last file."""
+    _, inbox = place(ledger, "seen")
+    ledger.files.gone(inbox, ["seen"], OLD)
+    newest(ledger)
+    assert forget(ledger) == 2
+    assert ledger.messages.find(b"seen") is None
+
+
+def again(ledger: Ledger, message: int) -> None:
+    ledger.messages.judged(message, "ham", 0.01, NOW)
+
+
+def elsewhere(ledger: Ledger, message: int) -> None:
+    place(ledger, "kept", folder="Archive")
+
+
+def moved_now(ledger: Ledger, message: int) -> None:
+    _, folder = place(ledger, "kept", folder="Archive")
+    ledger.files.gone(folder, ["kept"], NOW)
+
+
+def learned(ledger: Ledger, message: int) -> None:
+    ledger.learned.learn([lesson("kept", 1, {"a": 1}, OLD)])
+
+
+def forgotten(ledger: Ledger, message: int) -> None:
+    learned(ledger, message)
+    ledger.learned.set_label(message, None, OLD, "a test")
+
+
+def rescued(ledger: Ledger, message: int) -> None:
+    ledger._connection.execute("UPDATE message SET rescued_at = ? WHERE id = ?", (OLD, message))
+
+
+def withheld(ledger: Ledger, message: int) -> None:
+    ledger.journal.judged(message, (1, "kept"), "spam", 0.99, "stopped", OLD, withheld=True)
+
+
+def intended(ledger: Ledger, message: int) -> None:
+    ledger.journal.intend(message, (1, "kept"), (2, "kept"), "spam", OLD)
+
+
+def undone(ledger: Ledger, message: int) -> None:
+    move = ledger.journal.of_message(message)[0].id
+    back = ledger.journal.intend(message, (2, "kept"), (1, "kept"), "undo", OLD, takes_back=move)
+    ledger.journal.settle(back, "done")
+    ledger.journal.settle(move, "undone")
+
+
+@pytest.mark.parametrize(
+    "event", [again, elsewhere, moved_now, learned, forgotten, rescued, withheld, intended, undone]
+)
+def test_what_is_kept(ledger: Ledger, event: Callable[[Ledger, int], None]) -> None:
+    """A message is kept with its history that lies anywhere, was judged or left a folder lately, was ever learned, that
+    a person wants where it is, or of which an action is open, withheld or taken back."""
+    message = deleted(ledger, "kept")
+    event(ledger, message)
+    newest(ledger)
+    before = ledger.messages.get(message), ledger.journal.of_message(message)
+    files = ledger.files.of_message(message)
+    forget(ledger)
+    assert (ledger.messages.get(message), ledger.journal.of_message(message)) == before
+    if event in (elsewhere, moved_now):
+        assert ledger.files.of_message(message) == files
+    else:
+        assert ledger.files.of_message(message) == []
+
+
+def test_an_import_is_kept(ledger: Ledger, tmp_path: Path) -> None:
+    """An import is no message that is gone: it can be taken back after any time."""
+    from spamnb.ledger.exchange import parse
+
+    with Ledger(str(tmp_path / "other.sqlite")) as other:
+        other.learned.learn([lesson("theirs", 1, {"x": 3})])
+        counts = parse((line.encode() for line in other.imports.export()), "x")
+    action = ledger.imports.add(counts, "x", OLD)
+    newest(ledger)
+    assert forget(ledger) == 0
+    ledger.imports.take_back(action, NOW)
+    assert ledger.learned.verify() == []
+
+
+def test_ids_are_not_given_again(ledger: Ledger) -> None:
+    """Also where all is forgotten, a later action has an id that none had before: `undo` never means another one."""
+    ids = {deleted(ledger, str(number)) for number in range(5)}
+    actions = {action.id for action in ledger.journal.newest(9)}
+    forget(ledger)
+    assert deleted(ledger, "later", NOW) not in ids
+    assert next(ledger.journal.newest(1)).id not in actions
+
+
+@pytest.mark.parametrize(("gone", "verdicts"), [(float("-inf"), LIMIT), (LIMIT, float("-inf"))])
+def test_each_limit_by_itself(ledger: Ledger, gone: float, verdicts: float) -> None:
+    """As long as files are kept their messages are, and verdicts may be kept longer than files; later both go."""
+    message = deleted(ledger, "spam")
+    newest(ledger)
+    assert forget(ledger, gone, verdicts) == (2 if gone == LIMIT else 0)
+    assert ledger.messages.get(message).verdict == "spam"
+    assert len(ledger.journal.of_message(message)) == 1
+    forget(ledger)
+    assert ledger.messages.find(b"spam") is None
+
+
+def test_directories(ledger: Ledger) -> None:
+    """Which directory a folder was is forgotten where nothing lies in it any more."""
+    _, full = place(ledger, "here")
+    _, empty = place(ledger, "gone", folder="Old")
+    ledger.files.gone(empty, ["gone"], OLD)
+    ledger.files.set_directory(full, 1, 1)
+    ledger.files.set_directory(empty, 1, 2)
+    forget(ledger)
+    assert (ledger.files.same_directory(1, 1), ledger.files.same_directory(1, 2)) == (full, None)
+
+
+def test_broken_off_anywhere(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is done in small steps; broken off after any of them, the ledger is sound, and the next run ends it."""
+    monkeypatch.setattr(retention, "_ROWS", 3)
+    for number in range(10):
+        deleted(ledger, str(number), OLD + number % 2)
+    newest(ledger)
+    steps = sum(1 for _ in range(100) if next(ledger.retention.forget(LIMIT, LIMIT)) and not ledger.learned.verify())
+    assert steps == 7  # 20 files, 3 at a time
+    monkeypatch.undo()
+    assert rows(ledger, "file") == 2
+    forget(ledger)
+    assert [rows(ledger, table) for table in ("message", "file", "action")] == [1, 2, 1]
+
+
+NAMES = st.sampled_from("abcd")
+FOLDERS = st.sampled_from(["INBOX", "Junk", "Archive"])
+TIMES = st.sampled_from([OLD, LIMIT - 1, LIMIT, NOW])
+EVENTS = st.one_of(
+    st.tuples(st.just("put"), NAMES, FOLDERS, TIMES),
+    st.tuples(st.just("gone"), NAMES, FOLDERS, TIMES),
+    st.tuples(st.sampled_from(["learn", "forget", "judge", "move"]), NAMES, FOLDERS, TIMES),
+)
+
+
+def happen(ledger: Ledger, what: str, name: str, folder: str, at: float) -> None:
+    """One event of a history."""
+    where = ledger.files.folder(ledger.files.mailbox("/mail")[0], folder)
+    known = ledger.messages.ensure(name.encode(), name, at)
+    if what == "put":
+        ledger.files.put(where, name, known.id, "appeared", name.encode(), "", at)
+    elif what == "gone":
+        ledger.files.gone(where, [name], at)
+    elif what == "learn":
+        ledger.learned.learn([lesson(name, int(at) % 2, {name: 1, folder: 1}, at)])
+    elif what == "forget" and known.label is not None:
+        ledger.learned.set_label(known.id, None, at, "a test")
+    elif what == "judge":
+        ledger.messages.judged(known.id, "ham", 0.1, at)
+        ledger.journal.judged(known.id, (where, name), "ham", 0.1, "ham", at)
+    elif what == "move":
+        ledger.journal.settle(ledger.journal.intend(known.id, (where, name), (where, name), "x", at), "done")
+
+
+def seen(ledger: Ledger) -> dict[str, object]:
+    """All that a judgement or a lesson on what lies in a folder can depend on."""
+    totals = ledger.learned.totals().tolist()
+    found: dict[str, object] = {"": totals}
+    for name in "abcd":
+        known = ledger.messages.find(name.encode())
+        places = [] if known is None else ledger.files.of_message(known.id)
+        if known is not None and any(placed.gone_at is None for placed in places):
+            last = [ledger.files.last(placed.folder, placed.base) for placed in places]
+            counts = ledger.learned.counts([name]).messages.tolist()
+            found[name] = known, places, last, ledger.journal.of_message(known.id), counts
+    return found
+
+
+@given(st.lists(EVENTS, max_size=25), TIMES, TIMES)
+@settings(max_examples=60)
+def test_what_lies_in_folders_is_judged_as_before(
+    events: list[tuple[str, str, str, float]], gone: float, verdicts: float
+) -> None:
+    """Whatever happened, all that is known of a message that lies in a folder, and all counts, are as before."""
+    with tempfile.TemporaryDirectory() as directory, Ledger(f"{directory}/ledger.sqlite") as ledger:
+        with ledger.transaction():  # which waits for the disk once
+            for event in events:
+                happen(ledger, *event)
+        before = seen(ledger)
+        forget(ledger, gone, verdicts)
+        assert seen(ledger) == before

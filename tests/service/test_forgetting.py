@@ -1,0 +1,110 @@
+"""Once a day the service forgets what is long over."""
+
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Retention
+from spamnb.errors import LedgerBusyError
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
+from spamnb.service.upkeep import Forgetting
+from tests.service.conftest import Site
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """A ledger with ten messages, which were deleted a day apart from each other, and one that lies in the inbox."""
+    with Ledger(str(tmp_path / "ledger.sqlite"), busy_seconds=0.1) as opened:
+        inbox = opened.files.folder(opened.files.mailbox("/mail")[0], "INBOX")
+        for day in range(11):
+            known = opened.messages.ensure(bytes([day]), "", 0.0)
+            opened.files.put(inbox, str(day), known.id, "appeared", b"", "", 0.0)
+            if day < 10:
+                opened.files.gone(inbox, [str(day)], day * DAY)
+        yield opened
+
+
+def run(forgetting: Forgetting, now: float, retention: Retention) -> int:
+    """Make steps as long as there are any; how many were made."""
+    steps = 0
+    while forgetting.step_if_due(now, retention):
+        assert forgetting.under_way
+        steps += 1
+    assert not forgetting.under_way
+    return steps
+
+
+def known(ledger: Ledger) -> int:
+    """How many messages the ledger knows."""
+    return sum(ledger.messages.find(bytes([day])) is not None for day in range(11))
+
+
+def test_once_a_day(ledger: Ledger) -> None:
+    """What is gone for so many days is forgotten, once a day, also over a restart or where the clock is set back."""
+    two, forgetting = Retention(2, 2), Forgetting(ledger)
+    assert run(forgetting, 5.5 * DAY, two) > 0
+    assert known(ledger) == 7
+    for again in (forgetting, Forgetting(ledger)):
+        assert run(again, 6.4 * DAY, two) == 0
+        assert run(again, 6.4 * DAY, two) == 0
+    assert run(forgetting, 6.6 * DAY, two) > 0
+    assert known(ledger) == 6
+    assert run(forgetting, 5 * DAY, two) > 0
+    assert known(ledger) == 6
+
+
+def test_kept_for_good(ledger: Ledger) -> None:
+    """With 0 days nothing is forgotten."""
+    assert run(Forgetting(ledger), math.nextafter(math.inf, 0), Retention(0, 0)) > 0
+    assert known(ledger) == 11
+
+
+def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
+    """Where the ledger is held by another process the service goes on, and tries again an hour later."""
+    forgetting = Forgetting(ledger)
+    with Ledger(ledger.path) as other, other.transaction():
+        assert run(forgetting, 9 * DAY, Retention(2, 2)) == 0
+        with pytest.raises(LedgerBusyError):
+            ledger.set_note("x", "y")
+    assert "stays in the ledger for now" in caplog.text
+    assert run(forgetting, 9 * DAY + 3599, Retention(2, 2)) == 0
+    assert run(forgetting, 9 * DAY + 3600, Retention(2, 2)) > 0
+    assert known(ledger) == 3
+
+
+def test_by_the_service(site: Site) -> None:
+    """What was judged, moved and deleted a year ago is forgotten; spam that lies in Junk is known as ever."""
+    site.teach()
+    assert site.once() == 0
+    here, gone = (site.deliver(message("spam", number)) for number in (500, 501))
+    assert site.once() == 0
+    assert site.contents("INBOX") == []
+    site.path_of("Junk", gone).unlink()
+    assert site.once() == 0
+    with Ledger(str(site.ledger)) as ledger:
+        then = time.time() - 366 * DAY
+        ledger._connection.execute("UPDATE file SET gone_at = ? WHERE gone_at IS NOT NULL", (then,))
+        ledger._connection.execute("UPDATE action SET at = ? WHERE kind = 'moved'", (then,))
+        ledger._connection.execute("UPDATE message SET judged_at = ? WHERE judged_at IS NOT NULL", (then,))
+        ledger.set_note("forgotten at", None)
+    later = site.deliver(message("ham", 502))
+    assert site.once() == 0
+    with Ledger(str(site.ledger)) as ledger:
+        assert ledger.messages.find(identity(gone)) is None
+        assert ledger.messages.find(identity(later)) is not None
+        there = ledger.messages.find(identity(here))
+        assert there is not None
+        assert len(ledger.files.of_message(there.id)) == 1
+        assert [action.kind for action in ledger.journal.of_message(there.id)] == ["moved"]
+    assert "forgot 4 rows" in site.log()
+    assert site.faults() == []
+    site.move(here, "Junk", "INBOX")
+    assert site.once() == 0
+    assert site.label(here) == 0
