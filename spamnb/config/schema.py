@@ -170,6 +170,7 @@ _LEARNING = _made(
         "dwell_seconds": number(0, 3600),
         "minimum_messages": whole(1, 1_000_000),
         "keywords": flag,
+        "trust_delivery": flag,
     },
 )
 _BREAKER = _made(Breaker, {"window": whole(1, 10_000), "share": number(0, 1, above=True)})

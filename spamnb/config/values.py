@@ -78,7 +78,8 @@ class Scoring:
 class Learning:
     """What counts as a person's word, and when the filter knows enough to move mail.
 
-    `minimum_messages` is per class.
+    `minimum_messages` is per class. `trust_delivery`: mail that is first seen in a spam folder or a training folder,
+    where a rule may have delivered it, is learned too.
     """
 
     kept: bool = True
@@ -86,6 +87,7 @@ class Learning:
     dwell_seconds: float = 5.0
     minimum_messages: int = 20
     keywords: bool = True
+    trust_delivery: bool = True
 
 
 @dataclass(frozen=True, slots=True)
