@@ -23,6 +23,7 @@ MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's f
 # last byte, but it does so at once; a person has to see a message before copying it.
 COPY_SECONDS = 30.0
 _WORD_FOR_HAM = (Role.INBOX, Role.HAM)
+_NOT_TRUSTED = "learning.trust_delivery is false: move it there from another folder to teach it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Trace:
     same_file: both names are one file (a copy that an IMAP server made by a hard link).
     since: when it came there, in seconds since the epoch. lag: seconds from then until the file in question appeared.
     lately: where it has left, it was not long gone when the file in question appeared.
+    alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It is listed
+    where that message lies nowhere any more, and may tell where the file came from; no label passes over.
     """
 
     role: Role
@@ -46,6 +49,7 @@ class Trace:
     since: float
     lag: float
     lately: bool = True
+    alike: bool = False
 
 
 class Do(Enum):
@@ -53,6 +57,7 @@ class Do(Enum):
 
     NOTHING = auto()
     JUDGE = auto()
+    WAIT = auto()  # until the other file of this delivery leaves spam; then it is known what this one means
     LEARN_HAM = auto()
     LEARN_SPAM = auto()
     LEARN_HAM_AND_FILE = auto()
@@ -61,10 +66,17 @@ class Do(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What to do, and why, in words for the log."""
+    """What to do, and why, in words for the log.
+
+    weak: what is learned may be nobody's decision. rescued: a person wants it where it is. news: worth a line in the
+    log though nothing is done.
+    """
 
     do: Do
     why: str
+    weak: bool = False
+    rescued: bool = False
+    news: bool = False
 
 
 def meaning(
@@ -73,22 +85,27 @@ def meaning(
     label: int | None,
     traces: Sequence[Trace],
     *,
+    verdict: str | None = None,
     same_name: bool = False,
     many: bool = False,
     named: bool = True,
+    trust_delivery: bool = True,
 ) -> Meaning:
     """What it means that a file appeared in a folder of this role.
 
-    `unsure`: it is the folder for unsure mail. `label`: what the message is learned as, or None. `traces`:
-    all other places of the message, without those that the filter emptied itself. `same_name`: it has lain in this
-    folder before, under the name it has now. `many`: it is one of many known messages that appeared at once. `named`:
-    the folder's role is written in the configuration, and not that of the folder it lies in.
+    `unsure`: it is the folder for unsure mail. `label`: what a person has called the message, or None. `traces`:
+    all other places of the message, without those that the filter emptied itself. `verdict`: the filter's, if it is
+    remembered. `same_name`: it has lain in this folder before, under the name it has now. `many`: it is one of many
+    known messages that appeared at once. `named`: the folder's role is written in the configuration, and not that of
+    the folder it lies in. `trust_delivery`: as in the configuration.
     """
-    if role is Role.TRAIN_SPAM:
-        return Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")
-    if role is Role.TRAIN_HAM:
+    if role in (Role.TRAIN_SPAM, Role.TRAIN_HAM):
+        if not trust_delivery and not _was_elsewhere(traces):
+            return Meaning(Do.NOTHING, f"first seen there, and {_NOT_TRUSTED}", news=True)
+        if role is Role.TRAIN_SPAM:
+            return Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")
         return Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")
-    if role is Role.NEUTRAL or unsure:
+    if has_no_meaning(role, unsure):
         return Meaning(Do.NOTHING, "in a folder without a meaning")
     if _is_brought_anew(role, traces, same_name, many):
         return Meaning(Do.NOTHING, "brought anew, by a synchroniser or out of a backup")
@@ -105,9 +122,19 @@ def meaning(
         if not named and known is not None and known.role is Role.HAM and not known.unsure:
             # A folder that slipped into Junk, which a synchroniser brings as so many new files: nobody called it spam.
             return Meaning(Do.NOTHING, "filed mail, in a folder that came to lie in spam")
-        return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
+        if _was_elsewhere(traces):
+            return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
+        if not traces and verdict == Verdict.SPAM:
+            # A ledger that has forgotten the message's places: the filter may have put it there.
+            return Meaning(Do.NOTHING, "first seen there, and the filter itself had called it spam")
+        if not trust_delivery:
+            return Meaning(Do.NOTHING, f"first seen there, and {_NOT_TRUSTED}", news=True)
+        return Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)
     if came_from is not None and (came_from.role is Role.SPAM or came_from.unsure):
-        return Meaning(Do.LEARN_HAM, "a person took it out of " + ("spam" if came_from.role is Role.SPAM else "unsure"))
+        where = "spam" if came_from.role is Role.SPAM else "unsure"
+        if not came_from.left and not came_from.same_file:
+            return Meaning(Do.WAIT, f"the same delivery lies in {where}: decided when that one is gone", news=True)
+        return Meaning(Do.LEARN_HAM, f"a person took it out of {where}", rescued=True)
     if came_from is not None:
         if role is Role.HAM:
             return Meaning(Do.LEARN_HAM, "a person filed it")
@@ -117,6 +144,24 @@ def meaning(
     if label == HAM:
         return Meaning(Do.NOTHING, "a person called this message ham")
     return Meaning(Do.JUDGE, "new mail")
+
+
+def has_no_meaning(role: Role, unsure: bool) -> bool:
+    """Whether nothing follows from lying in such a folder, wherever the message came from."""
+    return role is Role.NEUTRAL or unsure
+
+
+def _was_elsewhere(traces: Sequence[Trace]) -> bool:
+    """Whether the message came from another folder, so that somebody decided where it lies.
+
+    Where a file lies and which flags it has proves nothing: a rule can deliver into any folder, and mark as read. Nor
+    does another file of the message that appeared at about the same time: one delivery may write several.
+    """
+    return any(
+        (trace.left and trace.lately if trace.alike else trace.left or trace.lag >= COPY_SECONDS)
+        for trace in traces
+        if not trace.same_folder and (trace.same_delivery or trace.same_file or trace.alike)
+    )
 
 
 def _is_brought_anew(role: Role, traces: Sequence[Trace], same_name: bool, many: bool) -> bool:
@@ -143,13 +188,19 @@ def _came_from(role: Role, traces: Sequence[Trace]) -> Trace | None:
     long after the first. (A synchroniser may bring the copy now, and remove the original at its next run. In other
     folders labels and rules make copies at any time.) Any other file that lies elsewhere is another delivery of
     the same message, and says nothing of this one.
+
+    A message that only has the same Message-ID, Date and From counts where it has just left, and never in the inbox:
+    anyone can write these three, and what new mail is must not depend on them.
     """
-    return _latest(
+    own = _latest(
         trace
         for trace in traces
         if trace.same_file
         or (trace.same_delivery and (trace.left or (role is Role.INBOX and trace.lag >= COPY_SECONDS)))
     )
+    if own is not None or role is Role.INBOX:
+        return own
+    return _latest(trace for trace in traces if trace.alike and trace.left and trace.lately)
 
 
 def _latest(traces: Iterable[Trace]) -> Trace | None:
@@ -175,12 +226,19 @@ class Consequence:
 
 
 def consequence(
-    verdict: Verdict, name: Name, label: int | None, missing: str, tripped: bool, has_unsure_folder: bool
+    verdict: Verdict,
+    name: Name,
+    label: int | None,
+    missing: str,
+    tripped: bool,
+    has_unsure_folder: bool,
+    *,
+    rescued: bool = False,
 ) -> Consequence:
     """What follows from a verdict on new mail.
 
-    `missing`: what the filter still has to learn before it may move mail ("" for nothing). `tripped`: the
-    circuit breaker is open.
+    `label`: what a person has called the message. `missing`: what the filter still has to learn before it may move mail
+    ("" for nothing). `tripped`: the circuit breaker is open. `rescued`: a person took the message out of spam once.
     """
     if label == HAM:
         return Consequence(Goal.STAY, "a person called this message ham")
@@ -190,6 +248,8 @@ def consequence(
         return Consequence(Goal.STAY, "ham")
     if verdict is Verdict.UNSURE and not has_unsure_folder:
         return Consequence(Goal.STAY, "unsure")
+    if rescued:
+        return Consequence(Goal.STAY, f"{verdict}, but a person put this message back once")
     if not MARKS.isdisjoint(name.flags):
         return Consequence(Goal.STAY, f"{verdict}, but a person has read or marked it")
     if missing:
@@ -218,14 +278,28 @@ def trips(verdicts: Sequence[str], breaker: Breaker) -> bool:
     return len(window) == breaker.window and window.count(Verdict.SPAM) > breaker.share * breaker.window
 
 
+def speaks_by_staying(role: Role, unsure: bool, learning: Learning) -> bool:
+    """Whether mail that stays in such a folder may be learned as ham by that."""
+    return learning.kept and role in _WORD_FOR_HAM and not unsure
+
+
 def is_kept(name: Name, role: Role, age: float, learning: Learning) -> bool:
     """Whether a message speaks for ham by having been kept: answered, or read and left there for a while.
 
-    `age`: seconds since it appeared. A message marked as deleted says nothing.
+    `age`: seconds since it appeared. A message marked as deleted says nothing. That it was answered is a decision;
+    that it was read may be a rule's mark, or somebody who did not care, and teaches weakly.
     """
-    if not learning.kept or role not in _WORD_FOR_HAM or name.trashed:
+    if not speaks_by_staying(role, False, learning) or name.trashed:
         return False
     return name.replied or (name.seen and age >= learning.kept_days * 86_400)
+
+
+def takes_back(label: int, verdict: str | None) -> bool:
+    """Whether a label says the contrary of the filter's verdict: who writes that has looked at the message.
+
+    A keyword that agrees with the verdict, or where there is none, may have been written by software alone.
+    """
+    return verdict == (Verdict.HAM if label == SPAM else Verdict.SPAM)
 
 
 def labelled(keywords: Sequence[str]) -> int | None:

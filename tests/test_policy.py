@@ -232,9 +232,12 @@ def test_hard_linked_copy() -> None:
 
 
 def test_copy_of_what_lies_there() -> None:
-    """A file of the same delivery that appears in the inbox long after the first is a copy: out of spam it is ham."""
+    """A file of the same delivery that appears in the inbox long after the first waits until that one leaves spam."""
     old = replace(STILL_THERE, lag=COPY_SECONDS)
-    assert seen_in(Role.INBOX, old) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, old) is Do.WAIT
+    assert seen_in(Role.INBOX, replace(old, left=True)) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_file=True)) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, role=Role.HAM, unsure=True)) is Do.WAIT
     assert seen_in(Role.INBOX, replace(old, lag=COPY_SECONDS - 1)) is Do.JUDGE
     assert seen_in(Role.INBOX, replace(old, same_delivery=False)) is Do.JUDGE
     assert seen_in(Role.INBOX, replace(IN_HAM, left=False, lag=COPY_SECONDS)) is Do.NOTHING
@@ -303,7 +306,7 @@ def test_fetched_anew() -> None:
     unsure = replace(old, role=Role.HAM, unsure=True)
     for trace in (old, unsure, replace(old, left=True, lately=False)):
         assert seen_in(Role.INBOX, trace, many=True) is Do.NOTHING
-        assert seen_in(Role.INBOX, trace) is Do.LEARN_HAM
+        assert seen_in(Role.INBOX, trace) is (Do.LEARN_HAM if trace.left else Do.WAIT)
     assert seen_in(Role.INBOX, replace(old, left=True), many=True) is Do.LEARN_HAM
     assert seen_in(Role.INBOX, replace(old, same_file=True), many=True) is Do.LEARN_HAM
     assert seen_in(Role.INBOX, replace(old, same_delivery=False), many=True) is Do.JUDGE

@@ -8,8 +8,8 @@ from typing import Literal
 from spamnb.ledger.connection import Connection
 
 # Who put a file where it is: it lay there when the mailbox was first seen; it appeared (a delivery, or a person);
-# the filter moved it there; an undo brought it back.
-Origin = Literal["before", "appeared", "filter", "undo"]
+# the filter moved it there; an undo brought it back; it appeared, while the same delivery lay in spam ("waiting").
+Origin = Literal["before", "appeared", "filter", "undo", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Placed:
 
 
 _MOST_PLACES = 20  # of one message that are looked at
+_ALIKE = "SELECT id FROM message WHERE header_digest = ? AND digest <> ? ORDER BY id DESC LIMIT 20"
 _COLUMNS = (
     "f.folder, o.mailbox, o.name, f.base, f.message, f.origin, f.content, f.flags, f.since, f.gone_at"
     " FROM file AS f JOIN folder AS o ON o.id = f.folder"
@@ -98,16 +99,53 @@ class Files:
         )
         return [_placed(row) for row in rows][::-1]
 
+    def alike(self, header_digest: bytes | None, digest: bytes) -> list[Placed]:
+        """The places, as `of_message` gives them, of other messages with the same Message-ID, Date and From.
+
+        Of the newest twenty such messages: a stranger may send any number of them.
+        """
+        if header_digest is None:
+            return []
+        rows = self._db.rows(
+            f"SELECT {_COLUMNS} WHERE f.message IN ({_ALIKE}) AND f.gone_by IS NULL"
+            f" ORDER BY f.since DESC LIMIT {_MOST_PLACES}",
+            (header_digest, digest),
+        )
+        return [_placed(row) for row in rows][::-1]
+
+    def waiting(self, folder: int) -> list[Placed]:
+        """Files of the folder that wait for another file of the same delivery to leave spam."""
+        rows = self._db.rows(
+            f"SELECT {_COLUMNS} WHERE f.folder = ? AND f.origin = 'waiting' AND f.gone_at IS NULL", (folder,)
+        )
+        return [_placed(row) for row in rows]
+
+    def of_delivery(self, message: int, content: bytes) -> list[Placed]:
+        """All files of that delivery, but those that the filter itself moved away."""
+        rows = self._db.rows(
+            f"SELECT {_COLUMNS} WHERE f.message = ? AND f.content = ? AND f.gone_by IS NULL", (message, content)
+        )
+        return [_placed(row) for row in rows]
+
+    def set_origin(self, folder: int, base: str, origin: Origin) -> None:
+        """Record who put a file where it is, after that was open."""
+        with self._db.transaction():
+            self._db.execute(
+                "UPDATE file SET origin = ? WHERE folder = ? AND base = ?", (origin, folder, os.fsencode(base))
+            )
+
     def unlearned(self, folder: int) -> list[Placed]:
         """Files that came to the folder after the start, lie there still, were read or answered, and never learned.
 
+        Or only weakly, where they were answered by now.
         A message that a person made the filter forget is left out: it would be learned again at once. So is what the
         filter put there itself, as spam or unsure: that the folder has another role by now is no word about its mail.
         """
         rows = self._db.rows(
             f"SELECT {_COLUMNS} JOIN message AS m ON m.id = f.message"
             " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin NOT IN ('before', 'filter')"
-            " AND m.label IS NULL AND m.tokens IS NULL AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')",
+            " AND (m.tokens IS NULL AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')"
+            " OR m.label IS NOT NULL AND m.weak AND f.flags GLOB '*R*')",
             (folder,),
         )
         return [_placed(row) for row in rows]

@@ -42,15 +42,30 @@ class Messages:
         """The message of that id."""
         return Known(*self._db.row(f"{_SELECT} WHERE id = ?", (message,)))
 
-    def ensure(self, digest: bytes, summary: str, at: float) -> Known:
-        """The message of that identity, made where it is new."""
+    def ensure(self, digest: bytes, summary: str, at: float, header_digest: bytes | None = None) -> Known:
+        """The message of that identity, made where it is new; a summary or header digest that it lacks is added."""
         with self._db.transaction():
             self._db.execute(
-                "INSERT INTO message (digest, summary, seen_at) VALUES (?, ?, ?)"
-                " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary WHERE summary = ''",
-                (digest, summary, at),
+                "INSERT INTO message (digest, summary, seen_at, header_digest) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (digest) DO UPDATE SET summary = iif(summary = '', excluded.summary, summary),"
+                " header_digest = coalesce(header_digest, excluded.header_digest)"
+                " WHERE summary = '' OR header_digest IS NULL",
+                (digest, summary, at, header_digest),
             )
             return Known(*self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
+
+    def has_alike(self, header_digest: bytes | None, digest: bytes) -> bool:
+        """Whether another message is known with the same Message-ID, Date and From."""
+        query = "SELECT 1 FROM message WHERE header_digest = ? AND digest <> ? LIMIT 1"
+        return header_digest is not None and self._db.row(query, (header_digest, digest)) is not None
+
+    def rescued(self, message: int, at: float | None) -> None:
+        """Record that a person wants the message where it was put back, so that it is never moved again.
+
+        `at`: seconds since the epoch; None where the person has called it spam since.
+        """
+        with self._db.transaction():
+            self._db.execute("UPDATE message SET rescued_at = ? WHERE id = ?", (at, message))
 
     def judged(self, message: int, verdict: str, probability: float, at: float) -> None:
         """Keep a verdict on a message."""

@@ -12,6 +12,8 @@ and From alone; messages that agree in it may be one message that was changed on
 
 directory: which folder a directory was when last looked at; a folder that is renamed stays the same directory.
 
+file.origin "waiting": the same delivery lies in spam; what the file means is decided when that one leaves.
+
 file.gone_by: "filter" where the filter itself moved the file away; NULL where another program did, or it is there.
 
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
@@ -87,6 +89,7 @@ _STEPS = (
     ) WITHOUT ROWID;
     CREATE INDEX file_message ON file (message, since);
     CREATE INDEX file_gone ON file (gone_at) WHERE gone_at IS NOT NULL;
+    CREATE INDEX file_waiting ON file (folder) WHERE origin = 'waiting' AND gone_at IS NULL;
     CREATE TABLE action (
         id INTEGER PRIMARY KEY,
         at REAL NOT NULL,

@@ -5,19 +5,17 @@ What a place means is decided by `policy`; this module finds out what is asked t
 
 import heapq
 import logging
-import os
 from collections.abc import Callable, Iterator
 
 from spamnb.config import Config, Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter, Judgement
-from spamnb.ledger.files import Origin, Placed
+from spamnb.ledger.files import Origin
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import lesson
 from spamnb.ledger.messages import Known
-from spamnb.mail.identity import identity
-from spamnb.mail.reading import Reading, read
+from spamnb.mail.reading import Reading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.keywords import read_keywords
 from spamnb.maildir.links import IN_HAND_SECONDS, in_hand_until
@@ -32,18 +30,23 @@ from spamnb.policy import (
     Do,
     Goal,
     Meaning,
-    Trace,
     consequence,
+    has_no_meaning,
     meaning,
     missing_lessons,
     trips,
 )
 from spamnb.service.boxes import Box, Boxes
+from spamnb.service.traces import Traces
+from spamnb.service.unread import Unread
+from spamnb.service.waiting import Waiting
 
 _log = logging.getLogger(__name__)
 _WORDS = ("ham", "spam")
 _SLICE = 0.05  # seconds
 _MANY = 10  # messages that a person copies one by one, by hand
+_AGAIN_SECONDS = 1.0  # until a folder that cannot be listed is tried again, however short the dwell
+_ALIKE = "; judged by itself, though a known message has its Message-ID, Date and From"
 
 
 class Arrivals:
@@ -69,6 +72,8 @@ class Arrivals:
         self._filter = Filter(ledger.learned, config.scoring)
         self._now = now
         self._alive = alive
+        self._traces = Traces(boxes, ledger, now, config.learning.dwell_seconds)
+        self._second = Waiting(boxes, ledger, now, config.learning.dwell_seconds)
         self._waiting: dict[tuple[str, str], Entry] = {}
         self._many_until = 0.0  # many known messages have appeared at once, or did a moment ago
         self._order: list[tuple[float, str, str]] = []  # a heap: when a waiting file is due, its folder, its key
@@ -82,8 +87,9 @@ class Arrivals:
         in_hand = in_hand_until(entry.path(box.folder))
         if box.role is Role.INBOX and not box.unsure and in_hand <= self._now() and _are_known(name, box):
             raw = self._boxes.read(box, entry)
-            if raw is not None and self._ledger.messages.find(identity(raw)) is None:
-                self._act(box, entry, raw)
+            unread = None if raw is None else Unread(raw)
+            if unread is not None and self._ledger.messages.find(unread.digest) is None:
+                self._act(box, entry, unread)
                 return
         self._waiting[box.folder.path, key] = entry
         heapq.heappush(self._order, (max(self._dwell_ends(box, entry), in_hand), box.folder.path, key))
@@ -97,6 +103,9 @@ class Arrivals:
 
     def due(self) -> float | None:
         """When the next file that was put off has dwelt long enough, or None."""
+        return min((at for at in (self._next_arrival(), self._second.due) if at is not None), default=None)
+
+    def _next_arrival(self) -> float | None:
         return self._order[0][0] if self._order else None
 
     def settle(self) -> None:
@@ -105,7 +114,9 @@ class Arrivals:
         latest = now + max(dwell, IN_HAND_SECONDS)
         if self._order and self._order[0][0] > latest:  # the clock was set back: none waits for a day
             self._order = [(latest, path, key) for _, path, key in self._order]
-        if (due := self.due()) is None or due > now:
+        if self._second.due is not None and self._second.due <= now:
+            self.end_waiting()
+        if (due := self._next_arrival()) is None or due > now:
             return
         self.mover.resolve()  # what a move left open lies there by the filter's hand, not by a person's
         while self._order and self._order[0][0] <= now and self._now() < now + _SLICE:
@@ -113,7 +124,7 @@ class Arrivals:
             try:
                 self._settle_one(path, key)
             except FolderUnavailableError:
-                heapq.heapreplace(self._order, (now + dwell, path, key))
+                heapq.heapreplace(self._order, (now + max(dwell, _AGAIN_SECONDS), path, key))
             else:
                 heapq.heappop(self._order)  # not before: where the ledger is busy, the file waits on
                 del self._waiting[path, key]
@@ -126,78 +137,42 @@ class Arrivals:
         entry = locate(box.folder, key, parse_name(self._waiting[path, key].name).flags)
         raw = None if entry is None else self._boxes.read(box, entry)
         if entry is not None and raw is not None:
-            self._act(box, entry, raw)
+            self._act(box, entry, Unread(raw))
 
     def _dwell_ends(self, box: Box, entry: Entry) -> float:
         """When the file has lain there for the dwell."""
-        return self._appeared(box, entry) + self._config.learning.dwell_seconds
+        return self._traces.appeared(box, entry) + self._config.learning.dwell_seconds
 
-    def _appeared(self, box: Box, entry: Entry) -> float:
-        """Since when the file has lain there; a rename sets the time of a file's last status change."""
-        now = self._now()
-        try:
-            return min(os.lstat(entry.path(box.folder)).st_ctime, now)
-        except OSError:
-            return now
-
-    def _act(self, box: Box, entry: Entry, raw: bytes) -> None:
-        reading = read(raw)
-        known = self._ledger.messages.find(reading.digest)
-        traces = [] if known is None else self._traces(known, reading, box, entry)
+    def _act(self, box: Box, entry: Entry, unread: Unread) -> None:
+        known = self._ledger.messages.find(unread.digest)
+        traces = []
+        if not has_no_meaning(box.role, box.unsure):
+            traces = [] if known is None else self._traces.of(known.id, unread, box, entry)
+            traces += [] if box.role is Role.INBOX else self._traces.alike(unread, box, entry)
         meant = meaning(
             box.role,
             box.unsure,
-            None if known is None else known.label,
+            None if known is None else _decided(known),
             traces,
+            verdict=None if known is None else known.verdict,
             same_name=known is not None and self._had_its_name(known, box, entry),
             many=self._now() < self._many_until,
             named=box.folder.name in self._boxes.mailbox.roles,
+            trust_delivery=self._config.learning.trust_delivery,
         )
         if meant.do is Do.JUDGE:
-            self._judge(box, entry, reading)
+            self._judge(box, entry, unread)
         else:
-            self._obey(meant, box, entry, reading)
+            self._obey(meant, box, entry, unread)
+        if meant.news:
+            _log.info("%s: stays in %s, not learned: %s", unread.summary, box.folder.name, meant.why)
 
     def _had_its_name(self, known: Known, box: Box, entry: Entry) -> bool:
         """Whether the message has lain in this folder before, under the name it has now."""
         last = self._ledger.files.last(box.spot.id, parse_name(entry.name).key)
         return last is not None and last.message == known.id
 
-    def _traces(self, known: Known, reading: Reading, box: Box, entry: Entry) -> list[Trace]:
-        """Where else a message lies or has lain, this very place before among it: looked up now."""
-        appeared = self._appeared(box, entry)
-        places = self._ledger.files.of_message(known.id)
-        return [self._trace(placed, reading, box, entry, appeared) for placed in places]
-
-    def _trace(self, placed: Placed, reading: Reading, box: Box, entry: Entry, appeared: float) -> Trace:
-        role, unsure = self._boxes.role_of(placed.mailbox, placed.folder_name)
-        left, same_file = placed.gone_at is not None, False
-        spot = self._boxes.spot(placed.folder)
-        if not left and spot is not None:
-            try:
-                there = locate(spot.folder, placed.base, placed.flags)
-            except FolderUnavailableError:
-                there = Entry("", "")  # unknown is not gone
-            if there is None:
-                left = True
-                self._ledger.files.gone(placed.folder, [placed.base], self._now())
-            elif there.name:
-                left = parse_name(there.name).trashed
-                same_file = _same_file(there.path(spot.folder), entry.path(box.folder))
-        return Trace(
-            role=role,
-            unsure=unsure,
-            same_folder=placed.folder == box.spot.id,
-            by_filter=placed.origin == "filter",
-            left=left,
-            same_delivery=placed.content == reading.delivery,
-            same_file=same_file,
-            since=placed.since,
-            lag=appeared - placed.since,
-            lately=placed.gone_at is None or placed.gone_at >= appeared - COPY_SECONDS,
-        )
-
-    def _obey(self, meant: Meaning, box: Box, entry: Entry, reading: Reading) -> None:
+    def _obey(self, meant: Meaning, box: Box, entry: Entry, unread: Unread) -> None:
         mailbox = self._boxes.mailbox
         label, goal = {
             Do.LEARN_HAM: (HAM, None),
@@ -205,30 +180,39 @@ class Arrivals:
             Do.LEARN_HAM_AND_FILE: (HAM, mailbox.inbox_folder),
             Do.LEARN_SPAM_AND_FILE: (SPAM, mailbox.spam_folder),
         }.get(meant.do, (None, None))
+        reading = None if label is None else unread.reading  # before the ledger is held
         with self._ledger.transaction():
-            known = self._place(box, entry, reading)
-            if label is not None:
-                self.learn(reading, label, meant.why)
+            known = self._place(box, entry, unread, meant.do)
+            if label is not None and reading is not None:
+                self.learn(reading, label, meant.why, weak=meant.weak)
+            if meant.rescued:
+                self._ledger.messages.rescued(known.id, self._now())
             intent = None if goal is None else self._intend(known, box, entry, goal, meant.why)
         if intent is not None:
             self._carry_out(intent, entry)
 
-    def _place(self, box: Box, entry: Entry, reading: Reading) -> Known:
+    def _place(self, box: Box, entry: Entry, unread: Unread, do: Do, summary: str = "") -> Known:
         name, now = parse_name(entry.name), self._now()
-        known = self._ledger.messages.ensure(reading.digest, reading.summary, now)
-        # What lay here before the filter came stays that under any name: it does not become mail that was kept.
-        lay_before = any(
-            placed.folder == box.spot.id and placed.origin == "before" and placed.content == reading.delivery
+        known = self._ledger.messages.ensure(unread.digest, summary, now, unread.header_digest)
+        # What lay here before the filter came stays that under any name: it does not become mail that was kept. And
+        # what waits goes on waiting when it is renamed.
+        here = {
+            placed.origin
             for placed in self._ledger.files.of_message(known.id)
-        )
-        origin: Origin = "before" if lay_before else "appeared"
-        self._ledger.files.put(box.spot.id, name.key, known.id, origin, reading.delivery, name.flags, now)
+            if placed.folder == box.spot.id and placed.content == unread.delivery
+        }
+        origin: Origin = "before" if "before" in here else "appeared"
+        if do is Do.WAIT or (do is Do.NOTHING and "waiting" in here):
+            origin = "waiting"
+        self._ledger.files.put(box.spot.id, name.key, known.id, origin, unread.delivery, name.flags, now)
         return known
 
-    def _judge(self, box: Box, entry: Entry, reading: Reading) -> None:
+    def _judge(self, box: Box, entry: Entry, unread: Unread) -> None:
+        reading = unread.reading
         judgement = self._filter.judge(reading)
+        alike = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
         with self._ledger.transaction():
-            known = self._place(box, entry, reading)
+            known = self._place(box, entry, unread, Do.JUDGE, reading.summary)
             self._ledger.messages.judged(known.id, judgement.verdict, judgement.probability, self._now())
             then = self._consequence(judgement, entry, known)
             goal = {Goal.SPAM: self._boxes.mailbox.spam_folder, Goal.UNSURE: self._boxes.mailbox.unsure_folder}.get(
@@ -236,7 +220,7 @@ class Arrivals:
             )
             intent = None
             if goal is not None and goal != box.folder.name:
-                why = f"{then.why}, probability {judgement.probability:.4f}"
+                why = f"{then.why}, probability {judgement.probability:.4f}{alike}"
                 intent = self._intend(known, box, entry, goal, why, judgement)
             else:
                 self._ledger.journal.judged(
@@ -244,15 +228,15 @@ class Arrivals:
                     (box.spot.id, parse_name(entry.name).key),
                     judgement.verdict,
                     judgement.probability,
-                    then.why,
+                    then.why + alike,
                     self._now(),
                     withheld=then.withheld,
                 )
         what = f"{judgement.verdict} {judgement.probability:.4f} {reading.summary}"
         if intent is None:
-            _log.info("%s: stays in %s, %s", what, box.folder.name, then.why)
+            _log.info("%s: stays in %s, %s%s", what, box.folder.name, then.why, alike)
         elif self._carry_out(intent, entry):
-            _log.info("%s: moved from %s to %s", what, box.folder.name, goal)
+            _log.info("%s: moved from %s to %s%s", what, box.folder.name, goal, alike)
 
     def _consequence(self, judgement: Judgement, entry: Entry, known: Known) -> Consequence:
         ham, spam = self._ledger.learned.totals()[:2].tolist()
@@ -260,10 +244,11 @@ class Arrivals:
         return consequence(
             judgement.verdict,
             parse_name(entry.name),
-            known.label,
+            _decided(known),
             missing,
             self._tripped(not missing),
             self._boxes.mailbox.unsure_folder is not None,
+            rescued=known.rescued_at is not None,
         )
 
     def _tripped(self, ready: bool) -> bool:
@@ -296,11 +281,43 @@ class Arrivals:
             _log.error("%s", fault)
             return False
 
-    def learn(self, reading: Reading, label: int, why: str) -> None:
-        """Learn a message as ham (0) or spam (1), and say so in the log if that is news."""
-        for _, before in self._ledger.learned.learn([lesson(reading, label, why, self._now())]):
-            was = "" if before is None else f" (it was {_WORDS[before]})"
-            _log.info("learned as %s%s, %s: %s", _WORDS[label], was, why, reading.summary)
+    def learn(self, reading: Reading, label: int, why: str, *, weak: bool = False) -> None:
+        """Learn a message as ham (0) or spam (1), and say so in the log if that is news.
+
+        weak: nobody may have decided it. Who decides that a message is spam does not want it where it was put back.
+        """
+        with self._ledger.transaction():
+            changed = self._ledger.learned.learn([lesson(reading, label, why, self._now(), weak=weak)])
+            if label == SPAM and not weak:
+                known = self._ledger.messages.find(reading.digest)
+                if known is not None and known.rescued_at is not None:
+                    self._ledger.messages.rescued(known.id, None)
+        for _, before in changed:
+            was = "" if before is None else f" (it was {_WORDS[before]}{', weakly' if before == label else ''})"
+            _log.info("learned %sas %s%s, %s: %s", "weakly " if weak else "", _WORDS[label], was, why, reading.summary)
+
+    def look_at_waiting_soon(self) -> None:
+        """A file was marked as deleted: another one may have waited for that."""
+        self._second.due = self._now()
+
+    def end_waiting(self) -> None:
+        """Learn as ham what waited in the inbox for another file of its delivery to leave spam."""
+        for box, placed, out_of_spam in self._second.ended():
+            entry = locate(box.folder, placed.base, placed.flags) if out_of_spam else None
+            raw = None if entry is None else self._boxes.read(box, entry)
+            reading = None if raw is None else Unread(raw).reading
+            if out_of_spam and reading is None:
+                continue
+            with self._ledger.transaction():
+                self._ledger.files.set_origin(box.spot.id, placed.base, "appeared")
+                if reading is not None:
+                    self.learn(reading, HAM, "the other file of its delivery was taken out of spam")
+                    self._ledger.messages.rescued(placed.message, self._now())
+
+
+def _decided(known: Known) -> int | None:
+    """What a person has called the message: a weak label stands above no verdict."""
+    return None if known.weak else known.label
 
 
 def _are_known(name: Name, box: Box) -> bool:
@@ -310,10 +327,3 @@ def _are_known(name: Name, box: Box) -> bool:
     message would lose the keyword.
     """
     return not name.keywords or read_keywords(box.folder).keys() >= set(name.keywords)
-
-
-def _same_file(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False

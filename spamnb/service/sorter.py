@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from spamnb.config import Config, Mailbox, Role
 from spamnb.ledger.learned import HAM
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import delivery, identity
+from spamnb.mail.identity import delivery, header_digest, identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, FolderUnavailableError
 from spamnb.maildir.keywords import KEYWORDS_FILE, read_keywords
 from spamnb.maildir.mailbox import Entry, locate, scan
 from spamnb.maildir.names import Name, parse_name
-from spamnb.policy import is_kept, labelled
+from spamnb.policy import is_kept, labelled, speaks_by_staying, takes_back
 from spamnb.service.arrivals import Arrivals
 from spamnb.service.boxes import Box, Boxes
 from spamnb.service.once import Once
@@ -82,7 +82,7 @@ class Sorter:
         if raw is None:
             return False
         name, now = parse_name(entry.name), self._now()
-        known = self._ledger.messages.ensure(identity(raw), "", now)
+        known = self._ledger.messages.ensure(identity(raw), "", now, header_digest(raw))
         self._ledger.files.put(box.spot.id, name.key, known.id, "before", delivery(raw), name.flags, now)
         return True
 
@@ -103,8 +103,13 @@ class Sorter:
             self._flags_changed(box, {name.key: entry}, {name.key: placed.flags})
 
     def _flags_changed(self, box: Box, changed: dict[str, Entry], before: Mapping[str, str]) -> None:
-        """New flags are noted; a client's junk keywords are a person's word when they change, not at each flag."""
+        """New flags are recorded; a client's junk keywords are a lesson when they change, not at each flag.
+
+        A weak one, since software writes them too, unless it takes back what the filter said.
+        """
         names = {key: parse_name(entry.name) for key, entry in changed.items()}
+        if any(name.trashed for name in names.values()):
+            self._arrivals.look_at_waiting_soon()
         heard = self._config.learning.keywords and box.role is not Role.NEUTRAL
         if not heard or not any(name.keywords for name in names.values()):
             self._ledger.files.flag(box.spot.id, [(key, name.flags) for key, name in names.items()])
@@ -126,7 +131,10 @@ class Sorter:
                 continue
             raw = None if label is None else self._boxes.read(box, changed[key])
             if label is not None and raw is not None:
-                self._arrivals.learn(read(raw), label, "marked by a mail client")
+                reading = read(raw)
+                message = self._ledger.messages.find(reading.digest)
+                weak = not takes_back(label, None if message is None else message.verdict)
+                self._arrivals.learn(reading, label, "marked by a mail client", weak=weak)
 
     def reconcile(self) -> None:
         """Compare the folders with the ledger: what appeared, what is gone, which flags changed, what was kept."""
@@ -159,6 +167,7 @@ class Sorter:
                 self._stamps.pop(box.folder.path, None)
             else:
                 self._unavailable.over(box.folder.path)
+        self._arrivals.end_waiting()
 
     def _compare(self, box: Box) -> None:
         stamp = self._stamp(box)
@@ -226,9 +235,13 @@ class Sorter:
     def _learn_kept(self) -> None:
         now = self._now()
         for box in self._boxes:
+            if not speaks_by_staying(box.role, box.unsure, self._config.learning):
+                continue
             for placed in self._ledger.files.unlearned(box.spot.id):
                 name = Name(placed.base).with_flags(placed.flags)
-                if box.unsure or not is_kept(name, box.role, now - placed.since, self._config.learning):
+                if not is_kept(name, box.role, now - placed.since, self._config.learning):
+                    continue
+                if placed.origin == "waiting" and not name.replied:
                     continue
                 try:
                     entry = locate(box.folder, placed.base, placed.flags)
@@ -236,5 +249,6 @@ class Sorter:
                     break
                 raw = None if entry is None else self._boxes.read(box, entry)
                 if raw is not None:
-                    self._arrivals.learn(read(raw), HAM, "answered" if name.replied else "read and kept")
+                    why = "answered" if name.replied else "read and kept"
+                    self._arrivals.learn(read(raw), HAM, why, weak=not name.replied)
                     self._alive(f"learning what was kept in {self._boxes.root}")

@@ -1,6 +1,7 @@
 """A Maildir, a configuration, and the real service as a process of its own."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.mailbox import deliver, scan
 from spamnb.moves import bases_now
+from tests.lessons import sample_lessons
+from tests.service.desk import Desk
 
 PATIENCE = 30.0
 LESSONS = 25
@@ -155,3 +158,22 @@ def site(tmp_path: Path) -> Iterator[Site]:
     if made.process is not None and made.process.poll() is None:
         made.process.kill()
         made.process.wait()
+
+
+@pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger that knows ham from spam."""
+    path = tmp_path_factory.mktemp("taught") / "ledger"
+    with Ledger(str(path)) as ledger:
+        ledger.learned.learn(sample_lessons(LESSONS))
+    return path
+
+
+@pytest.fixture
+def desk(tmp_path: Path, taught: Path) -> Iterator[Desk]:
+    """One mailbox, and the service over it, step by step."""
+    shutil.copy(taught, tmp_path / "ledger")
+    made = Desk(tmp_path, "Maildir")
+    yield made
+    made.stop()
+    made.ledger.close()

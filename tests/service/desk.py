@@ -1,0 +1,160 @@
+"""Mailboxes under the service's hands, step by step, with a clock of the test's own."""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Config, Learning, Mailbox, Role
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.messages import Known
+from spamnb.mail.identity import identity
+from spamnb.maildir.folders import Folder, create_folder
+from spamnb.maildir.mailbox import deliver, scan
+from spamnb.maildir.names import parse_name
+from spamnb.moves import bases_now
+from spamnb.service.mailboxes import Mailboxes
+from spamnb.service.once import Once
+
+ROLES = {
+    "INBOX": Role.INBOX,
+    "Junk": Role.SPAM,
+    "Archive": Role.HAM,
+    "Trash": Role.NEUTRAL,
+    "TrainSpam": Role.TRAIN_SPAM,
+}
+DOZEN = range(900, 915)
+DAY = 86_400.0
+
+
+class Desk:
+    """Mailboxes under the service's hands, step by step.
+
+    The times of files are the kernel's. So the story begins `ahead` of them, long ago, and may come to the present.
+    """
+
+    def __init__(self, directory: Path, *names: str) -> None:
+        self.directory = directory
+        self.roots = [directory / name for name in names]
+        self.roles: Mapping[str, Role] = ROLES
+        self.learning = Learning(minimum_messages=1)
+        self.unsure_folder: str | None = None
+        for root in self.roots:
+            for name in ROLES:
+                create_folder(str(root), "maildir++", name)
+        self.bases = bases_now()
+        self.ahead = -100 * DAY
+        self.ledger = Ledger(str(directory / "ledger"))
+        self.start()
+
+    def start(self) -> None:
+        """The service starts, and does what there is to do."""
+        mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
+        config = Config(mailboxes, self.directory / "ledger", learning=self.learning)
+        faults = Once(logging.getLogger("desk"))
+        self.mailboxes = Mailboxes(config, self.ledger, faults, now=self.now, alive=lambda status: None)
+        self.work()
+
+    def stop(self) -> None:
+        """It ends."""
+        self.mailboxes.let_go()
+
+    def restart(self, **learning: object) -> None:
+        """It ends and starts again, with other decisions on learning."""
+        self.stop()
+        self.learning = replace(self.learning, **learning)  # type: ignore[arg-type]
+        self.start()
+
+    def now(self) -> float:
+        """The service's clock."""
+        return time.time() + self.ahead
+
+    def work(self) -> None:
+        """The service compares the folders, and acts on what has dwelt."""
+        for _ in range(2):
+            for root in self.roots:  # each change of a directory is to be seen, however slow the kernel's clock ticks
+                for subdir in [*root.glob("**/new"), *root.glob("**/cur")]:
+                    os.utime(subdir)
+            assert self.mailboxes.compare()
+            while (due := self.mailboxes.due()) is not None:
+                self.ahead += max(0.0, due - self.now())
+                assert self.mailboxes.settle()
+
+    def folder(self, name: str, root: int = 0) -> Folder:
+        """A folder of a mailbox."""
+        return create_folder(str(self.roots[root]), "maildir++", name)
+
+    def directory_of(self, name: str, root: int = 0) -> Path:
+        """A folder's directory, which need not be there."""
+        return self.roots[root] / ("." + name.replace("/", "."))
+
+    def put(self, kind: str, folder: str, root: int = 0, flags: str | None = None) -> list[bytes]:
+        """A dozen new messages."""
+        contents = [message(kind, number) for number in DOZEN]
+        for content in contents:
+            path = Path(deliver(self.folder(folder, root), content, next(self.bases)))
+            if flags is not None:
+                path.rename(path.parent.parent / "cur" / f"{path.name}:2,{flags}")
+        return contents
+
+    def move(self, source: str, destination: str, name: Callable[[str], str] = lambda name: name) -> None:
+        """A person moves all mail of a folder."""
+        for entry in scan(folder := self.folder(source)):
+            Path(entry.path(folder)).rename(Path(self.folder(destination).subdir("cur")) / name(entry.name))
+
+    def rescue_and_file(self) -> None:
+        """A person takes all mail out of Junk, and then files it."""
+        for source, destination in (("Junk", "INBOX"), ("INBOX", "Archive")):
+            self.move(source, destination, self.fresh)
+            self.work()
+
+    def fresh(self, name: str) -> str:
+        """A new base name, and the same flags."""
+        return f"{next(self.bases)}:2,{parse_name(name).flags}"
+
+    def labels(self, contents: list[bytes]) -> set[int | None]:
+        """What these messages are learned as."""
+        return {self.ledger.learned.label(identity(content)) for content in contents}
+
+    def number(self, folder: str, root: int = 0) -> int:
+        """How many messages lie in a folder."""
+        return len(scan(self.folder(folder, root)))
+
+    # One message.
+
+    def deliver(self, content: bytes, folder: str = "INBOX", flags: str | None = None) -> Path:
+        """A delivery, by a rule into any folder; with flags, the rule has set them. Then the service works."""
+        path = Path(deliver(self.folder(folder), content, next(self.bases)))
+        if flags is not None:
+            path = path.rename(path.parent.parent / "cur" / f"{path.name}:2,{flags}")
+        self.work()
+        return path
+
+    def paths(self, content: bytes, folder: str) -> list[Path]:
+        """The files of that very content in a folder."""
+        where = self.folder(folder)
+        found = [Path(entry.path(where)) for entry in scan(where)]
+        return [path for path in found if path.read_bytes() == content]
+
+    def take(self, content: bytes, source: str, destination: str, flags: str = "S") -> Path:
+        """A person moves a message, which gets a new name. Then the service works."""
+        target = Path(self.folder(destination).subdir("cur")) / f"{next(self.bases)}:2,{flags}"
+        self.paths(content, source)[0].rename(target)
+        self.work()
+        return target
+
+    def where(self, content: bytes) -> list[str]:
+        """The folders in which files of that very content lie."""
+        return [name for name in self.roles for _ in self.paths(content, name)]
+
+    def known(self, content: bytes) -> Known | None:
+        """What the ledger knows of the message."""
+        return self.ledger.messages.find(identity(content))
+
+    def lesson(self, content: bytes) -> tuple[int | None, bool]:
+        """What the message is learned as, and whether weakly."""
+        known = self.known(content)
+        return (None, False) if known is None else (known.label, known.weak)

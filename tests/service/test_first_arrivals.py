@@ -1,0 +1,330 @@
+"""What is first seen in a folder, and what was known elsewhere before: the table of docs/learning.md, by the sorter."""
+
+import logging
+import shutil
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Role
+from spamnb.maildir.names import parse_name
+from spamnb.policy import COPY_SECONDS
+from tests.service.desk import DAY, ROLES, Desk
+
+HAM, SPAM = 0, 1
+DECIDED, WEAK, NOTHING = False, True, (None, False)
+
+
+@pytest.fixture
+def both(desk: Desk) -> Desk:
+    """A mailbox with training folders of both kinds."""
+    desk.roles = ROLES | {"TrainHam": Role.TRAIN_HAM}
+    desk.folder("TrainHam")
+    desk.restart()
+    return desk
+
+
+# First seen in Junk.
+
+
+@pytest.mark.parametrize("flags", [None, "", "S", "FS"])
+def test_first_seen_in_junk(desk: Desk, flags: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    """What is first seen in Junk is learned weakly as spam, in `new/` as in `cur/`, read or not; the log says so."""
+    caplog.set_level(logging.INFO)
+    desk.deliver(letter := message("ham", 901), "Junk", flags)
+    assert desk.lesson(letter) == (SPAM, WEAK)
+    assert "learned weakly as spam, first seen in a spam folder: " in caplog.text
+
+
+@pytest.mark.parametrize("flags", [None, "S"])
+def test_junk_is_not_trusted(desk: Desk, flags: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    """Without trust in deliveries nothing is learned of it, and it lies there; moved by a person, it is learned."""
+    caplog.set_level(logging.INFO)
+    desk.restart(trust_delivery=False)
+    desk.deliver(letter := message("ham", 901), "Junk", flags)
+    assert (desk.lesson(letter), desk.where(letter)) == (NOTHING, ["Junk"])
+    assert "stays in Junk, not learned: first seen there, and learning.trust_delivery is false" in caplog.text
+    desk.take(letter, "Junk", "INBOX")
+    assert (desk.lesson(letter), desk.where(letter)) == ((HAM, DECIDED), ["INBOX"])
+    desk.take(letter, "INBOX", "Junk")
+    assert desk.lesson(letter) == (SPAM, DECIDED)
+
+
+@pytest.mark.parametrize("source", ["INBOX", "Archive", "Trash"])
+@pytest.mark.parametrize("trust", [True, False])
+def test_moved_to_junk(desk: Desk, source: str, trust: bool) -> None:
+    """What was known in another folder before, and is unread in `new/` of Junk now, is a decision for spam."""
+    desk.restart(trust_delivery=trust)
+    desk.deliver(letter := message("ham", 901), source)
+    (path,) = desk.paths(letter, source)
+    path.rename(Path(desk.folder("Junk").subdir("new")) / next(desk.bases))
+    desk.work()
+    assert desk.lesson(letter) == (SPAM, DECIDED)
+
+
+def test_weak_spam_gives_way(desk: Desk) -> None:
+    """A weak label gives way to what a person does: out of Junk it is ham, and back it is spam by decision."""
+    desk.deliver(letter := message("ham", 901), "Junk")
+    assert desk.lesson(letter) == (SPAM, WEAK)
+    desk.take(letter, "Junk", "INBOX")
+    assert desk.lesson(letter) == (HAM, DECIDED)
+
+
+def test_a_weak_label_decides_nothing(desk: Desk) -> None:
+    """A second delivery of what a rule put into Junk is judged in the inbox by itself, and not moved for its label."""
+    letter = message("ham", 901)
+    desk.deliver(letter, "Junk")
+    again = b"Received: by another.example\n" + letter
+    desk.deliver(again)
+    assert desk.lesson(letter) == (SPAM, WEAK)
+    assert desk.where(again) == ["INBOX"]
+
+
+def test_a_rule_that_copies_into_junk(desk: Desk) -> None:
+    """A rule that delivers into the inbox and into Junk at once teaches weakly; a copy made later is a decision."""
+    letter, later = message("ham", 901), message("ham", 902)
+    for folder in ("INBOX", "Junk"):
+        desk.deliver(letter, folder)
+    assert desk.lesson(letter) == (SPAM, WEAK)
+    desk.deliver(later)
+    desk.ahead += COPY_SECONDS + 1
+    desk.deliver(later, "Junk")
+    assert desk.lesson(later) == (SPAM, DECIDED)
+
+
+def test_a_decision_stands(desk: Desk) -> None:
+    """What a person called ham stays ham where a provider's filter delivers it into Junk a second time."""
+    letter = message("ham", 901)
+    desk.deliver(letter)
+    desk.take(letter, "INBOX", "Archive")
+    assert desk.lesson(letter) == (HAM, DECIDED)
+    desk.deliver(b"Received: by another.example\n" + letter, "Junk")
+    assert desk.lesson(letter) == (HAM, DECIDED)
+
+
+# First seen in a training folder.
+
+
+@pytest.mark.parametrize(("folder", "label", "goal"), [("TrainSpam", SPAM, "Junk"), ("TrainHam", HAM, "INBOX")])
+def test_first_seen_in_training(both: Desk, folder: str, label: int, goal: str) -> None:
+    """What is first seen in a training folder is a decision, and moved on."""
+    both.deliver(letter := message("ham", 901), folder)
+    assert (both.lesson(letter), both.where(letter)) == ((label, DECIDED), [goal])
+
+
+@pytest.mark.parametrize(("folder", "label", "goal"), [("TrainSpam", SPAM, "Junk"), ("TrainHam", HAM, "INBOX")])
+def test_training_is_not_trusted(
+    both: Desk, folder: str, label: int, goal: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without trust in deliveries it lies in the training folder unlearned, and the log says what to do."""
+    caplog.set_level(logging.INFO)
+    both.restart(trust_delivery=False)
+    both.deliver(letter := message("spam", 901), folder, "S")
+    both.restart()
+    assert (both.lesson(letter), both.where(letter)) == (NOTHING, [folder])
+    assert f"stays in {folder}, not learned: first seen there" in caplog.text
+    assert "move it there from another folder" in caplog.text
+    both.take(letter, folder, "Archive")
+    both.take(letter, "Archive", folder)
+    assert (both.lesson(letter), both.where(letter)) == ((label, DECIDED), [goal])
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_two_addresses_of_one_delivery(both: Desk, linked: bool) -> None:
+    """One delivery to the inbox and to the address of a training folder, even as one file, trains nothing."""
+    both.restart(trust_delivery=False)
+    letter = message("ham", 901)
+    path = both.deliver(letter)
+    target = Path(both.folder("TrainHam").subdir("new")) / next(both.bases)
+    target.hardlink_to(path) if linked else shutil.copy2(path, target)
+    both.work()
+    assert (both.lesson(letter), sorted(both.where(letter))) == (NOTHING, ["INBOX", "TrainHam"])
+
+
+# Kept, answered, marked.
+
+
+def test_read_and_kept_is_weak(desk: Desk) -> None:
+    """Mail that was read and kept is learned weakly as ham; once it is answered, or filed, that is a decision."""
+    kept, filed = message("ham", 901), message("ham", 902)
+    for letter in (kept, filed):
+        desk.deliver(letter, flags="S")  # as Sieve's setflag does
+    desk.ahead += 4 * DAY
+    desk.work()
+    assert desk.lesson(kept) == desk.lesson(filed) == (HAM, WEAK)
+    (path,) = desk.paths(kept, "INBOX")
+    path.rename(path.with_name(f"{parse_name(path.name).key}:2,RS"))
+    desk.work()
+    desk.take(filed, "INBOX", "Archive")
+    assert desk.lesson(kept) == desk.lesson(filed) == (HAM, DECIDED)
+
+
+@pytest.mark.parametrize(
+    ("kind", "keyword", "lesson"),
+    [
+        ("ham", "a", (SPAM, DECIDED)),  # $Junk, and the filter had said ham
+        ("ham", "b", (HAM, WEAK)),  # $NotJunk: software may have agreed by itself
+        ("spam", "a", (SPAM, WEAK)),
+        ("spam", "b", (HAM, DECIDED)),
+    ],
+)
+def test_keywords(desk: Desk, kind: str, keyword: str, lesson: tuple[int, bool]) -> None:
+    """A junk keyword teaches weakly, unless it takes back the verdict: then it is a decision."""
+    for folder in ("INBOX", "Junk"):
+        Path(desk.folder(folder).subdir("dovecot-keywords")).write_text("0 $Junk\n1 $NotJunk\n")
+    desk.deliver(letter := message(kind, 901))
+    (folder,) = desk.where(letter)
+    (path,) = desk.paths(letter, folder)
+    path.rename(Path(desk.folder(folder).subdir("cur")) / f"{parse_name(path.name).key}:2,{keyword}")
+    desk.work()
+    assert desk.lesson(letter) == lesson
+
+
+def test_a_keyword_on_mail_never_judged(desk: Desk) -> None:
+    """A junk keyword on mail of which the filter has said nothing teaches weakly."""
+    Path(desk.folder("Archive").subdir("dovecot-keywords")).write_text("0 $Junk\n1 $NotJunk\n")
+    desk.deliver(letter := message("ham", 901), "Archive")
+    (path,) = desk.paths(letter, "Archive")
+    path.rename(Path(desk.folder("Archive").subdir("cur")) / f"{path.name}:2,a")
+    desk.work()
+    assert desk.lesson(letter) == (SPAM, WEAK)
+
+
+# Rescued once.
+
+
+def test_rescued_is_never_moved_again(desk: Desk) -> None:
+    """What a person took out of Junk stays in the inbox, delivered again and forgotten, until the person says spam."""
+    spam = message("spam", 901)
+    desk.deliver(spam)
+    desk.take(spam, "Junk", "INBOX")
+    known = desk.known(spam)
+    assert known is not None
+    assert known.rescued_at is not None
+    desk.ledger.learned.set_label(known.id, None, desk.now(), "by hand")  # `untrain`
+    again = b"Received: by another.example\n" + spam
+    desk.deliver(again)
+    assert desk.where(again) == ["INBOX"]
+    desk.take(spam, "INBOX", "Junk")
+    third = b"Received: by a third.example\n" + spam
+    desk.deliver(third)
+    assert (desk.lesson(spam), desk.where(third)) == ((SPAM, DECIDED), ["Junk"])
+
+
+def test_rescued_before_the_places_were_forgotten(desk: Desk) -> None:
+    """It stays there also where the ledger has forgotten where it lay, and a synchroniser brings it again."""
+    spam = message("spam", 901)
+    desk.deliver(spam)
+    desk.take(spam, "Junk", "INBOX", "")
+    known = desk.known(spam)
+    assert known is not None
+    desk.ledger.learned.set_label(known.id, None, desk.now(), "by hand")
+    for folder in range(1, 9):
+        desk.ledger.files._db.execute("DELETE FROM file WHERE folder = ?", (folder,))
+    desk.paths(spam, "INBOX")[0].rename(Path(desk.folder("INBOX").subdir("new")) / next(desk.bases))
+    desk.work()
+    assert desk.where(spam) == ["INBOX"]
+
+
+# A second delivery while the first lies in Junk.
+
+
+@pytest.fixture
+def waiting(desk: Desk) -> tuple[Desk, bytes]:
+    """Spam in Junk by the filter, and the very same bytes in the inbox, delivered 42 seconds later."""
+    spam = message("spam", 901)
+    desk.deliver(spam)
+    desk.ahead += 42
+    desk.deliver(spam)
+    assert sorted(desk.where(spam)) == ["INBOX", "Junk"]
+    assert desk.lesson(spam) == NOTHING
+    return desk, spam
+
+
+def test_it_waits(waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is neither judged nor moved nor learned while the first lies in Junk: not by a restart, nor read for days.
+
+    Nor is it read again, or looked for in a hurry.
+    """
+    desk, spam = waiting
+    desk.restart()
+    (path,) = desk.paths(spam, "INBOX")
+    path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{path.name}:2,S")  # a person has read it
+    monkeypatch.setattr("spamnb.service.boxes.read_bytes", lambda *_: pytest.fail("read again"))
+    desk.ahead += 30 * DAY
+    desk.work()
+    assert desk.mailboxes.due() is None
+    known = desk.known(spam)
+    assert known is not None
+    assert (desk.lesson(spam), sorted(desk.where(spam))) == (NOTHING, ["INBOX", "Junk"])
+    assert [one.kind for one in desk.ledger.journal.of_message(known.id)] == ["moved"]
+
+
+@pytest.mark.parametrize("how", ["deleted", "marked as deleted", "moved to the trash", "taken out"])
+@pytest.mark.parametrize("restart", [True, False])
+def test_the_first_leaves_junk(waiting: tuple[Desk, bytes], how: str, restart: bool) -> None:
+    """Once the first is deleted, marked as deleted, or moved out of Junk, the second is ham, and stays for good."""
+    desk, spam = waiting
+    if restart:
+        desk.stop()
+    (path,) = desk.paths(spam, "Junk")
+    if how == "deleted":
+        path.unlink()
+    elif how == "marked as deleted":
+        path.rename(Path(desk.folder("Junk").subdir("cur")) / f"{path.name}:2,T")
+    else:
+        folder = desk.folder("Trash" if how == "moved to the trash" else "Archive")
+        path.rename(Path(folder.subdir("cur")) / f"{next(desk.bases)}:2,S")
+    if restart:
+        desk.start()
+    desk.work()
+    known = desk.known(spam)
+    assert known is not None
+    assert (known.label, known.weak) == (HAM, False)
+    assert known.rescued_at is not None
+    assert "INBOX" in desk.where(spam)
+
+
+def test_it_waits_under_a_new_name(waiting: tuple[Desk, bytes]) -> None:
+    """A file that waits and gets another name goes on waiting."""
+    desk, spam = waiting
+    (path,) = desk.paths(spam, "INBOX")
+    path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{next(desk.bases)}:2,S")
+    desk.work()
+    assert desk.lesson(spam) == NOTHING
+    desk.paths(spam, "Junk")[0].unlink()
+    desk.work()
+    assert desk.lesson(spam) == (HAM, DECIDED)
+
+
+def test_what_waits_is_moved_by_a_person(waiting: tuple[Desk, bytes]) -> None:
+    """A file that waits, and that a person puts into Junk too, is spam by decision."""
+    desk, spam = waiting
+    desk.take(spam, "INBOX", "Junk")
+    assert desk.lesson(spam) == (SPAM, DECIDED)
+
+
+def test_the_move_to_junk_is_undone(waiting: tuple[Desk, bytes]) -> None:
+    """Where the filter's move of the first is undone, the second stays too, and nothing is learned."""
+    desk, spam = waiting
+    (moved,) = (action for action in desk.ledger.journal.since(0.0) if action.kind == "moved")
+    desk.mailboxes._sorters[str(desk.roots[0])].mover.take_back(moved)
+    desk.ahead += 10
+    desk.work()
+    assert (desk.lesson(spam), desk.where(spam)) == (NOTHING, ["INBOX", "INBOX"])
+
+
+def test_a_second_delivery_beside_unsure_mail(desk: Desk) -> None:
+    """The same holds where the first lies in the folder for unsure mail."""
+    desk.roles = ROLES | {"Unsure": Role.NEUTRAL}
+    desk.unsure_folder = "Unsure"
+    desk.restart()
+    letter = message("ham", 901)
+    desk.deliver(letter, "Unsure")
+    desk.ahead += 42
+    desk.deliver(letter)
+    assert desk.lesson(letter) == NOTHING
+    desk.paths(letter, "Unsure")[0].unlink()
+    desk.work()
+    assert desk.lesson(letter) == (HAM, DECIDED)
