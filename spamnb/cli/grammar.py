@@ -104,15 +104,15 @@ def _add_service(command: _Command) -> None:
     more = (
         "Each folder gets a role by its name. Mail that lies there now is never moved. It is\n"
         "learned from if you say so; a message that lies in a spam folder is then spam, also\n"
-        "where a copy of it lies in a ham folder. With a configuration in place, --learn learns by\n"
-        "its roles and leaves it as it is."
+        "where a copy of it lies in a ham folder. With a configuration in place, another MAILDIR is\n"
+        "added to it, and --learn learns by its roles and leaves it as it is."
     )
     init = command(
         "init", "init", "find your Maildir and write the configuration", more, "spamnb init ~/Maildir --learn"
     )
     init.add_argument(
-        "maildir",
-        nargs="?",
+        "maildirs",
+        nargs="*",
         metavar="MAILDIR",
         help="default: $MAILDIR, ~/Maildir, ~/.maildir, ~/Mail, ~/mail, ~/.mail",
     )

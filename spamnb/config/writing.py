@@ -44,6 +44,11 @@ def render(mailboxes: Sequence[Mailbox], ledger: Path | None = None) -> str:
     return head + _ROLES + _dumped({"mailboxes": [_written(mailbox) for mailbox in mailboxes]})
 
 
+def render_items(mailboxes: Sequence[Mailbox]) -> str:
+    """The lines of these mailboxes, as they stand below `mailboxes:`."""
+    return _dumped([_written(mailbox) for mailbox in mailboxes])
+
+
 def _written(mailbox: Mailbox) -> dict[str, object]:
     values: dict[str, object] = {
         "path": str(mailbox.path),
@@ -57,5 +62,5 @@ def _written(mailbox: Mailbox) -> dict[str, object]:
     return values if mailbox.unsure_folder is None else values | {"unsure_folder": mailbox.unsure_folder}
 
 
-def _dumped(values: dict[str, object]) -> str:
+def _dumped(values: object) -> str:
     return yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)
