@@ -34,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except SpamnbError as fault:
         return _say(str(fault), fault.exit_code)
-    except BrokenPipeError:
-        return _EXIT_ERROR  # whoever read our output has seen enough
+    except BrokenPipeError:  # whoever read our output has seen enough: end as programs do that SIGPIPE ends
+        return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         return _say("interrupted: what was done so far is kept", 128 + signal.SIGINT)
     except OSError as fault:
