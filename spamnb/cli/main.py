@@ -63,9 +63,9 @@ def _set_up_log(options: argparse.Namespace) -> None:
     from spamnb.cli.log import set_up
 
     if options.command == "run":
-        set_up(logging.DEBUG if options.verbose else logging.WARNING if options.quiet else logging.INFO)
+        set_up(logging.DEBUG if options.verbose else logging.WARNING if options.quiet else logging.INFO, service=True)
     else:
-        set_up(logging.INFO if options.verbose else logging.ERROR if options.quiet else logging.WARNING)
+        set_up(logging.INFO if options.verbose else logging.ERROR if options.quiet else logging.WARNING, service=False)
 
 
 def entry_point() -> NoReturn:

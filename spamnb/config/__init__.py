@@ -8,7 +8,7 @@ that; `reading` turns YAML nodes into values, `schema` says which key holds whic
 from spamnb.config.loading import MAX_BYTES, load, parse
 from spamnb.config.places import default_config_path, default_ledger_path
 from spamnb.config.roles import Role
-from spamnb.config.values import Breaker, Config, Learning, Mailbox, Model, Scoring, Service, Watch
+from spamnb.config.values import Breaker, Config, Learning, Log, Mailbox, Model, Scoring, Service, Watch
 from spamnb.config.writing import render
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Learning",
     "Breaker",
     "Service",
+    "Log",
     "Model",
     "Watch",
     "MAX_BYTES",

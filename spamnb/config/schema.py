@@ -35,6 +35,7 @@ from spamnb.config.values import (
     Config,
     Layout,
     Learning,
+    Log,
     Mailbox,
     Model,
     Scoring,
@@ -58,6 +59,7 @@ def config_kind(environ: Mapping[str, str]) -> Kind[dict[str, Any]]:
             "learning": _LEARNING,
             "breaker": _BREAKER,
             "service": _SERVICE,
+            "log": _LOG,
         },
         {**_defaults(Config), "ledger": None},
     )
@@ -231,3 +233,4 @@ _SERVICE = _made(
         "copies": whole(0, 365),
     },
 )
+_LOG = _made(Log, {"subjects": flag})

@@ -248,7 +248,7 @@ class Arrivals:
                     self._now(),
                     withheld=then.withheld,
                 )
-        what = f"{judgement.verdict} {judgement.probability:.4f} {reading.summary}"
+        what = f"{judgement.verdict} {judgement.probability:.4f} {self._named(reading)}"
         if intent is None:
             _log.info("%s: stays in %s, %s", what, box.folder.name, then.why)
         elif self._carry_out(intent, entry):
@@ -300,7 +300,11 @@ class Arrivals:
         """Learn a message as ham (0) or spam (1), and say so in the log if that is news."""
         for _, before in self._ledger.learned.learn([lesson(reading, label, why, self._now())]):
             was = "" if before is None else f" (it was {_WORDS[before]})"
-            _log.info("learned as %s%s, %s: %s", _WORDS[label], was, why, reading.summary)
+            _log.info("learned as %s%s, %s: %s", _WORDS[label], was, why, self._named(reading))
+
+    def _named(self, reading: Reading) -> str:
+        """The message as the log names it: by subject and sender, unless these are to stay out of the log."""
+        return reading.summary if self._config.log.subjects else f"message {reading.digest.hex()[:12]}"
 
 
 def _are_known(name: Name, box: Box) -> bool:
