@@ -18,6 +18,7 @@ from spamnb.config import (
     Breaker,
     Config,
     Learning,
+    Log,
     Mailbox,
     Role,
     Scoring,
@@ -84,6 +85,7 @@ scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
 learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false}
 breaker: {window: 10, share: 1}
 service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
+log: {subjects: false}
 """,
         "c.yaml",
         HOME,
@@ -103,6 +105,7 @@ service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
         learning=Learning(False, 1.5, 0.0, 1, False),
         breaker=Breaker(10, 1.0),
         service=Service(60.0, "polling", 0.5),
+        log=Log(False),
     )
     assert list(read.mailboxes[0].roles) == list(roles)
 
@@ -257,7 +260,7 @@ learning:
 """
     assert faults(content) == [
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, breaker, "
-        "service, retention (did you mean mailboxes?)",
+        "service, retention, log (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -492,7 +495,7 @@ def test_not_utf8(tmp_path: Path):
 
 
 keys = st.sampled_from(
-    [each.name for cls in (Config, Mailbox, Scoring, Learning, Breaker, Service) for each in fields(cls)]
+    [each.name for cls in (Config, Mailbox, Scoring, Learning, Breaker, Service, Log) for each in fields(cls)]
 )
 scalars = st.one_of(
     keys,

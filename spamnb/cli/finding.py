@@ -1,33 +1,32 @@
-"""Where a person's Maildir is, and what is only taken for one."""
+"""Finding the Maildirs of a user, and refusing directories that only look like one."""
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from spamnb.cli.output import printable
 from spamnb.errors import MaildirError
-from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, find_folders
+from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
 
 _USUAL_PLACES = ("~/Maildir", "~/.maildir", "~/Mail", "~/mail", "~/.mail")
 _SHOWN = 3  # Maildirs that an error names
 
 
-def find_maildir(asked: str | None) -> Path:
-    """The Maildir that was asked for, or the first in the usual places. Raises MaildirError where there is none."""
-    if asked is not None:
-        root = Path(asked).expanduser().absolute()
-        if not root.is_dir():
-            raise MaildirError(f"there is no directory {printable(str(root))}: give the path of your Maildir")
-        if not find_folders(str(root)):
-            raise MaildirError(f"{printable(str(root))} is no Maildir: it has no folders with new/ and cur/ in them")
-        return _with_inbox(root)
+def find_maildirs(asked: Sequence[str]) -> list[Path]:
+    """The Maildirs that were asked for, each once, or the first in the usual places.
+
+    Raises MaildirError where there is none.
+    """
+    if asked:
+        return list(dict.fromkeys(map(_asked, asked)))
     places = [os.environ.get("MAILDIR", ""), *_USUAL_PLACES]
     refused: MaildirError | None = None
     for place in places:
-        root = Path(place).expanduser()
+        root = Path(os.path.expanduser(place))
         try:
             if place and root.is_absolute() and find_folders(str(root)):
-                return _with_inbox(root)
+                return [_with_inbox(root)]
         except FolderUnavailableError:
             continue
         except MaildirError as fault:
@@ -37,17 +36,44 @@ def find_maildir(asked: str | None) -> Path:
     )
 
 
+def absolute(path: str) -> Path:
+    """A path as a person types it; "~" stays where nobody knows what it means."""
+    return Path(os.path.abspath(os.path.expanduser(path)))
+
+
+def _asked(path: str) -> Path:
+    root = absolute(path)
+    if not root.is_dir():
+        raise MaildirError(f"there is no directory {printable(str(root))}: give the path of your Maildir")
+    if not find_folders(str(root)):
+        raise MaildirError(f"{printable(str(root))} is no Maildir: it has no folders with new/ and cur/ in them")
+    return _with_inbox(root)
+
+
 def _with_inbox(root: Path) -> Path:
-    """The directory, if it has an inbox: the home directory, and one that holds the Maildirs of several accounts,
-    are easily taken for a Maildir in the layout fs. Raises MaildirError."""
+    """The directory, if it has an inbox; else the one account in it, as synchronisers lay them out.
+
+    The home directory, and one that holds several accounts, are easily taken for a Maildir in the layout fs. Raises
+    MaildirError.
+    """
     folders = find_folders(str(root))
     if any(folder.name == INBOX for folder in folders):
-        return root
+        return _above_dots(root, folders)
     inner = list(dict.fromkeys(filter(None, map(_account_of, folders))))
+    if len(inner) == 1:
+        return _above_dots(Path(inner[0]), find_folders(inner[0]))
     step = "write a configuration in which the folder where new mail arrives is the inbox: see config.example.yaml"
     if inner:
-        step = f"give {' or '.join(printable(shlex.quote(path)) for path in inner[:_SHOWN])}"
+        accounts = [printable(shlex.quote(path)) for path in inner]
+        step = f"give {' or '.join(accounts[:_SHOWN])}, or several of them: spamnb init {' '.join(accounts)}"
     raise MaildirError(f"{printable(str(root))} has no inbox: {step}")
+
+
+def _above_dots(root: Path, folders: Sequence[Folder]) -> Path:
+    """The directory that folders lie below: mbsync's `SubFolders Maildir++` has them all inside of INBOX."""
+    (first, *others) = folders
+    is_root = others or first.path == str(root) or detect_layout(first.path) == "fs"
+    return root if is_root or len(find_folders(first.path)) == 1 else Path(first.path)
 
 
 def _account_of(folder: Folder) -> str:

@@ -2,7 +2,7 @@
 
 import argparse
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from spamnb import __version__
@@ -26,7 +26,7 @@ examples:
   spamnb explain message.eml               ask it why
 
 exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration,
-or a damaged ledger without a copy; `score` and `doctor` have their own. Help on a command: spamnb COMMAND --help
+or a damaged ledger without a copy; `score` and `doctor` have their own. Help on a command: spamnb help COMMAND
 """
 
 
@@ -35,6 +35,13 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(_EXIT_USAGE, f"spamnb: {printable(_plainer(message))}; help: {self.prog} --help\n")
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        # Each command says itself what it does not know: argparse would name the help of the program as a whole.
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
 
     def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
         # argparse raises what stands in the way of its writing in some versions, and drops it in others
@@ -69,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_TOP_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"spamnb {__version__}")
+    top.add_argument("-V", "--version", action="version", version=f"spamnb {__version__}")
     top.add_argument("--config", metavar="FILE", help="the configuration (default: ~/.config/spamnb/config.yaml)")
     loud = top.add_mutually_exclusive_group()
     loud.add_argument("-v", "--verbose", action="store_true", help="say more")
@@ -88,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     _add_service(command)
+    _add_setting(command, commands.choices)
     _add_teaching(command)
     _add_judging(command)
     _add_account(command)
@@ -104,15 +112,15 @@ def _add_service(command: _Command) -> None:
     more = (
         "Each folder gets a role by its name. Mail that lies there now is never moved. It is\n"
         "learned from if you say so; a message that lies in a spam folder is then spam, also\n"
-        "where a copy of it lies in a ham folder. With a configuration in place, --learn learns by\n"
-        "its roles and leaves it as it is."
+        "where a copy of it lies in a ham folder. With a configuration in place, another MAILDIR is\n"
+        "added to it, and --learn learns by its roles and leaves it as it is."
     )
     init = command(
         "init", "init", "find your Maildir and write the configuration", more, "spamnb init ~/Maildir --learn"
     )
     init.add_argument(
-        "maildir",
-        nargs="?",
+        "maildirs",
+        nargs="*",
         metavar="MAILDIR",
         help="default: $MAILDIR, ~/Maildir, ~/.maildir, ~/Mail, ~/mail, ~/.mail",
     )
@@ -123,6 +131,20 @@ def _add_service(command: _Command) -> None:
     more = "SIGHUP reads the configuration again."
     run = command("run", "run", "watch, judge, move and learn, until stopped", more, "spamnb run --once")
     run.add_argument("--once", action="store_true", help="do what is to be done now, and exit")
+
+
+def _add_setting(command: _Command, names: Mapping[str, argparse.ArgumentParser]) -> None:
+    more = "Alone it prints the values in force, in the form of a configuration."
+    example = "spamnb config --check new.yaml\n\nexit codes: 0 no fault, 78 faults, one a line"
+    config = command("config", "config", "show or check the configuration", more, example)
+    config.add_argument("--example", action="store_true", help="print an example with every key, and what it is for")
+    config.add_argument(
+        "--check", nargs="?", const="", metavar="FILE", help="name all faults of it (default: the configuration in use)"
+    )
+
+    help_ = command("help", "help", "show how a command is used", "", "spamnb help score")
+    help_.set_defaults(function="help_")
+    help_.add_argument("about", nargs="?", choices=names, metavar="COMMAND", help="which one")
 
 
 def _add_teaching(command: _Command) -> None:

@@ -1,26 +1,59 @@
 """The log of the command line: standard error, one line a record."""
 
+import io
 import logging
 import os
 import sys
+from collections.abc import Mapping
+from typing import TextIO
 
 
-def set_up(level: int) -> None:
-    """Log to standard error, as journald wants it: no time, which the journal adds, but a priority."""
+def set_up(level: int, *, service: bool) -> None:
+    """Log to standard error: to the journal with priorities, and for a service elsewhere with the time."""
+    journal = is_journal(sys.stderr, os.environ)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JournalFormatter("%(message)s"))
+    timed = "%(asctime)s %(message)s" if service and not journal else "%(message)s"
+    handler.setFormatter(_Formatter(timed, priorities=journal))
+    if service:
+        from spamnb.service.about import AboutMailbox
+
+        handler.addFilter(AboutMailbox())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("watchdog").setLevel(max(level, logging.INFO))
 
 
-class _JournalFormatter(logging.Formatter):
-    """One line a record; with a priority prefix (sd-daemon(3)) where journald reads it."""
+def is_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether what is written to a stream goes to the journal, which adds the time: `$JOURNAL_STREAM`, systemd.exec(5).
+
+    The variable alone does not say so: a program that a service starts may have its output elsewhere.
+    """
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, io.UnsupportedOperation):
+        return False
+    return environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+class _Formatter(logging.Formatter):
+    """One line a record, with its mailbox, and a priority prefix (sd-daemon(3)) where journald reads it."""
 
     _PRIORITIES = ((logging.ERROR, "<3>"), (logging.WARNING, "<4>"), (logging.INFO, "<6>"), (logging.DEBUG, "<7>"))
 
+    def __init__(self, form: str, *, priorities: bool) -> None:
+        super().__init__(form, "%Y-%m-%d %H:%M:%S")
+        self._priorities = priorities
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name for it
+        """The line, without a traceback."""
+        mailbox = getattr(record, "mailbox", "")
+        if mailbox and mailbox not in record.message:
+            record.message = f"{mailbox}: {record.message}"
+        return super().formatMessage(record)
+
     def format(self, record: logging.LogRecord) -> str:
+        """The record in one line that can go to a terminal."""
         text = super().format(record).replace("\n", " | ")
         text = "".join(c if c.isprintable() else "?" for c in text)
-        if "JOURNAL_STREAM" not in os.environ:
+        if not self._priorities:
             return text
         return next((mark for level, mark in self._PRIORITIES if record.levelno >= level), "") + text

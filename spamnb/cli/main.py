@@ -34,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except SpamnbError as fault:
         return _say(str(fault), fault.exit_code)
-    except BrokenPipeError:
-        return _EXIT_ERROR  # whoever read our output has seen enough
+    except BrokenPipeError:  # whoever read our output has seen enough: end as programs do that SIGPIPE ends
+        return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         return _say("interrupted: what was done so far is kept", 128 + signal.SIGINT)
     except OSError as fault:
@@ -63,9 +63,9 @@ def _set_up_log(options: argparse.Namespace) -> None:
     from spamnb.cli.log import set_up
 
     if options.command == "run":
-        set_up(logging.DEBUG if options.verbose else logging.WARNING if options.quiet else logging.INFO)
+        set_up(logging.DEBUG if options.verbose else logging.WARNING if options.quiet else logging.INFO, service=True)
     else:
-        set_up(logging.INFO if options.verbose else logging.ERROR if options.quiet else logging.WARNING)
+        set_up(logging.INFO if options.verbose else logging.ERROR if options.quiet else logging.WARNING, service=False)
 
 
 def entry_point() -> NoReturn:

@@ -8,7 +8,7 @@ that; `reading` turns YAML nodes into values, `schema` says which key holds whic
 from spamnb.config.loading import MAX_BYTES, load, parse
 from spamnb.config.places import default_config_path, default_ledger_path
 from spamnb.config.roles import Role
-from spamnb.config.values import Breaker, Config, Learning, Mailbox, Model, Retention, Scoring, Service, Watch
+from spamnb.config.values import Breaker, Config, Learning, Log, Mailbox, Model, Retention, Scoring, Service, Watch
 from spamnb.config.writing import render
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Breaker",
     "Service",
     "Retention",
+    "Log",
     "Model",
     "Watch",
     "MAX_BYTES",

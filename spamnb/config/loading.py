@@ -60,7 +60,7 @@ def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) ->
     if len(content) > MAX_BYTES:
         raise _too_long(source)
     try:
-        values = config_kind(environ)(_compose(content), "")
+        values = config_kind(environ)(compose(content), "")
     except Wrong as wrong:
         raise ConfigError("\n".join(_line(source, each) for each in sorted(wrong.faults))) from None
     if values["ledger"] is None:
@@ -96,7 +96,7 @@ def _place(mark: Any) -> tuple[int, int]:
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 
-def _compose(content: str) -> yaml.Node:
+def compose(content: str) -> yaml.Node:
     """The root node of a YAML text, or Wrong with the one fault at which YAML gives up."""
     try:
         root = _Loader(content).get_single_node()

@@ -35,6 +35,7 @@ from spamnb.config.values import (
     Config,
     Layout,
     Learning,
+    Log,
     Mailbox,
     Model,
     Retention,
@@ -60,6 +61,7 @@ def config_kind(environ: Mapping[str, str]) -> Kind[dict[str, Any]]:
             "breaker": _BREAKER,
             "service": _SERVICE,
             "retention": _RETENTION,
+            "log": _LOG,
         },
         {**_defaults(Config), "ledger": None},
     )
@@ -234,3 +236,4 @@ _SERVICE = _made(
     },
 )
 _RETENTION = _made(Retention, {"gone_days": number(0, 36_500), "verdict_days": number(0, 36_500)})
+_LOG = _made(Log, {"subjects": flag})

@@ -55,6 +55,8 @@ def usual_role(folder: str) -> Role:
     if folder.upper() == "INBOX":
         return Role.INBOX
     composed = unicodedata.normalize("NFC", folder)  # macOS writes accents as characters of their own
+    if composed.startswith("INBOX."):  # a directory of OfflineIMAP's, where the server divides levels by dots
+        composed = composed.replace(".", "/")
     for part in reversed(composed.split("/")):  # a sub-folder of Trash is trash, and Sent/2024 is sent mail
         for role, pattern in _PATTERNS:
             if pattern.fullmatch(part.strip()):

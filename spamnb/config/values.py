@@ -138,6 +138,13 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
+
+    subjects: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All decisions together; at least one mailbox, no two of them at or inside the same place."""
 
@@ -148,3 +155,4 @@ class Config:
     breaker: Breaker = field(default_factory=Breaker)
     service: Service = field(default_factory=Service)
     retention: Retention = field(default_factory=Retention)
+    log: Log = field(default_factory=Log)

@@ -1,12 +1,14 @@
 """The text of a new configuration: only what cannot be guessed is written, the rest keeps its default."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from spamnb.config.folders import written
-from spamnb.config.values import Mailbox
+from spamnb.config.values import Config, Mailbox
 
 _HEAD = """\
 # The configuration of spamnb. A key that is not written here has its default;
@@ -44,6 +46,23 @@ def render(mailboxes: Sequence[Mailbox], ledger: Path | None = None) -> str:
     return head + _ROLES + _dumped({"mailboxes": [_written(mailbox) for mailbox in mailboxes]})
 
 
+def render_items(mailboxes: Sequence[Mailbox]) -> str:
+    """The lines of these mailboxes, as they stand below `mailboxes:`."""
+    return _dumped([_written(mailbox) for mailbox in mailboxes])
+
+
+def render_all(config: Config) -> str:
+    """The text of a configuration with every value that is in force; `parse` reads it back as the same."""
+    values: dict[str, Any] = {each.name: getattr(config, each.name) for each in fields(config)}
+    values |= {name: asdict(value) for name, value in values.items() if not isinstance(value, (tuple, Path))}
+    return _dumped(values | {"mailboxes": list(map(_written, config.mailboxes)), "ledger": str(config.ledger)})
+
+
+def example() -> str:
+    """The text of config.example.yaml, which shows every key."""
+    return Path(__file__).with_name("example.yaml").read_text(encoding="utf-8")
+
+
 def _written(mailbox: Mailbox) -> dict[str, object]:
     values: dict[str, object] = {
         "path": str(mailbox.path),
@@ -57,5 +76,5 @@ def _written(mailbox: Mailbox) -> dict[str, object]:
     return values if mailbox.unsure_folder is None else values | {"unsure_folder": mailbox.unsure_folder}
 
 
-def _dumped(values: dict[str, object]) -> str:
+def _dumped(values: object) -> str:
     return yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)

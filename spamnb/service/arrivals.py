@@ -165,7 +165,7 @@ class Arrivals:
         else:
             self._obey(meant, box, entry, unread)
         if meant.news:
-            _log.info("%s: stays in %s, not learned: %s", unread.summary, box.folder.name, meant.why)
+            _log.info("%s: stays in %s, not learned: %s", self._named(unread), box.folder.name, meant.why)
 
     def _had_its_name(self, known: Known, box: Box, entry: Entry) -> bool:
         """Whether the message has lain in this folder before, under the name it has now."""
@@ -232,7 +232,7 @@ class Arrivals:
                     self._now(),
                     withheld=then.withheld,
                 )
-        what = f"{judgement.verdict} {judgement.probability:.4f} {reading.summary}"
+        what = f"{judgement.verdict} {judgement.probability:.4f} {self._named(reading)}"
         if intent is None:
             _log.info("%s: stays in %s, %s%s", what, box.folder.name, then.why, alike)
         elif self._carry_out(intent, entry):
@@ -294,7 +294,13 @@ class Arrivals:
                     self._ledger.messages.rescued(known.id, None)
         for _, before in changed:
             was = "" if before is None else f" (it was {_WORDS[before]}{', weakly' if before == label else ''})"
-            _log.info("learned %sas %s%s, %s: %s", "weakly " if weak else "", _WORDS[label], was, why, reading.summary)
+            _log.info(
+                "learned %sas %s%s, %s: %s", "weakly " if weak else "", _WORDS[label], was, why, self._named(reading)
+            )
+
+    def _named(self, message: Reading | Unread) -> str:
+        """The message as the log names it: by subject and sender, unless these are to stay out of the log."""
+        return message.summary if self._config.log.subjects else f"message {message.digest.hex()[:12]}"
 
     def look_at_waiting_soon(self) -> None:
         """A file was marked as deleted: another one may have waited for that."""

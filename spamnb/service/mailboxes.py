@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from spamnb.config import Config, Role
 from spamnb.errors import LedgerError, LedgerUnavailableError, SpamnbError
@@ -9,6 +10,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, FolderNameError
 from spamnb.maildir.mailbox import Entry
 from spamnb.moves import bases_now
+from spamnb.service.about import about
 from spamnb.service.claim import Claim, ClaimedError
 from spamnb.service.once import Once
 from spamnb.service.sorter import Sorter
@@ -54,19 +56,22 @@ class Mailboxes:
         """Raise SpamnbError for a mailbox that was never seen before and is not there: its path is rather mistyped."""
         for root, sorter in self._sorters.items():
             if not sorter.is_started:
-                sorter.refresh()
-                self._claim(root)
+                with self._about(root):
+                    sorter.refresh()
+                    self._claim(root)
 
     def take_note(self) -> None:
         """Take note of the mail that lies in mailboxes never seen before: it is never moved."""
-        for sorter in self._sorters.values():
-            sorter.start()
+        for root, sorter in self._sorters.items():
+            with self._about(root):
+                sorter.start()
 
     def start(self) -> None:
         """Begin with all mailboxes, and compare them. Raises SpamnbError where one cannot be worked with."""
         for root in self._sorters:
-            self._start(root)
-            self._sorters[root].reconcile()
+            with self._about(root):
+                self._start(root)
+                self._sorters[root].reconcile()
 
     def compare(self) -> bool:
         """Compare the folders with the ledger; False where something could not be done for now."""
@@ -87,8 +92,9 @@ class Mailboxes:
 
     def settle_or_raise(self) -> None:
         """Act on the files that have dwelt long enough. Raises SpamnbError where something cannot be done."""
-        for sorter in self._sorters.values():
-            sorter.settle()
+        for root, sorter in self._sorters.items():
+            with self._about(root):
+                sorter.settle()
 
     def due(self) -> float | None:
         """When the next file has dwelt long enough, or None."""
@@ -126,17 +132,23 @@ class Mailboxes:
     def _try(self, root: str, work: Callable[[], object]) -> bool:
         """Do something for a mailbox; False where it could not be done for now. Raises what will not pass."""
         try:
-            work()
+            with self._about(root):
+                work()
         except LedgerUnavailableError as fault:
             self._ledger_failed = True
             self._faults.say(LEDGER, f"{fault}. Mail stays where it is until then")
         except (LedgerError, ClaimedError, FolderNameError):
             raise
         except SpamnbError as fault:
-            self._faults.say(root, str(fault))
+            with self._about(root):
+                self._faults.say(root, str(fault))
         else:
             return True
         return False
+
+    def _about(self, root: str) -> AbstractContextManager[None]:
+        """What is logged within names the mailbox, where there are several."""
+        return about(root if len(self._sorters) > 1 else "")
 
 
 def _sorters(

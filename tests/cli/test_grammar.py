@@ -4,6 +4,7 @@ import argparse
 
 import pytest
 
+from spamnb import __version__
 from spamnb.cli.grammar import parser
 from tests.cli.conftest import Run, cpu_seconds
 
@@ -15,10 +16,25 @@ COMMANDS: dict[str, argparse.ArgumentParser] = next(
 def test_contract() -> None:
     """The commands are those of the contract."""
     contract = (
-        "demo init run train untrain score explain status history undo verify resume"
+        "demo init run config help train untrain score explain status history undo verify resume"
         " doctor backup restore export import prune evaluate compare"
     )
     assert sorted(COMMANDS) == sorted(contract.split())
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_command(run: Run, name: str) -> None:
+    """`spamnb help COMMAND` prints what `spamnb COMMAND --help` does."""
+    words = [name] if name else []
+    asked = run("help", *words)
+    assert asked == run(*words, "--help")
+    assert (asked.code, asked.err) == (0, "")
+
+
+def test_version(run: Run) -> None:
+    """-V is --version."""
+    assert run("-V") == run("--version")
+    assert run("-V").out == f"spamnb {__version__}\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -76,7 +92,10 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
         (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
         (("status", "--config", "c.yaml"), "(-q, -v and --config stand before the command); help:"),
         (("status", "-q"), "(-q, -v and --config stand before the command); help:"),
-        (("status", "extra"), "unrecognized arguments: extra; help:"),
+        (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
+        (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
+        (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),
+        (("help", "scroe"), "there is no command 'scroe' (did you mean score?); help: spamnb help --help"),
     ],
 )
 def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: str) -> None:

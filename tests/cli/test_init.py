@@ -258,3 +258,157 @@ def test_quiet_init_says_nothing(home: Path, run: Run) -> None:
     result = run("-q", "init", "--learn")
     assert (result.code, result.out, result.err) == (0, "", "")
     assert "8 ham, 4 spam" in run("status").out
+
+
+def synchronised(root: Path, **folders: list[bytes]) -> Path:
+    """An account as synchronisers lay it out: directories in a directory."""
+    for name, contents in folders.items():
+        for sub in ("cur", "new", "tmp"):
+            (root / name / sub).mkdir(parents=True, exist_ok=True)
+        for i, content in enumerate(contents):
+            (root / name / "cur" / f"17000000{i:02}.M{i}P1.host:2,S").write_bytes(content)
+    return root
+
+
+@pytest.mark.parametrize("inbox", ["INBOX", "Inbox", "inbox"])
+@pytest.mark.parametrize("asked", [(), ("Mail",), ("Mail/work",)])
+def test_the_one_account_of_a_synchroniser(home: Path, run: Run, inbox: str, asked: tuple[str, ...]) -> None:
+    """In ~/Mail/work/{INBOX,Junk,...} the account is found, whatever the inbox is called."""
+    folders = {inbox: [message("ham", 1)], "Junk": [message("spam", 1)], "Sent": [], "INBOX.Trash": []}
+    root = synchronised(home / "Mail/work", **folders)
+    result = run("init", *asked)
+    assert (result.code, result.err) == (0, "")
+    (mailbox,) = load(home / CONFIG).mailboxes
+    assert (mailbox.path, mailbox.layout, mailbox.inbox_folder, mailbox.spam_folder) == (root, "fs", "INBOX", "Junk")
+    assert mailbox.role_of("INBOX.Trash") is Role.NEUTRAL
+    assert run("run", "--once").code == 0
+
+
+def test_folders_inside_of_the_inbox(home: Path, run: Run) -> None:
+    """Where a synchroniser keeps the folders as Maildir++ inside of the INBOX, that is the Maildir."""
+    maildir(home / "Mail/work/INBOX", Junk=[], Archive_2024=[])
+    assert run("init").code == 0
+    (mailbox,) = load(home / CONFIG).mailboxes
+    assert (mailbox.path, mailbox.layout) == (home / "Mail/work/INBOX", "maildir++")
+    assert set(mailbox.roles) == {"INBOX", "Junk", "Archive/2024"}
+
+
+def test_several_accounts(home: Path, run: Run) -> None:
+    """Of several accounts none is taken unasked: init says what to type, and takes all that are named."""
+    for name in ("home", "work"):
+        synchronised(home / "Mail" / name, INBOX=[message("ham", 1)], Spam=[])
+    result = run("init")
+    assert (result.code, (home / CONFIG).exists()) == (3, False)
+    typed = f"spamnb init {home}/Mail/home {home}/Mail/work"
+    assert typed in result.err
+    result = run(*typed.split()[1:], "Mail/home", "--learn")
+    assert (result.code, result.out.count("Found "), result.out.count("learned 1 message as ham")) == (0, 2, 1)
+    assert [mailbox.path.name for mailbox in load(home / CONFIG).mailboxes] == ["home", "work"]
+
+
+@pytest.fixture
+def second(home: Path, run: Run) -> Path:
+    """A home with a configured Maildir, and another one."""
+    full(home)
+    assert run("init").code == 0
+    return synchronised(home / "Mail/home", INBOX=[message("ham", 70)], Junk=[], **{"what?": []})
+
+
+FORMS = {
+    "as written": "{}",
+    "comments": "# mine\n{}\n  # unsure_folder: Maybe\n\n# the end",
+    "more keys": "{}  unsure_folder:   # none\n\nlearning:\n  kept: false  # by me\n",
+    "no indentation": "mailboxes:\n- path: ~/Maildir\n  roles: {{INBOX: inbox, Junk: spam}} # here",
+    "flow": "ledger: ~/l.sqlite\nmailboxes:\n    - {{path: ~/Maildir,\n       roles: {{INBOX: inbox, Junk: spam}}}}\n"
+    "learning: {{}}\n",
+    "line ends": "mailboxes:\r\n  - path: ~/Maildir\r\n    roles:\r\n      INBOX: inbox\r\n      Junk: spam\r\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_adds_a_mailbox(second: Path, run: Run, form: str) -> None:
+    """init with another path adds a mailbox to the configuration, of which every character stays."""
+    file = second.parent.parent / CONFIG
+    text = FORMS[form].format(file.read_text())
+    file.write_bytes(text.encode())
+    file.chmod(0o644)
+    former = load(file)
+    result = run("init", second)
+    assert (result.code, result.err) == (0, "")
+    now = load(file)
+    assert (now.mailboxes[:-1], now.learning, now.ledger) == (former.mailboxes, former.learning, former.ledger)
+    assert (now.mailboxes[-1].path, now.mailboxes[-1].spam_folder) == (second, "Junk")
+    assert now.mailboxes[-1].roles["what?"] is Role.HAM
+    written = file.read_bytes().decode()
+    at = next(n for n in range(len(text) + 1) if written.startswith(text[:n]) and written.endswith(text[n:]))
+    added = written[at : at + len(written) - len(text)]
+    assert f"path: {second}" in added
+    assert form != "comments" or written.index("# unsure") < at < written.index("# the end")
+    assert ("\r\n" in added) == ("\r\n" in text)
+    assert file.with_name("config.yaml.old").read_bytes().decode() == text
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert run("init", second).code == 78, "it is there now"
+    assert "learned 1 message as ham" in run("init", "--learn", second).out
+
+
+def test_a_form_to_which_nothing_can_be_added(second: Path, run: Run) -> None:
+    """Where the YAML has no place for another mailbox, init prints what to add, and changes nothing."""
+    file = second.parent.parent / CONFIG
+    file.write_text("mailboxes: [{path: ~/Maildir, roles: {INBOX: inbox, Junk: spam}}]\n")
+    result = run("init", second)
+    assert result.code == 78
+    assert "add the lines above to `mailboxes` yourself; nothing was changed" in result.err
+    assert os.listdir(file.parent) == ["config.yaml"]
+    first = "- {path: ~/Maildir, roles: {INBOX: inbox, Junk: spam}}"
+    file.write_text(f"mailboxes:\n{first}\n{result.out}")
+    assert len(load(file).mailboxes) == 2
+
+
+def test_adding_learns(second: Path, run: Run) -> None:
+    """--learn learns from the mailbox that is added, whose mail is never moved; a running service has to reload."""
+    result = run("init", "--learn", second)
+    assert "learned 1 message as ham" in result.out
+    assert run("status").out.count("watched since") == 2
+    third = synchronised(second.parent / "third", INBOX=[])
+    with alone(str(second.parent.parent / ".local/share/spamnb/ledger.sqlite")):
+        assert "systemctl --user reload spamnb" in run("init", third).out
+
+
+def test_mailboxes_inside_of_each_other(second: Path, run: Run) -> None:
+    """A mailbox inside of a configured one is refused."""
+    inner = maildir(second.parent.parent / "Maildir/inner")
+    result = run("init", inner)
+    assert (result.code, "lies inside of the mailbox" in result.err) == (78, True)
+    result = run("init", "--force", inner, "Maildir")
+    assert (result.code, "lies inside of the mailbox" in result.err) == (78, True)
+
+
+def test_configuration_behind_a_link(second: Path, run: Run) -> None:
+    """A configuration that is a link stays one: the file behind it gets the mailbox."""
+    file = second.parent.parent / CONFIG
+    real = second.parent.parent / "real.yaml"
+    file.rename(real)
+    file.symlink_to(real)
+    assert run("init", second).code == 0
+    assert file.is_symlink()
+    assert len(load(real).mailboxes) == 2
+
+
+def test_no_home(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without HOME, init proposes no place that belongs to the system, and says what to set; --config is one."""
+    full(home)
+    monkeypatch.delenv("HOME")
+    result = run("init", home / "Maildir")
+    assert (result.code, result.out) == (78, "")
+    assert "HOME is not set" in result.err
+    assert "--config FILE" in result.err
+    assert run("--config", "c.yaml", "init", home / "Maildir").code == 0
+
+
+def test_an_inbox_beside_the_inbox(home: Path, run: Run) -> None:
+    """A directory `.INBOX` in a Maildir++ goes by its path, and init takes it."""
+    maildir(home / "Maildir", Junk=[])
+    for sub in ("cur", "new", "tmp"):
+        (home / "Maildir/.INBOX" / sub).mkdir(parents=True)
+    assert run("init").code == 0
+    assert run("run", "--once").code == 0

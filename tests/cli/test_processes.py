@@ -152,13 +152,23 @@ def test_a_mistake_of_the_reader_costs_one_message() -> None:
     assert "RecursionError: too deep" in str(done[2][1])
 
 
-def test_closed_pipe(process: Run) -> None:
-    """`spamnb history | head -1` says nothing on standard error."""
-    process("train", "--ham", mail(Path("a"), "ham", 300))
-    for command in ("history --json --limit 300", "-q score a", "--help"):
-        script = f"{sys.executable} -m spamnb {command} | head -1"
-        done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=PATIENCE, check=False)
-        assert (len(done.stdout.splitlines()), done.stderr) == (1, b"")
+@pytest.mark.parametrize(
+    "command", ["history --json --limit 300", "-q score a", "--help", "help score", "config --example"]
+)
+def test_closed_pipe(process: Run, command: str) -> None:
+    """`spamnb history | head -1` says nothing on standard error, and ends as if by SIGPIPE: 141."""
+    process("train", "--ham", mail(Path("a"), "ham", 70))
+    script = f"{sys.executable} -m spamnb {command} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=PATIENCE, check=False)
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, b"")
+    assert done.returncode in (0, 141), "0: all was written before `head` ended"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as pipe:
+        done = subprocess.run(
+            [*COMMAND, *command.split()], stdout=pipe, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("stream", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
