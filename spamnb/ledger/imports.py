@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.dictionary import token_ids, tokenizers
-from spamnb.ledger.exchange import Counts, write
+from spamnb.ledger.exchange import MOST_TOTAL, Counts, write
 from spamnb.ledger.sums import Sum
+
+_TOKENS = 20_000  # added up at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +66,14 @@ class Imports:
         return action
 
     def add(self, imported: Counts, name: str, at: float) -> int:
-        """Add counts to those of the ledger. Returns the id of the action, by which they can be taken back."""
+        """Add counts to those of the ledger. Returns the id of the action, by which they can be taken back.
+
+        Raises LedgerError where the sums would be too large for the ledger.
+        """
         digest, why = imported.digest, f"{imported.ham} ham and {imported.spam} spam messages"
         with self._db.transaction():
-            sum_ = Sum(self._db)
-            order = sorted(range(len(imported.tokens)), key=imported.tokens.__getitem__)
-            ids, sum_.new = token_ids(self._db, [imported.tokens[place] for place in order])
-            counts = imported.counts[order]
-            sum_.add_counts(ids, counts, np.array([imported.ham, imported.spam], dtype=np.int64))
-            sum_.write()
+            self._check_sums(imported)
+            ids = self._count(imported)
             self._db.execute(
                 "INSERT INTO message (digest, summary, seen_at) VALUES (?, ?, ?)"
                 " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary",
@@ -82,9 +83,34 @@ class Imports:
             action = self._record(message, why, at)
             self._db.execute(
                 "INSERT INTO import VALUES (?, ?, ?, ?, ?)",
-                (action, message, imported.ham, imported.spam, _packed(ids, counts)),
+                (action, message, imported.ham, imported.spam, _packed(ids, imported.counts)),
             )
         return action
+
+    def _check_sums(self, imported: Counts) -> None:
+        """Raise LedgerError where a total would be too large; then no count of a token is, as each is part of one."""
+        totals = self._db.row(
+            "SELECT ham_messages, spam_messages, ham_token_messages, spam_token_messages, ham_occurrences,"
+            " spam_occurrences FROM total"
+        )
+        added = [imported.ham, imported.spam, *imported.counts.sum(axis=0).tolist()]
+        if any(had + more > MOST_TOTAL for had, more in zip(totals, added, strict=True)):
+            raise LedgerError(
+                "these counts and those of the ledger are too large to be added up: nothing was imported; take back"
+                " other imports first (spamnb undo), or export what you want to add from a smaller ledger"
+            )
+
+    def _count(self, imported: Counts) -> NDArray[np.int64]:
+        """Add up the counts, some thousands of tokens at a time. Returns the tokens' ids, int64 (n,)."""
+        ids = np.empty(len(imported.tokens), dtype=np.int64)
+        messages = np.array([imported.ham, imported.spam], dtype=np.int64)
+        for start in range(0, max(1, len(ids)), _TOKENS):
+            part = slice(start, start + _TOKENS)
+            sum_ = Sum(self._db)
+            ids[part], sum_.new = token_ids(self._db, imported.tokens[part])
+            sum_.add_counts(ids[part], imported.counts[part], messages if not start else 0 * messages)
+            sum_.write()
+        return ids
 
     def take_back(self, action: int, at: float) -> None:
         """Take the counts of an import from those of the ledger. Raises LedgerError where they do not count."""
@@ -133,13 +159,19 @@ def _damage_named(action: int) -> Iterator[None]:
 def _packed(ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:
     """As `blob.pack`, with four numbers of eight bytes a token: sums have no such bound as one message has."""
     order = np.argsort(ids)
-    table = np.column_stack([np.diff(ids[order], prepend=0), counts[order]]).astype("<i8")
-    return zlib.compress(table.view(np.uint8).reshape(len(ids), 40).T.tobytes())
+    packer = zlib.compressobj()
+    parts = []
+    for column in (np.diff(ids[order], prepend=0), *(counts[order, place] for place in range(4))):
+        planes = column.astype("<i8").view(np.uint8).reshape(-1, 8).T.tobytes()  # one column at a time: in less memory
+        parts.append(packer.compress(planes))
+    return b"".join([*parts, packer.flush()])
 
 
 def _unpacked(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     planes = np.frombuffer(zlib.decompress(blob), np.uint8)
     if len(planes) % 40:
         raise ValueError("the tokens of an import are damaged")
-    table = planes.reshape(40, -1).T.copy().view("<i8").astype(np.int64)
+    table = np.empty((len(planes) // 40, 5), dtype=np.int64)
+    for place, column in enumerate(planes.reshape(5, 8, -1)):
+        table[:, place] = column.T.copy().view("<i8").ravel()
     return np.cumsum(table[:, 0]), table[:, 1:]

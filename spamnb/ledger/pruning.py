@@ -138,21 +138,21 @@ class Pruning:
             "SELECT length(CAST(summary AS BLOB)) + coalesce(length(learned_why), 0) + 20 * (judged_at IS NOT NULL),"
             " tokens FROM message ORDER BY id"
         ):
-            held = np.zeros(_LEVELS, dtype=np.int64)
+            held = np.zeros(_LEVELS, dtype=np.uint16)  # 200 bytes a message: there may be a million
             if blob is not None:
-                held = np.bincount(level[unpack(blob)[0]], minlength=_LEVELS)[:_LEVELS]
+                held = np.bincount(level[unpack(blob)[0]], minlength=_LEVELS)[:_LEVELS].astype(np.uint16)
             rows.append(len(blob or b""))
             heads.append(summary + 50)
             shares.append(held)
         blobs, fixed = np.array(rows, dtype=np.float64), np.array(heads, dtype=np.int64)
-        all_held = np.array(shares, dtype=np.int64).reshape(-1, _LEVELS)
+        all_held = np.array(shares, dtype=np.uint16).reshape(-1, _LEVELS)
         sums = np.maximum(all_held.sum(axis=1), 1)
         rest = self._rest()
         sizes = []
         for first in range(_LEVELS + 1):
             tokens = sum(_filled(table[levels >= first]) for table in cells)
             blob = blobs * all_held[:, first:].sum(axis=1) / sums
-            sizes.append(rest + tokens + _laid(blob.astype(np.int64) + fixed) + 45 * len(fixed))
+            sizes.append(rest + tokens + _laid(blob.astype(np.int64) + fixed) + 55 * len(fixed))
         return np.array(sizes, dtype=np.int64)
 
     def _rest(self) -> int:

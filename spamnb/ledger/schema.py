@@ -42,9 +42,9 @@ _STEPS = (
         tokenizer INTEGER, tokens BLOB,
         CHECK (label IS NULL OR tokens IS NOT NULL)
     );
+    CREATE INDEX message_tokenizer ON message (tokenizer) WHERE label IS NOT NULL;
     CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
     CREATE INDEX message_learned ON message (learned_at) WHERE label IS NOT NULL;
-    CREATE INDEX message_tokenizer ON message (tokenizer) WHERE label IS NOT NULL;
     CREATE INDEX message_judged ON message (judged_at) WHERE judged_at IS NOT NULL;
     CREATE TABLE token (text TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE count (

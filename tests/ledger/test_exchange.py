@@ -1,6 +1,9 @@
 """Counts as text, and adding them up."""
 
+import contextlib
+import re
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.exchange import escape, parse, unescape
+from spamnb.ledger import exchange
+from spamnb.ledger.exchange import escape, parse, unescape, write
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import known, lesson
 
@@ -141,7 +145,7 @@ FAULTS = {
     "another number of tokens": (HEAD.replace("tokens 2", "tokens 3") + ROWS + "end\n", 5, "3 tokens, but 2"),
     "cut in the header": (HEAD[:30], 3, "'ham' with a number"),
     "cut between lines": (HEAD + ROWS[:10], 6, "cut short"),
-    "cut in a line": (HEAD + ROWS[:-2], 7, "cut short"),
+    "cut in a line": (HEAD + ROWS[:-3], 7, "cut short"),
     "more after the end": (HEAD + ROWS + "end\n1\t0\t1\t0\tc\n", 9, "after the end"),
     "blanks for tabs": (HEAD + ROWS.replace("\t", " ") + "end\n", 6, "divided by tabs"),
     "a letter": (HEAD + ROWS.replace("2\t0", "2\tO") + "end\n", 6, "divided by tabs"),
@@ -154,6 +158,13 @@ FAULTS = {
     "a loose backslash": (HEAD + ROWS.replace("b c", "b\\c") + "end\n", 7, "backslash"),
     "half a character": (HEAD + ROWS.replace("b c", "\\ud800") + "end\n", 7, "backslash"),
     "beyond Unicode": (HEAD + ROWS.replace("b c", "\\U00110000") + "end\n", 7, "backslash"),
+    "too many tokens": (HEAD.replace("tokens 2", "tokens 5000001") + ROWS + "end\n", 5, "more than 5000000 tokens"),
+    "a control character": (HEAD + ROWS.replace("b c", "b\x1b[2Jc") + "end\n", 7, "not printable"),
+    "a tab in a token": (HEAD + ROWS.replace("b c", "b\tc") + "end\n", 7, "not printable"),
+    "a line separator": (HEAD + ROWS.replace("b c", "b\u2028c") + "end\n", 7, "not printable"),
+    "writing turned around": (HEAD + ROWS.replace("b c", "b\u202ec") + "end\n", 7, "not printable"),
+    "a blank at the end": (HEAD + ROWS.replace("b c", "b c ") + "end\n", 7, "blank at an end"),
+    "a token twice, apart": (HEAD + ROWS + "1\t0\t1\t0\ta\nend\n", 8, "token of line 6 again"),
     "too much": (HEAD + ROWS.replace("\t3\t", "\t999999999999999999\t") + "end\n", 6, "do not fit"),
 }
 
@@ -174,9 +185,111 @@ def test_bytes_that_are_no_text() -> None:
         parse([*HEAD.encode().splitlines(keepends=True), b"1\t0\t1\t0\t\xff\n", b"x" * 70_000, b"end\n"], "f")
     assert [line.partition(": ")[2] for line in str(raised.value).splitlines()] == [
         "is not UTF-8",
-        "is longer than 65536 bytes",
-        "export it anew, or mend these lines",
+        "is longer than 4096 bytes",
+        "export it again, or correct these lines",
     ]
+
+
+def test_characters_of_a_later_unicode() -> None:
+    """A character that this Python's tables do not have is taken as it is: it may be printable where it was written."""
+    text = HEAD + ROWS.replace("b c", "b\U0003fffdc") + "end\n"
+    assert parse(text.encode().splitlines(keepends=True), "f").tokens == ["a", "b\U0003fffdc"]
+
+
+def test_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of more bytes or lines than the limits is read no further than that."""
+    for limit, most in (("_MOST_TOKENS", 2), ("_MOST_BYTES", 100)):
+        with monkeypatch.context() as patched:
+            patched.setattr(exchange, limit, most)
+            lines = chain(HEAD.encode().splitlines(keepends=True), (b"1\t0\t1\t0\t%d\n" % n for n in count()))
+            with pytest.raises(LedgerError, match="beyond the limit"):
+                parse(lines, "f")
+            assert int(next(lines).split()[-1]) < 20
+
+
+LINES = st.lists(
+    st.one_of(
+        st.binary(max_size=40),
+        st.sampled_from(HEAD.encode().splitlines(keepends=True)),
+        st.tuples(*[st.integers(-1, 3)] * 4, st.text(max_size=5)).map(
+            lambda row: "\t".join(map(str, row)).encode("utf-8", "surrogatepass") + b"\n"
+        ),
+        st.just(b"end\n"),
+    )
+)
+
+
+@given(LINES, st.booleans())
+def test_any_lines(lines: list[bytes], with_head: bool) -> None:
+    """Whatever a file holds, it is read, or refused with what is wrong; what is read is the same once written."""
+    if with_head:
+        lines = [*HEAD.replace("tokens 2", f"tokens {len(lines)}").encode().splitlines(keepends=True), *lines, b"end\n"]
+    try:
+        counts = parse(lines, "f")
+    except LedgerError as refused:
+        assert re.match(r"f:\d+: ", str(refused))
+        return
+    rows = zip(*counts.counts.T.tolist(), counts.tokens, strict=True)
+    written = write(rows, len(counts.tokens), counts.ham, counts.spam, counts.tokenizers)
+    assert parse((line.encode() for line in written), "f").digest == counts.digest
+
+
+@given(st.integers(0, len(HEAD + ROWS) + 3), st.binary(max_size=4))
+def test_any_change(place: int, by: bytes) -> None:
+    """Any bytes in the place of any others: the file is read, or refused with what is wrong."""
+    whole = (HEAD + ROWS + "end\n").encode()
+    with contextlib.suppress(LedgerError):
+        parse((whole[:place] + by + whole[place + len(by) :]).splitlines(keepends=True), "f")
+
+
+LARGE = "spamnb-counts 1\ntokenizer 1\nham {0}\nspam 1\ntokens {1}\n{2}end\n"
+
+
+def large(number: int, tokens: int, occurrences: int) -> exchange.Counts:
+    """Counts of so many tokens, each so often in ham; `number` tells them apart."""
+    rows = "".join(f"1\t0\t{occurrences}\t0\tlarge {number} {token}\n" for token in range(tokens))
+    return parse(LARGE.format(number, tokens, rows).encode().splitlines(), "f")
+
+
+def test_sums_stay_whole_numbers(ledger: Ledger) -> None:
+    """However much is imported, counts and totals stay whole numbers that fit: what would not is refused, and changes
+    nothing; one may learn on top, and what was refused fits once another import is taken back."""
+    action = 0
+    for number in range(1, 5):
+        action = ledger.imports.add(large(number, 249, 10**15), "x", 1.0)
+    before = ledger.learned.totals().tolist(), list(ledger.journal.newest(99))
+    with pytest.raises(LedgerError, match="too large to be added up"):
+        ledger.imports.add(large(5, 249, 10**15), "x", 1.0)
+    assert (ledger.learned.totals().tolist(), list(ledger.journal.newest(99))) == before
+    ledger.learned.learn([lesson("mine", 0, {f"large 1 {token}": 65_535 for token in range(249)})])
+    assert ledger.learned.verify() == []
+    assert known(ledger, "large 1 1") == [2, 0, 10**15 + 65_535, 0]
+    kinds = "SELECT DISTINCT typeof(ham_occurrences), typeof(ham_messages) FROM {}"
+    assert [ledger._connection.all(kinds.format(table)) for table in ("total", "count")] == [
+        [("integer", "integer")]
+    ] * 2
+    ledger.imports.take_back(action, 2.0)
+    ledger.imports.add(large(5, 249, 10**15), "x", 1.0)
+    assert ledger.learned.verify() == []
+
+
+def test_messages_are_added_up_too(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The numbers of messages are held to the same sum as those of tokens."""
+    monkeypatch.setattr("spamnb.ledger.imports.MOST_TOTAL", 10)
+    ledger.imports.add(large(6, 1, 1), "x", 1.0)
+    with pytest.raises(LedgerError, match="too large to be added up"):
+        ledger.imports.add(large(5, 1, 1), "x", 1.0)
+
+
+def test_imported_in_parts(ledger: Ledger, other: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts are added up a few tokens at a time, with the same outcome."""
+    monkeypatch.setattr("spamnb.ledger.imports._TOKENS", 2)
+    ledger.learned.learn([lesson("mine", 1, {"x": 2, "w": 1})])
+    action = carry(other, ledger)
+    assert ledger.learned.totals().tolist() == [1, 2, 2, 4, 65_536, 7, 5]
+    assert ledger.learned.verify() == []
+    ledger.imports.take_back(action, 6.0)
+    assert ledger.learned.verify() == []
 
 
 def test_many_faults() -> None:
