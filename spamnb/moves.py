@@ -25,11 +25,11 @@ from spamnb.ledger.files import Origin
 from spamnb.ledger.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
-from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.intake import take
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.keywords import matching_letters, read_keywords
 from spamnb.maildir.links import in_hand_until, number_of_names
-from spamnb.maildir.mailbox import Entry, locate, read_bytes
+from spamnb.maildir.mailbox import Entry, locate, read_chunks
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.maildir.rename import finish, move
 from spamnb.policy import MARKS
@@ -305,7 +305,7 @@ def _of_message(folder: Folder, entry: Entry | None, digest: bytes) -> Entry | N
     if entry is None:
         return None
     try:
-        raw, _ = read_bytes(entry.path(folder), DEFAULT_LIMITS.message_bytes + 1)
+        raw = take(read_chunks(entry.path(folder)))
     except FileNotFoundError:  # renamed between our look and our reading
         return _of_message(folder, locate(folder, parse_name(entry.name).key), digest)
     return entry if identity(raw) == digest else None

@@ -23,6 +23,7 @@ from spamnb.errors import LedgerError, UsageError
 from spamnb.ledger.copies import rolling
 from spamnb.ledger.exchange import parse as read_export
 from spamnb.mail.fields import first_word
+from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.message import parse
 from spamnb.mail.text import normalise
@@ -77,6 +78,15 @@ def filled(unit: bytes, size: int, before: bytes = b"", after: bytes = b"") -> b
 
 ADDED = (filled(b"\nX-Spam" + b"-" * 90, BLOCK), filled(b"\nStatus: x\n ", BODY), filled(b"\nx-mozilla-a-a-a", BODY))
 IDENTITY = (filled(b"\nFrom:a\n b", BODY), filled(b"\nfrom:" + b" " * 900, BODY), filled(b"\n ", BODY, b"\ndate:a"))
+CONTENT = (filled(b"\nContent-Type:a\n b", BODY), filled(b"\ncontent-id:" + b" " * 900, BODY))
+STRAY = (
+    filled(b"\na", BODY),
+    filled(b"\n ", BODY),
+    filled(b"a", BODY, b"\n"),
+    filled(b" ", BODY, b"\n"),
+    filled(b"\n" + b" " * 900 + b"a", BODY),
+    filled(b"\n-a:", BODY),
+)
 
 # The pattern, how it is used, and its worst texts.
 WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
@@ -149,12 +159,21 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         ),
     ),
     "mail.identity._IDENTITY": (every, IDENTITY),
-    "mail.identity._ADDRESSED": (
-        every,
-        tuple(text.replace(b"rom", b"ubject").replace(b"date", b"to") for text in IDENTITY if isinstance(text, bytes)),
-    ),
     "mail.identity._ADDED_LATER": (every, ADDED),
-    "mail.identity._STRAY": (every, (filled(b"\na", BODY), filled(b"\n ", BODY), filled(b"a", BODY, b"\n"))),
+    "mail.identity._STRAY": (every, STRAY),
+    "mail.walk._FIELD": (every, (*CONTENT, *IDENTITY)),
+    "mail.walk._ODD_LINE": (every, STRAY),
+    "mail.walk._MARK_END": (
+        lambda _, raw: identity(raw),
+        (
+            filled(b"\n--b ", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\n"),
+            filled(b" ", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n--b"),
+            filled(b"\n--b" + b" " * 199 + b"x", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\n"),
+        ),
+    ),
+    "mail.walk._TYPE": (fullmatch, (fill("a", BLOCK), fill("a/", BLOCK), fill("a", BLOCK, "a/"))),
+    "mail.shown._BROKEN_QUOTED": (every, (filled(b"=", BODY), filled(b"=4", BODY), filled(b"=41", BODY))),
+    "mail.shown._LIKE_ASCII": (fullmatch, (fill("1", 40, "cp125"), fill("iso8859-", 40))),
     "mail.verdicts._NEVER": (
         match,
         (fill("spa", VALUE), fill("a-", VALUE), fill("x-mail", VALUE), fill("scan", VALUE)),
@@ -334,7 +353,6 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "ledger.exchange._ESCAPE": (every, (fill("\\", BODY), fill("\\u000", BODY), fill("\\U0000000", BODY))),
     "ledger.exchange._NUMBER": (fullmatch, (fill("1", BODY), fill("0", BODY))),
     "service.watcher._WATCHED": (every, (fill("inotify wd:", BODY), fill("inotify wd:a ino:", BODY), fill("\n", BODY))),
-    "moves._UNDO": (fullmatch, (fill("1", VALUE, "undo of ", "x"), fill("undo of ", VALUE))),
     "cli.mbox._SEPARATOR": (
         match,
         (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from spamnb.cli.mbox import split
 from spamnb.cli.output import printable
-from spamnb.cli.sources import MOST, Source
+from spamnb.cli.sources import Source
 from spamnb.errors import MaildirError, MailError, UsageError
 from spamnb.maildir.folders import Folder, is_maildir
 from spamnb.maildir.mailbox import scan
@@ -62,7 +62,7 @@ def _at(path: str) -> Iterator[Source]:
 
 
 def _standard_input() -> Iterator[Source]:
-    found = _numbered(STANDARD_INPUT, split(sys.stdin.buffer, MOST))
+    found = _numbered(STANDARD_INPUT, split(sys.stdin.buffer))
     first = next(found, None)
     if first is None:
         raise MailError("nothing came on standard input: pipe a message into it")
@@ -99,7 +99,7 @@ def _file(path: str) -> Iterator[Source]:
         with open(file, "rb") as content:
             if content.read(5) == b"From ":
                 content.seek(0)
-                yield from _numbered(path, split(content, MOST))
+                yield from _numbered(path, split(content))
                 return
     except OSError:
         pass  # said when it is read

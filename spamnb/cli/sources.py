@@ -8,13 +8,12 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from spamnb.errors import MaildirError, MailError, SpamnbError
-from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.intake import take
 from spamnb.mail.reading import Reading, read
-from spamnb.maildir.mailbox import read_bytes
+from spamnb.maildir.mailbox import read_chunks
 
 T = TypeVar("T")
 
-MOST = DEFAULT_LIMITS.message_bytes + 1  # bytes of a message; the last tells the reader that there are more
 _FEW = 64  # fewer messages than this are done sooner than processes are started
 _CHUNK = 64  # messages a task
 _CHUNK_BYTES = 2 << 20  # of messages that are not read from files of their own
@@ -30,13 +29,13 @@ class Source:
     fault: str = ""
 
     def read(self) -> bytes:
-        """The message's bytes, no more of them than the reader takes. Raises MailError where they cannot be read."""
+        """The message's bytes as `take` gives them. Raises MailError where they cannot be read."""
         if self.fault:
             raise MailError(self.fault)
         content = self.content
         if content is None:
             try:
-                content = read_bytes(self.file, MOST)[0]
+                content = take(read_chunks(self.file))
             except FileNotFoundError:
                 raise MailError("it is gone: it was moved or deleted meanwhile") from None
             except MaildirError as fault:

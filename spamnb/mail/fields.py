@@ -94,17 +94,29 @@ def parameters(value: str) -> Mapping[str, str]:
     >>> dict(parameters('text/plain; charset="utf-8"; format=flowed'))
     {'charset': 'utf-8', 'format': 'flowed'}
     """
-    start = value.find(";")
-    if start < 0:
+    if ";" not in value:
         return _NO_PARAMETERS
+    plain = plain_parameters(value)
+    if plain is None:
+        return _parameters_by_the_book(value)
     found: dict[str, str] = {}
-    position = start
+    for name, text in plain:
+        found.setdefault(name, text)
+    return found
+
+
+def plain_parameters(value: str) -> list[tuple[str, str]] | None:
+    """The parameters of a field, where all of them are in their plain form; else None.
+
+    >>> plain_parameters('text/plain; charset="utf-8"'), plain_parameters("text/plain; name*0=a")
+    ([('charset', 'utf-8')], None)
+    """
+    found: list[tuple[str, str]] = []
+    position = max(value.find(";"), 0)
     while plain := _PLAIN_PARAMETER.match(value, position):
-        found.setdefault(plain[1].lower(), (plain[2] or plain[3] or "").strip())
+        found.append((plain[1].lower(), (plain[2] or plain[3] or "").strip()))
         position = plain.end()
-    if not value[position:].strip("; \t\n"):
-        return found
-    return _parameters_by_the_book(value)
+    return found if ";" not in value or not value[position:].strip("; \t\n") else None
 
 
 def _parameters_by_the_book(value: str) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spamnb.mail.addresses import address
-from spamnb.mail.identity import delivery, header_digest, identity
+from spamnb.mail.identity import digests
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.message import Message, parse
 from spamnb.mail.tokenizer import tokenize
@@ -31,7 +31,7 @@ class Reading:
 def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
     """Read a message. Any bytes at all yield a Reading."""
     message = parse(raw, limits)
-    return Reading(identity(raw), header_digest(raw), delivery(raw), summarise(message), tokenize(message, limits))
+    return Reading(*digests(raw), summarise(message), tokenize(message, limits))
 
 
 def summarise(message: Message) -> str:

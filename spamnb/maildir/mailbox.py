@@ -15,6 +15,8 @@ _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO that someone put here would otherwise wait for its writer.
 _OPEN_MESSAGE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
+_CHUNK = 256 << 10  # bytes
+
 # A message goes from new to cur, never back: in this order one that is moved meanwhile is seen twice at
 # worst; in the other it could be missed.
 _READING_ORDER = ("new", "cur")
@@ -85,18 +87,32 @@ def _messages(folder: Folder, subdir: str) -> Iterator[str]:
 
 
 def read_bytes(path: str, limit: int) -> tuple[bytes, int]:
-    """The first `limit` bytes of a file, and its size in bytes.
+    """The first `limit` bytes of a file, and its size in bytes. Raises what `read_chunks` raises."""
+    with _opened(path) as (file, size):
+        return _read_up_to(file, limit), size
+
+
+def read_chunks(path: str) -> Iterator[bytes]:
+    """All of a file's bytes, 256 KB at a time.
 
     Raises `FileNotFoundError` for a file that vanished, which is normal, and `MaildirError` for one that
     cannot be read or that is not a regular file: links are not followed, FIFOs and devices not read.
     """
+    with _opened(path) as (file, _):
+        while chunk := os.read(file, _CHUNK):
+            yield chunk
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[tuple[int, int]]:
+    """A message file's descriptor, and its size in bytes."""
     try:
         file = os.open(path, _OPEN_MESSAGE)
         try:
             status = os.fstat(file)
             if not stat.S_ISREG(status.st_mode):
                 raise MaildirError(f"not a message: {path!r} is no regular file; take it out of the folder")
-            return _read_up_to(file, limit), status.st_size
+            yield file, status.st_size
         finally:
             os.close(file)
     except FileNotFoundError:

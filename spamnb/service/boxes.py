@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from spamnb.config import Mailbox, Role
 from spamnb.errors import MaildirError
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.intake import take
 from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder, find_folders, is_maildir
-from spamnb.maildir.mailbox import Entry, read_bytes
+from spamnb.maildir.mailbox import Entry, read_chunks
 from spamnb.moves import Spot
 from spamnb.service.once import Once
 
@@ -102,12 +102,12 @@ class Boxes:
         return Box(Spot(self._ledger.files.folder(self.id, folder.name), folder), role, unsure)
 
     def read(self, box: Box, entry: Entry) -> bytes | None:
-        """A file's bytes up to the limit; None where it is gone, is no regular file, or cannot be read."""
+        """A file's bytes as `take` gives them; None where it is gone, is no regular file, or cannot be read."""
         path = entry.path(box.folder)
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 return None  # before it is opened: a device may do something when it is
-            raw = read_bytes(path, DEFAULT_LIMITS.message_bytes + 1)[0]
+            raw = take(read_chunks(path))
         except FileNotFoundError:
             return None
         except (OSError, MaildirError) as fault:

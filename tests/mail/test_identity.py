@@ -1,8 +1,18 @@
+import base64
+import quopri
+import random
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spamnb.mail.identity import delivery, identity
+from spamnb.mail.identity import Digester, delivery, digests, header_digest, identity
+from spamnb.mail.intake import take
+from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.reading import read
+from tests.mail.hostile import MESSAGES as HOSTILE
+from tests.mail.mutations import MESSAGES as REALISTIC
+from tests.mail.mutations import mutated
 
 RAW = (
     b"Received: from a.example\n\tby b.example\nFrom: A <a@b.example>\nTo: c@d.example\nSubject: Hello\n there\n"
@@ -58,9 +68,12 @@ def test_what_mbox_and_imap_programs_change(change):
     assert delivery(change(RAW)) == delivery(RAW)
 
 
-@pytest.mark.parametrize("change", [(b"<1@", b"<2@"), (b"A <a@", b"B <a@"), (b"1 Jan", b"2 Jan"), (b"text", b"words")])
+@pytest.mark.parametrize(
+    "change",
+    [(b"<1@", b"<2@"), (b"A <a@", b"B <a@"), (b"1 Jan", b"2 Jan"), (b"Hello", b"Bye"), (b"text", b"words")],
+)
 def test_another_message_has_another_identity(change):
-    """Message-ID, Date, From and the body make a message."""
+    """Message-ID, Date, From, Subject and the body make a message."""
     assert identity(RAW.replace(*change)) != identity(RAW)
 
 
@@ -71,11 +84,19 @@ def test_two_deliveries_of_one_message():
     assert delivery(other) != delivery(RAW)
 
 
-def test_without_a_message_id_the_subject_counts():
-    """Mail without a Message-ID is told apart by Subject and To."""
+def test_without_a_message_id_the_receiver_counts():
+    """Mail without a Message-ID is told apart by To as well."""
     bare = RAW.replace(b"Message-ID: <1@b.example>\n", b"")
-    assert identity(bare) != identity(bare.replace(b"Hello", b"Bye"))
-    assert identity(RAW) == identity(RAW.replace(b"Hello", b"Bye"))
+    assert identity(bare) != identity(bare.replace(b"c@d", b"e@d"))
+    assert identity(RAW) == identity(RAW.replace(b"c@d", b"e@d"))
+
+
+def test_header_digest_is_of_message_id_date_and_from_alone():
+    """A list's mark or a forger's text leaves the header digest as it is; without a Message-ID there is none."""
+    changed = RAW.replace(b"Hello", b"***SPAM*** Hello").replace(b"text", b"words")
+    assert header_digest(changed) == header_digest(RAW)
+    assert header_digest(RAW.replace(b"1 Jan", b"2 Jan")) != header_digest(RAW)
+    assert header_digest(RAW.replace(b"Message-ID", b"X-ID")) is None
 
 
 @pytest.mark.parametrize("text", [b"one\nand the end\n", b"one\n\nand the end\n"])
@@ -93,3 +114,301 @@ def test_any_bytes_have_an_identity(raw, field):
     message = b"A: b\n" + raw.replace(b"\r", b"")
     assert identity(field + b"\n" + message) == identity(message)
     assert delivery(field + b"\n" + message) == delivery(message)
+
+
+PAIRS = [("base64", "7bit"), ("7bit", "base64")]
+
+# The same message in another form. What a server, a synchroniser or an mbox does to it must not make it another one.
+
+HEADER = b"From: A <a@b.example>\nMessage-ID: <1@b.example>\nDate: Mon, 1 Jan 2024 00:00:00 +0000\nMIME-Version: 1.0\n"
+TEXTS = st.text(st.characters(exclude_characters="\r", codec="utf-8"), max_size=200).map(lambda text: text.rstrip("\n"))
+PARTS = st.lists(st.tuples(st.sampled_from(["text/plain", "text/html", "application/pdf"]), TEXTS), max_size=5)
+
+
+def in_base64(content: bytes) -> tuple[bytes, bytes]:
+    return b"base64", base64.encodebytes(content)
+
+
+def in_base64_of_returns(content: bytes) -> tuple[bytes, bytes]:
+    return b"Base64", base64.b64encode(content.replace(b"\n", b"\r\n"))
+
+
+def in_quoted_printable(content: bytes) -> tuple[bytes, bytes]:
+    return b"quoted-printable", quopri.encodestring(content)
+
+
+def in_every_byte_quoted(content: bytes) -> tuple[bytes, bytes]:
+    return b"quoted-printable", b"=\n".join(b"=%02X" % byte for byte in content)
+
+
+def in_8bit(content: bytes) -> tuple[bytes, bytes]:
+    return b"8bit", content
+
+
+ENCODERS = st.sampled_from([in_base64, in_quoted_printable, in_every_byte_quoted, in_8bit])
+BOUNDARIES = st.text("abcdefXYZ0123456789_", min_size=12, max_size=70).map(lambda text: b"=_" + text.encode())
+
+
+def one_part(content: bytes, encoder, kind: bytes = b"text/plain") -> bytes:
+    encoding, body = encoder(content)
+    return b"Content-Type: %s; charset=utf-8\nContent-Transfer-Encoding: %s\n\n%s" % (kind, encoding, body)
+
+
+def multipart(parts, encoders, boundary: bytes, kind: bytes = b"mixed", around: bytes = b"") -> bytes:
+    """A multipart of (media type, text) pairs, each part encoded in its way."""
+    made = b"".join(
+        b"--%s\n%s\n" % (boundary, one_part(text.encode(), encoder, media_type.encode()))
+        for (media_type, text), encoder in zip(parts, encoders, strict=True)
+    )
+    head = b'Content-Type: multipart/%s;\n boundary="%s"\n\n' % (kind, boundary)
+    return head + around + b"\n" + made + b"--%s--\n" % boundary + around
+
+
+@given(TEXTS, st.data())
+def test_another_transfer_encoding_is_the_same_message(text, data):
+    """A server that undoes or makes a transfer encoding leaves the message what it was."""
+    plain = HEADER + one_part(text.encode(), in_8bit)
+    assert identity(HEADER + one_part(text.encode(), data.draw(ENCODERS))) == identity(plain)
+    assert identity(HEADER + one_part(text.encode(), in_base64_of_returns)) == identity(plain)
+
+
+@given(PARTS.filter(bool), st.data(), st.sampled_from([b"", b"This is a message in MIME format.\n"]))
+def test_another_boundary_is_the_same_message(parts, data, around):
+    """So does one that makes new boundaries, preambles and epilogues, and encodes each part in another way."""
+    raws = [
+        multipart(
+            parts,
+            [data.draw(ENCODERS) for _ in parts],
+            data.draw(BOUNDARIES),
+            around=data.draw(st.just(around) | st.just(b"")),
+        )
+        for _ in range(2)
+    ]
+    assert len({identity(HEADER + raw) for raw in raws}) == 1
+
+
+@given(PARTS.filter(bool), BOUNDARIES, st.data())
+def test_another_part_is_another_message(parts, boundary, data):
+    """Parts in another order, of another type, one more or one less, or with another character, are another message."""
+    place = data.draw(st.integers(0, len(parts) - 1))
+    kind, text = parts[place]
+    other = {"text/plain": "text/html", "text/html": "text/plain", "application/pdf": "image/png"}[kind]
+    changed = [
+        [*parts[:place], (kind, text + "x"), *parts[place + 1 :]],
+        [*parts[:place], (kind, "x" + text), *parts[place + 1 :]],
+        [*parts[:place], (other, text), *parts[place + 1 :]],
+        [*parts, (kind, text)],
+    ]
+    if parts != parts[::-1]:
+        changed.append(parts[::-1])
+    made = [HEADER + multipart(each, [in_8bit] * len(each), boundary) for each in [parts, *changed]]
+    made.append(HEADER + multipart(parts, [in_8bit] * len(parts), boundary, kind=b"alternative"))
+    assert len({identity(raw) for raw in made}) == len({repr(each) for each in [parts, *changed]}) + 1
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        (
+            b"Subject: caf\xc3\xa9 au lait",
+            b"Subject: =?utf-8?q?caf=C3=A9?= au\n lait",
+            b"Subject: =?UTF-8?B?Y2Fmw6kgYXU=?=\n\tlait",
+        ),
+        (
+            b"Content-Type: text/plain",
+            b"Content-Type: TEXT/Plain; charset=US-ASCII",
+            b"X-A: b",
+            b'Content-Type: text/plain; charset="utf-8"',
+        ),
+        (
+            b"Content-Type: text/plain; charset=latin1; format=flowed",
+            b"Content-Type: text/plain;\n format=flowed; charset=ISO-8859-1",
+        ),
+        (b"Content-Transfer-Encoding: 7bit", b"Content-Transfer-Encoding: 8BIT", b"Delivered-To: x", b"Received: by y"),
+    ],
+)
+def test_a_field_in_another_form_is_the_same(same):
+    """Folds, encoded words, other names for ASCII and fields of the way do not count."""
+    assert len({identity(HEADER + field + b"\n\nwords\n") for field in same}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Subject", ["one", "two", "one\nSubject: two", "=?utf-8?q?one=21?=", "one\nX-Subject: two\nSubject:"]),
+        ("Content-Type", ["text/plain", "text/html", "text/html\nContent-Type: text/plain", "text/plain; x"]),
+        ("Content-Type", [f"text/plain; charset={name}" for name in ("utf-8", "utf-7", "utf-16", "cp037", "hz")]),
+        ("Content-Transfer-Encoding", ["7bit", "base64", "quoted-printable", "x-a", "7bit (a)"]),
+        ("Content-Transfer-Encoding", [f"{one}\nContent-Transfer-Encoding: {two}" for one, two in PAIRS]),
+        ("Content-Disposition", ["inline", "attachment", "attachment\nContent-Disposition: inline"]),
+        ("Content-Disposition", [f"attachment; filename{name}" for name in ("=a.txt", "=a.exe", "*=utf-8''a.txt")]),
+        ("Content-ID", ["<1>", "<2>"]),
+    ],
+)
+def test_a_field_that_shows_another_message_makes_another_one(name, values):
+    """What a program may show in another way has another digest: doubled fields, charsets, names, dispositions."""
+    body = b"\n\nd29yZHMgKw=2B-\n"
+    assert len({identity(HEADER + f"{name}: {value}".encode() + body) for value in values}) == len(values)
+
+
+# What an attacker did: the second message was taken for the first, which had been answered, or junked.
+
+BOTH = (
+    b"--one\n\nLunch on Friday?\n--one--\n--two\nContent-Type: text/html\n\n<p>Buy cheap pills\n--two--\n"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("before", [b"", b"of no consequence " * 15_360], ids=["at-once", "behind-270-KB"])
+def test_one_body_under_two_boundaries_is_two_messages(before):
+    """A body that holds two messages, one to each boundary, is not the first one under the other boundary."""
+    first, second = (
+        HEADER + b"Subject: Lunch\nContent-Type: multipart/mixed; boundary=%s\n\n%s\n%s" % (boundary, before, BOTH)
+        for boundary in (b"one", b"two")
+    )
+    assert "lunch" in read(first).tokens
+    assert "pills" not in read(first).tokens
+    assert "pills" in read(second).tokens
+    assert identity(first) != identity(second)
+    assert delivery(first) != delivery(second)
+
+
+def test_a_body_under_another_subject_is_another_message():
+    """A post that is sent again with the Subject of spam is not the honest post."""
+    assert identity(RAW) != identity(RAW.replace(b"Hello\n there", b"Cheap pills"))
+
+
+PLAIN = b"Content-Type: multipart/mixed; boundary=b\n\n"
+PART = b"--b\n\nwords\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # Where programs differ in what a boundary is, what one of them shows counts.
+        (PLAIN + PART, PLAIN + b"--bc\n\nspam\n" + PART),
+        (PLAIN + PART, PLAIN + b"x\r--b\r\rspam\r\n" + PART),
+        (PLAIN + PART + b"--b--\n", PLAIN + PART + b"--b--\n--b\n\nspam\n"),
+        (PLAIN + PART + b"--b--\n", PLAIN + PART + b"--b--\nspam\n--b-- \n"),
+        (PLAIN + PART, PLAIN + b"--b" + b" " * 300 + b"\n\nspam\n" + PART),
+        (
+            b"Content-Type: multipart/mixed; boundary=b; boundary=c\n\n" + PART,
+            b"Content-Type: multipart/mixed; boundary=b; boundary=d\n\n" + PART,
+        ),
+        (
+            b"Content-Type: multipart/mixed; boundary=b (c)\n\n" + PART,
+            b"Content-Type: multipart/mixed; boundary=b (d)\n\n" + PART,
+        ),
+        (
+            b"Content-Type: multipart/mixed; boundary=b\nContent-Type: multipart/mixed; boundary=c\n\n" + PART,
+            b"Content-Type: multipart/mixed; boundary=b\nContent-Type: multipart/mixed; boundary=d\n\n" + PART,
+        ),
+        # Nor is anything left out where there is no part at all, or a header that ends in two ways.
+        (
+            b"Content-Type: multipart/mixed; boundary=c\n\nwords\n",
+            b"Content-Type: multipart/mixed; boundary=c\n\nspam\n",
+        ),
+        (b"Content-Type: multipart/mixed\n\n" + PART, b"Content-Type: multipart/mixed\n\nspam\n" + PART),
+        (PLAIN + PART, PLAIN[:-1] + b" \nSubject: spam\n\n" + PART),
+        (PLAIN[:-1] + b" \nwords\n\n" + PART, PLAIN[:-1] + b" \nX-Spam: words\n\n" + PART),
+        (b"Subject: a\rX: b\r\rwords", b"Subject: a\rX: b\r\rspam"),
+        (PLAIN + b"--b\nX: y\n\nwords\n", PLAIN + b"--b\nX: y\n \nContent-Type: text/html\n\nwords\n"),
+        (PLAIN + b"--b\nX: y\n\nwords\n", PLAIN + b"--b\nX: y\n--b spam: x\n\nwords\n"),
+        # Broken encodings count as they are written.
+        (
+            b"Content-Transfer-Encoding: base64\n\nd29yZHM=\n",
+            b"Content-Transfer-Encoding: base64\n\nd29yZHM=c3BhbQ==\n",
+        ),
+        (b"Content-Transfer-Encoding: base64\n\nd29yZHM=\n", b"Content-Transfer-Encoding: base64\n\nd29yZHM=*spam*\n"),
+        (
+            b"Content-Transfer-Encoding: quoted-printable\n\n=\rwords\n",
+            b"Content-Transfer-Encoding: quoted-printable\n\n=\rspam\n",
+        ),
+    ],
+)
+def test_what_programs_read_in_two_ways_counts_as_it_stands(first, second):
+    """Two messages that any program may show as different texts are two messages."""
+    assert identity(HEADER + first) != identity(HEADER + second)
+
+
+def test_a_multipart_without_mime_version_is_another_message():
+    """Some programs show a message without MIME-Version as it stands; so its preamble counts."""
+    bare = HEADER.replace(b"MIME-Version: 1.0\n", b"")
+    assert identity(bare + PLAIN + PART) != identity(bare + PLAIN + b"spam\n" + PART)
+    assert identity(HEADER + PLAIN + PART) == identity(HEADER + PLAIN + b"This is MIME.\n" + PART)
+
+
+@pytest.mark.parametrize(
+    ("opening", "unit"),
+    [
+        (b"", b"--b\n\nwords of %d\n"),
+        (b"", b'Content-Type: multipart/mixed; boundary="b%d"\n\n--b%d\n'),
+        (b"Content-Type: message/rfc822\n\n", b"Content-Type: message/rfc822\n\nSubject: %d\n\n"),
+        (b"--b\n\n", b"--b%d\n"),
+    ],
+    ids=["parts", "nested", "forwarded", "lines-like-boundaries"],
+)
+def test_what_lies_past_the_limits_counts(opening, unit):
+    """Of 10,000 parts, levels or forwarded messages the last one counts, in whatever chunks they come."""
+    units = b"".join(unit % ((number,) * unit.count(b"%d")) for number in range(10_000))
+    raw = HEADER + PLAIN + opening + units + b"\nthe last words\n"
+    assert identity(raw) != identity(raw.replace(b"last words", b"last spam"))
+    assert in_chunks(raw, 999) == digests(raw)
+
+
+# From a file, in chunks.
+
+
+def in_chunks(raw: bytes, size: int):
+    digester = Digester()
+    for start in range(0, len(raw), size):
+        digester.feed(raw[start : start + size])
+    return digester.finish()
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from([*REALISTIC, *(raw.replace(b"\n", b"\r\n") for raw in REALISTIC)]),
+    st.integers(),
+    st.integers(1, 3000),
+)
+def test_chunks_make_no_difference(raw, seed, size):
+    """However a stream is cut, the digests are those of the whole, also of broken messages."""
+    raw = mutated(raw, random.Random(seed))
+    assert in_chunks(raw, size) == digests(raw)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_chunks_make_no_difference_to_hostile_messages(name):
+    """Nor those of the worst messages."""
+    raw = HOSTILE[name][0]()
+    assert in_chunks(raw, 65_537) == digests(raw)
+
+
+@given(PARTS.filter(bool), st.data(), st.integers(1, 50))
+def test_chunks_make_no_difference_to_encodings(parts, data, size):
+    """A chunk may end in the midst of a boundary, an escape or four letters of base64."""
+    raw = HEADER + multipart(parts, [data.draw(ENCODERS) for _ in parts], data.draw(BOUNDARIES)) + b"Q" * 2500
+    assert in_chunks(raw, size) == digests(raw)
+
+
+def test_the_last_byte_of_a_large_attachment_counts():
+    """A message is read to its end: another byte at 3 MB, or behind what is decoded, is another message."""
+    for size, encoder in ((3 << 20, in_base64), (17 << 20, in_8bit)):
+        content = b"0123456789abcdef" * (size // 16)
+        one, other = (
+            HEADER + multipart([("application/pdf", content.decode() + end)], [encoder], b"boundary")
+            for end in ("x", "y")
+        )
+        assert identity(one) != identity(other)
+        assert delivery(one) != delivery(other)
+        taken = take(one[start : start + (256 << 10)] for start in range(0, len(one), 256 << 10))
+        assert len(taken) == DEFAULT_LIMITS.message_bytes + 1
+        assert digests(taken) == digests(one)
+        assert read(taken).digest == identity(one)
+
+
+def test_a_message_that_the_reader_takes_whole_is_kept_whole():
+    """A message within the limit is given back as it came."""
+    assert take([RAW[:100], RAW[100:]]) == RAW
+    raw = RAW + b"x" * (DEFAULT_LIMITS.message_bytes - len(RAW))
+    assert take([raw]) == raw
