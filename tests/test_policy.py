@@ -1,7 +1,9 @@
 """What a place means, and what follows from a verdict: the table of the folder roles, row by row."""
 
 import itertools
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,6 +23,7 @@ from spamnb.policy import (
     labelled,
     meaning,
     missing_lessons,
+    takes_back,
     trips,
 )
 
@@ -55,6 +58,164 @@ def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how
     """Where a judged message goes."""
     usual: dict[str, object] = {"missing": "", "tripped": False, "has_unsure_folder": True}
     return consequence(verdict, parse_name(name), label, **(usual | how)).goal  # type: ignore[arg-type]
+
+
+# The table of docs/learning.md, row by row.
+
+HEADERS = replace(INBOX, same_delivery=False, alike=True)  # a message with the same Message-ID, Date and From has left
+OTHERS = Role.INBOX, Role.HAM, Role.NEUTRAL
+
+
+def lesson(role: Role, *traces: Trace, **how: object) -> tuple[Do, bool]:
+    """What is done with a message that appears in a folder of that role, and whether that is weak."""
+    meant = meaning(role, False, None, traces, **how)  # type: ignore[arg-type]
+    return meant.do, meant.weak
+
+
+def new_in_the_inbox() -> None:
+    assert lesson(Role.INBOX) == (Do.JUDGE, False)
+
+
+def in_junk_known_before() -> None:
+    for trust, role in itertools.product((True, False), OTHERS):
+        for trace in (PERSON[role], replace(PERSON[role], left=False, lag=COPY_SECONDS)):
+            assert lesson(Role.SPAM, trace, trust_delivery=trust) == (Do.LEARN_SPAM, False)
+
+
+def first_seen_in_junk() -> None:
+    at_once = replace(INBOX, left=False)
+    for traces in ((), (at_once,), (replace(at_once, same_file=True),), (replace(INBOX, same_delivery=False),)):
+        assert lesson(Role.SPAM, *traces) == (Do.LEARN_SPAM, True)
+        assert lesson(Role.SPAM, *traces, verdict="ham") == (Do.LEARN_SPAM, True)
+        assert lesson(Role.SPAM, *traces, trust_delivery=False) == (Do.NOTHING, False)
+
+
+def first_seen_in_junk_after_a_verdict() -> None:
+    assert lesson(Role.SPAM, verdict="spam") == (Do.NOTHING, False)
+    assert lesson(Role.SPAM, INBOX, verdict="spam") == (Do.LEARN_SPAM, False)
+
+
+def taken_out() -> None:
+    for role, trace in itertools.product((Role.INBOX, Role.HAM), (BY_FILTER, replace(IN_HAM, unsure=True))):
+        meant = meaning(role, False, None, [trace])
+        assert (meant.do, meant.weak, meant.rescued) == (Do.LEARN_HAM, False, True)
+
+
+def in_the_inbox_beside_junk() -> None:
+    for trace in (replace(STILL_THERE, lag=42.0), replace(IN_HAM, unsure=True, left=False, lag=42.0)):
+        assert lesson(Role.INBOX, trace) == (Do.WAIT, False)
+        assert lesson(Role.INBOX, replace(trace, left=True)) == (Do.LEARN_HAM, False)
+
+
+def filed_in_a_ham_folder() -> None:
+    for trace in (INBOX, IN_HAM, IN_TRASH):
+        assert lesson(Role.HAM, trace) == (Do.LEARN_HAM, False)
+        assert not meaning(Role.HAM, False, None, [trace]).rescued
+
+
+def first_seen_in_a_ham_folder() -> None:
+    assert lesson(Role.HAM) == lesson(Role.HAM, replace(INBOX, left=False)) == (Do.NOTHING, False)
+
+
+def answered() -> None:
+    assert is_kept(parse_name("1.host:2,R"), Role.INBOX, 0, LEARNING)
+
+
+def read_and_kept() -> None:
+    assert is_kept(parse_name("1.host:2,S"), Role.HAM, 3 * DAY, LEARNING)
+    assert not is_kept(parse_name("1.host:2,S"), Role.INBOX, 0, LEARNING)
+
+
+def in_training_known_before() -> None:
+    for trust, trace in itertools.product((True, False), (INBOX, IN_HAM, IN_TRASH, BY_FILTER)):
+        assert lesson(Role.TRAIN_SPAM, trace, trust_delivery=trust) == (Do.LEARN_SPAM_AND_FILE, False)
+        assert lesson(Role.TRAIN_HAM, trace, trust_delivery=trust) == (Do.LEARN_HAM_AND_FILE, False)
+
+
+def first_seen_in_training() -> None:
+    at_once = replace(INBOX, left=False, same_file=True)
+    for traces in ((), (at_once,), (replace(IN_HAM, same_folder=True),), (replace(INBOX, same_delivery=False),)):
+        assert lesson(Role.TRAIN_SPAM, *traces) == (Do.LEARN_SPAM_AND_FILE, False)
+        assert lesson(Role.TRAIN_HAM, *traces) == (Do.LEARN_HAM_AND_FILE, False)
+        for role in (Role.TRAIN_SPAM, Role.TRAIN_HAM):
+            meant = meaning(role, False, None, traces, trust_delivery=False)
+            assert (meant.do, meant.news) == (Do.NOTHING, True)
+
+
+def marked_against_the_verdict() -> None:
+    assert takes_back(SPAM, "ham")
+    assert takes_back(HAM, "spam")
+
+
+def marked_otherwise() -> None:
+    for label, verdict in ((SPAM, "spam"), (HAM, "ham"), (SPAM, "unsure"), (HAM, "unsure"), (SPAM, None), (HAM, None)):
+        assert not takes_back(label, verdict)
+
+
+def in_trash_or_gone() -> None:
+    for traces in ((), (INBOX,), (BY_FILTER,), (IN_HAM,)):
+        assert lesson(Role.NEUTRAL, *traces) == (Do.NOTHING, False)
+
+
+def in_the_inbox_with_a_known_head() -> None:
+    for trace in (
+        HEADERS,
+        replace(HEADERS, role=Role.SPAM),
+        replace(HEADERS, role=Role.HAM),
+        replace(HEADERS, left=False),
+    ):
+        assert lesson(Role.INBOX, trace) == (Do.JUDGE, False)
+
+
+def moved_and_changed() -> None:
+    for role in OTHERS:
+        assert lesson(Role.SPAM, replace(HEADERS, role=role), trust_delivery=False) == (Do.LEARN_SPAM, False)
+        assert lesson(Role.HAM, replace(HEADERS, role=role)) == (Do.LEARN_HAM, False)
+    for not_moved in (replace(HEADERS, left=False, lag=COPY_SECONDS), replace(HEADERS, lately=False)):
+        assert lesson(Role.SPAM, not_moved) == (Do.LEARN_SPAM, True)
+        assert lesson(Role.HAM, not_moved) == (Do.NOTHING, False)
+
+
+def rescued_once() -> None:
+    for verdict, label in itertools.product(Verdict, (None, HAM, SPAM)):
+        assert goal(verdict, label=label, rescued=True) is Goal.STAY
+
+
+ROWS = {
+    "new in the inbox": new_in_the_inbox,
+    "in Junk, known in another folder before": in_junk_known_before,
+    "first seen in Junk": first_seen_in_junk,
+    "first seen in Junk, and the filter had called it spam": first_seen_in_junk_after_a_verdict,
+    "taken out of Junk or unsure, into the inbox or a ham folder": taken_out,
+    "in the inbox, while the same delivery lies in Junk or unsure": in_the_inbox_beside_junk,
+    "in a ham folder, known in another folder before": filed_in_a_ham_folder,
+    "first seen in a ham folder": first_seen_in_a_ham_folder,
+    "answered, in the inbox or a ham folder": answered,
+    "read and kept, in the inbox or a ham folder": read_and_kept,
+    "in a training folder, known in another folder before": in_training_known_before,
+    "first seen in a training folder": first_seen_in_training,
+    "marked `$Junk` or `$NotJunk`, against the verdict": marked_against_the_verdict,
+    "marked `$Junk` or `$NotJunk` otherwise": marked_otherwise,
+    "in Trash, Drafts, Sent; or gone": in_trash_or_gone,
+    "in the inbox, with the Message-ID, Date and From of another message": in_the_inbox_with_a_known_head,
+    "in Junk or a ham folder, with the Message-ID, Date and From of a message that has just left its folder": (
+        moved_and_changed
+    ),
+    "delivered again, after a person took it out of Junk once": rescued_once,
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_row(row: str) -> None:
+    """Each row of the table of what teaches says what is done."""
+    ROWS[row]()
+
+
+def test_table() -> None:
+    """The table in docs/learning.md has these rows, in this order."""
+    table = (Path(__file__).parent.parent / "docs" / "learning.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)
+    assert rows == ["seen", *ROWS]
 
 
 # New in inbox: judge it.
@@ -411,6 +572,7 @@ TRACES = st.lists(
         same_file=st.booleans(),
         since=st.floats(0, 100),
         lag=st.sampled_from([-1.0, 0.0, COPY_SECONDS]),
+        alike=st.just(False),
     ),
     max_size=5,
 )
@@ -442,3 +604,19 @@ def test_the_order_of_traces_does_not_matter(traces: list[Trace]) -> None:
     for role in Role:
         found = {meaning(role, False, None, order) for order in itertools.permutations(traces[:3])}
         assert len(found) == 1
+
+
+@given(TRACES, st.sampled_from([None, HAM, SPAM]), st.booleans(), st.lists(st.sampled_from(Role), max_size=3))
+def test_a_forged_head_changes_nothing_in_the_inbox(
+    traces: list[Trace], label: int | None, left: bool, roles: list[Role]
+) -> None:
+    """What is done with mail in the inbox does not depend on messages that only share Message-ID, Date and From."""
+    forged = [replace(HEADERS, role=role, left=left, since=200.0 + number) for number, role in enumerate(roles)]
+    assert meaning(Role.INBOX, False, label, [*traces, *forged]) == meaning(Role.INBOX, False, label, traces)
+
+
+@given(st.sampled_from([Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM]), TRACES, st.sampled_from([None, HAM, SPAM]))
+def test_without_trust_only_what_was_elsewhere_teaches(role: Role, traces: list[Trace], label: int | None) -> None:
+    """Without trust in deliveries no message is learned in Junk or in training that was in no other folder before."""
+    traces = [replace(trace, left=False, lag=0.0) if not trace.same_folder else trace for trace in traces]
+    assert meaning(role, False, label, traces, trust_delivery=False).do is Do.NOTHING

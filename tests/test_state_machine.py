@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from spamnb.cli.sample_mail import message
-from spamnb.config import Config, Mailbox, Role
+from spamnb.config import Config, Learning, Mailbox, Role
 from spamnb.errors import LedgerBusyError, SpamnbError
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import lesson
-from spamnb.mail.identity import identity
+from spamnb.mail.identity import header_digest, identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.mailbox import Entry, scan
@@ -53,9 +53,11 @@ WORD = {  # what a person says by putting mail there
     Role.TRAIN_SPAM: SPAM,
 }
 GOAL = {"INBOX": "Junk", "TrainSpam": "Junk", "TrainHam": "INBOX"}  # where the filter moves mail to
+TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
 LESSONS = 30
 DWELL, DAY = 5.0, 86_400.0
 
+_FORGED = (b"Message-ID:", b"Date:", b"From:")
 FOLDERS = st.sampled_from(list(ROLES))
 PLAIN_FOLDERS = st.sampled_from(["INBOX", "Junk", "Junk/Old", "Archive", "Trash"])
 NEWEST = st.sampled_from([1, 1, 1, 1, 2, 2, 3, 4, 5, 6])
@@ -64,7 +66,10 @@ FLAGS = st.sampled_from(["", "", "S", "F", "RS", "T", "ST"])
 
 @dataclass(eq=False)
 class File:
-    """A message file: where it lies, and the folders in which the sorter has settled it, the latest last."""
+    """A message file: where it lies, and the folders in which the sorter has settled it, the latest last.
+
+    moved_on: the filter has learned it in a training folder, and moved it on from there.
+    """
 
     content: bytes
     folder: str
@@ -73,6 +78,7 @@ class File:
     mtime_ns: int
     baseline: bool = False
     settled: list[str] = field(default_factory=list)
+    moved_on: bool = False
 
     @property
     def digest(self) -> bytes:
@@ -115,8 +121,7 @@ class Sorting(RuleBasedStateMachine):
         self.folders: dict[str, Folder] = {name: create_folder(self.root, "maildir++", name) for name in ROLES}
         for folder in self.folders.values():
             Path(folder.subdir("dovecot-keywords")).write_text("0 $Junk\n1 $NotJunk\n")
-        mailbox = Mailbox(Path(self.root), ROLES)
-        self.config = Config((mailbox,), Path(self.path))
+        self.configure(trust=True)
         self.ahead = 0.0
         self.bases: Iterator[str] = fresh_bases(lambda: 10**18, 7, "host")  # the same at each run
         self.number = LESSONS
@@ -126,14 +131,26 @@ class Sorting(RuleBasedStateMachine):
         self.unforeseen: set[bytes] = set()  # messages with copies, or undone: what they are learned as is not foretold
         self.twins: set[bytes] = set()  # messages of which two files hold the same bytes, or did
         self.touched: set[bytes] = set()  # messages that a person had in hand
+        self.alike: dict[bytes, set[bytes]] = {}  # messages with the same header digest
+        self.forged: set[bytes] = set()  # all of these
         self.stumbled = False
         self.ledger = Ledger(self.path)
+
+    def configure(self, trust: bool) -> None:
+        """Whether what is first seen in Junk and in training folders is learned; from the next start on."""
+        mailbox = Mailbox(Path(self.root), ROLES)
+        self.config = Config((mailbox,), Path(self.path), learning=Learning(trust_delivery=trust))
 
     def teardown(self) -> None:
         self.ledger.close()
         self.directory.cleanup()
 
     # The world.
+
+    @property
+    def trusting(self) -> bool:
+        """Whether a rule's delivery teaches."""
+        return self.config.learning.trust_delivery
 
     def now(self) -> float:
         """A clock that can be put forward. The times of files are the kernel's, so it runs from the true time."""
@@ -214,10 +231,13 @@ class Sorting(RuleBasedStateMachine):
     def settle_in(self, file: File, before: int | None) -> None:
         """The sorter has settled a file where it lies: what it learned by that is what the move meant."""
         label = self.labels.get(file.digest)
-        if file.digest not in self.unforeseen:
-            foretold = foretell(file)
+        if file.digest not in self.unforeseen and not self.may_be_taken_for_moved(file.digest):
+            foretold = foretell(file, self.trusting)
             if foretold is not None:
                 assert label == foretold, f"{file.settled} {file.folder}"
+                known = self.ledger.messages.find(file.digest)
+                assert known is not None
+                assert known.weak == (not file.settled and not file.moved_on), "a decision is known from elsewhere"
             elif label != before:
                 assert (before, label) == (None, HAM), f"{file.settled} {file.folder}"  # it was kept
         if file.settled[-1:] != [file.folder]:
@@ -238,9 +258,19 @@ class Sorting(RuleBasedStateMachine):
         )
         if digest in self.twins and digest in self.touched:
             return  # of two files with the same bytes nobody can say which one it was that came from somewhere
+        if self.may_be_taken_for_moved(digest) and any(
+            file.digest == digest and ROLES[file.folder] in (Role.HAM, Role.SPAM) for file in self.files
+        ):
+            return
         never_learned = len([one for one in self.learnings(digest) if one.before is None]) == 1
         may = self.said.get(digest, set()) | ({HAM} if kept and old is None and never_learned else set())
         assert new in may, f"learned {digest.hex()} as {new}, it was {old}: nobody said so"
+
+    def may_be_taken_for_moved(self, digest: bytes) -> bool:
+        """Whether a person had a message in hand of which this one may be the same, changed on its way."""
+        return digest in self.forged and any(
+            one in self.touched for alike in self.alike.values() if digest in alike for one in alike - {digest}
+        )
 
     def learnings(self, digest: bytes) -> list:  # type: ignore[type-arg]  # of Action
         """The learnings of a message, the oldest first."""
@@ -261,6 +291,7 @@ class Sorting(RuleBasedStateMachine):
             moved.remove(found[0])
             self.judge_move(found[0], folder, entry)
             found[0].settled.append(found[0].folder)
+            found[0].moved_on = ROLES[found[0].folder] in TRAINING
             if found[0].folder == "INBOX":
                 found[0].settled.append(folder)  # and nothing is learned from that
             found[0].folder, found[0].entry = folder, entry
@@ -269,13 +300,18 @@ class Sorting(RuleBasedStateMachine):
         """Whether the filter might move that file there."""
         assert entry.subdir == file.entry.subdir
         assert parse_name(entry.name).flags == file.flags
-        assert not file.baseline or ROLES[file.folder] in (Role.TRAIN_SPAM, Role.TRAIN_HAM), "baseline mail was moved"
+        assert not file.baseline or ROLES[file.folder] in TRAINING, "baseline mail was moved"
+        known_before = file.settled or file.folder == "INBOX" or file.digest in self.unforeseen
+        assert self.trusting or known_before, "learned and moved what nobody knew"
         assert GOAL.get(file.folder) == folder
         if file.folder == "INBOX":
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
             assert not set(file.flags) & MARKS, "moved what a person had read or marked"
             spam = self.labels.get(file.digest) != HAM or SPAM in self.said.get(file.digest, ())
-            assert spam, "moved what a person had called ham"
+            known = self.ledger.messages.find(file.digest)
+            assert known is not None
+            assert spam or known.weak, "moved what a person had called ham"
+            assert known.rescued_at is None, "moved again what a person had rescued"
 
     # Rules: mail comes.
 
@@ -291,10 +327,38 @@ class Sorting(RuleBasedStateMachine):
     def deliver(self, kind: str, folder: str) -> None:
         self.write(self.new_mail(kind), folder, Entry("new", next(self.bases)))
 
-    @rule()
-    def deliver_into_junk(self) -> None:
-        file = self.write(self.new_mail("spam"), "Junk", Entry("new", next(self.bases)))
-        self.say(file, "Junk")
+    @rule(folder=st.sampled_from(["Junk", "Junk", "TrainSpam", "TrainHam"]), flags=st.sampled_from([None, "", "S"]))
+    def deliver_by_a_rule(self, folder: str, flags: str | None) -> None:
+        """A server-side rule files what nobody has seen, and may mark it as read."""
+        base = next(self.bases)
+        entry = Entry("new", base) if flags is None else Entry("cur", f"{base}:2,{flags}")
+        file = self.write(self.new_mail("spam"), folder, entry)
+        if self.trusting:
+            self.say(file, folder)
+
+    @precondition(has_mail)
+    @rule(index=NEWEST, seconds=st.sampled_from([0.0, 42.0]))
+    def deliver_the_same(self, index: int, seconds: float) -> None:
+        """A second delivery, which is the same to the last byte."""
+        file = self.pick(index)
+        self.ahead += seconds
+        self.unforeseen.add(file.digest)
+        self.twins.add(file.digest)
+        self.write(file.content, "INBOX", Entry("new", next(self.bases)))
+
+    @precondition(has_mail)
+    @rule(index=NEWEST, kind=st.sampled_from(["ham", "spam"]), folder=st.sampled_from(["INBOX", "INBOX", "Archive"]))
+    def forge(self, index: int, kind: str, folder: str) -> None:
+        """Another message, with the Message-ID, Date and From of a known one."""
+        known = self.pick(index)
+        fields = [line for line in known.content.split(b"\n\n")[0].split(b"\n") if line.startswith(_FORGED)]
+        rest = [line for line in self.new_mail(kind).split(b"\n") if not line.startswith(_FORGED)]
+        file = self.write(b"\n".join(fields + rest), folder, Entry("new", next(self.bases)))
+        assert header_digest(file.content) == header_digest(known.content)
+        assert file.digest != known.digest
+        alike = self.alike.setdefault(header_digest(file.content) or b"", set())
+        alike |= {known.digest, file.digest}
+        self.forged |= alike
 
     @rule(kind=st.sampled_from(["ham", "spam"]))
     def deliver_two_copies(self, kind: str) -> None:
@@ -395,6 +459,7 @@ class Sorting(RuleBasedStateMachine):
             os.rename(source, target)
         self.say(file, folder)
         self.put(file, folder, entry)
+        file.moved_on = False
 
     @precondition(lambda self: any(ROLES[file.folder] is Role.SPAM for file in self.files))
     @rule(index=NEWEST, folder=st.sampled_from(["INBOX", "Archive"]))
@@ -520,8 +585,11 @@ class Sorting(RuleBasedStateMachine):
         file = self.pick(index)
         self.watch(lambda: self.sorter.hint(self.folders[file.folder].path, file.entry))
 
-    @rule()
-    def restart(self) -> None:
+    @rule(trust=st.sampled_from([True, True, False]))
+    def restart(self, trust: bool) -> None:
+        if not trust:
+            self.calm()  # what nobody has seen yet would be met with another mind than it was put there
+        self.configure(trust)
         self.watch(self.reopen)
 
     def reopen(self) -> None:
@@ -570,7 +638,8 @@ class Sorting(RuleBasedStateMachine):
         for _ in range(3):
             self.ahead += DWELL + 1
             self.watch(self.sorter.reconcile)
-            self.watch(self.sorter.settle)
+            while (due := self.sorter.due()) is not None and due <= self.now():  # each time for a moment only
+                self.watch(self.sorter.settle)
         for name, folder in self.folders.items():
             known = self.ledger.files.lying_in(self.ledger.files.folder(self.sorter.id, name))
             if self.files:  # a mailbox without one message may be a mount point, and nothing is noted as gone
@@ -578,10 +647,22 @@ class Sorting(RuleBasedStateMachine):
         assert all(file.settled[-1] == file.folder for file in self.files)
         self.stumbled = False
         self.no_move_is_open()
+        self.what_waits_has_a_reason()
         self.said.clear()
         self.unforeseen = {
             digest for digest, number in Counter(file.digest for file in self.files).items() if number > 1
         } | {digest for digest in self.unforeseen if sum(file.digest == digest for file in self.files) != 1}
+
+    def what_waits_has_a_reason(self) -> None:
+        """A file waits only while the same delivery lies in spam."""
+        for placed in self.ledger.files.waiting(self.ledger.files.folder(self.sorter.id, "INBOX")):
+            if "T" not in placed.flags:
+                assert any(
+                    identity(file.content) == self.ledger.messages.get(placed.message).digest
+                    and ROLES[file.folder] is Role.SPAM
+                    and "T" not in file.flags
+                    for file in self.files
+                )
 
     # What holds at any time.
 
@@ -600,11 +681,12 @@ class Sorting(RuleBasedStateMachine):
     @invariant()
     def the_journal_leads_to_the_labels(self) -> None:
         for digest in self.labels:
-            label = None
+            label, weak = None, False
             for action in self.learnings(digest):
-                assert action.before == label
-                assert action.after != label
-                label = action.after
+                assert (action.before, bool(action.before_weak)) == (label, weak)
+                assert (action.after, bool(action.after_weak)) != (label, weak)
+                assert label is None or weak or not action.after_weak or action.takes_back, "a decision gave way"
+                label, weak = action.after, bool(action.after_weak)
             assert self.ledger.learned.label(digest) == label
 
     @invariant()
@@ -612,17 +694,17 @@ class Sorting(RuleBasedStateMachine):
         assert self.stumbled or self.ledger.journal.intents() == []
 
 
-def foretell(file: File) -> int | None:
+def foretell(file: File, trusting: bool) -> int | None:
     """What a file that was moved by a person, and has no copies, is learned as by that; None where by nothing."""
     if file.settled[-1:] == [file.folder]:
         return None
     role = ROLES[file.folder]
     meant = [name for name in file.settled if ROLES[name] is not Role.NEUTRAL] or file.settled
     before = ROLES[meant[-1]] if meant else None
-    if before in (Role.TRAIN_SPAM, Role.TRAIN_HAM):
+    if before in TRAINING and file.moved_on:
         return WORD[before]
     if role is Role.SPAM:
-        return None if before is Role.SPAM else SPAM
+        return None if before is Role.SPAM or (before is None and not trusting) else SPAM
     if role in (Role.INBOX, Role.HAM) and before is Role.SPAM:
         return HAM
     if role is Role.HAM and before is not None and meant[-1] != file.folder:

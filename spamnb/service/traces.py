@@ -74,7 +74,7 @@ class Traces:
             unsure=unsure,
             same_folder=placed.folder == box.spot.id,
             by_filter=placed.origin == "filter",
-            left=gone_at is not None or trashed,
+            left=gone_at is not None or (trashed and not alike),
             same_delivery=not alike and placed.content == unread.delivery,
             same_file=same_file,
             since=placed.since,

@@ -1,0 +1,204 @@
+"""What the service does per message, counted in steps, not in seconds: it does not grow with what it has seen."""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Mailbox, Role
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
+from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.mailbox import Entry, deliver, locate, scan
+from spamnb.service import arrivals, traces, unread
+from spamnb.service.boxes import Boxes
+from spamnb.service.unread import Unread
+from tests.service.desk import ROLES, Desk
+
+
+@contextmanager
+def counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
+    """Counts the steps of SQLite's machine, in tens, and the files that are looked for."""
+    counts = {"steps": 0, "located": 0}
+    sqlite = desk.ledger.files._db._sqlite
+
+    def step() -> int:
+        counts["steps"] += 1
+        return 0
+
+    def looked_for(*arguments: object) -> object:
+        counts["located"] += 1
+        return locate(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(traces, "locate", looked_for)
+        sqlite.set_progress_handler(step, 10)
+        yield counts
+        sqlite.set_progress_handler(None, 0)
+
+
+def remember(desk: Desk, content: bytes, number: int, how: str) -> None:
+    """So many more messages in the ledger, each judged and left in the inbox."""
+    inbox = desk.ledger.files.folder(1, "INBOX")
+    with desk.ledger.transaction():
+        for _ in range(number):
+            base = next(desk.bases)
+            one = Unread(content if how == "other deliveries" else content + base.encode())
+            known = desk.ledger.messages.ensure(one.digest, "a message", desk.now(), one.header_digest)
+            desk.ledger.files.put(inbox, base, known.id, "appeared", base.encode(), "", desk.now())
+            desk.ledger.messages.judged(known.id, "ham", 0.01, desk.now())
+            desk.ledger.journal.judged(known.id, (inbox, base), "ham", 0.01, "ham", desk.now())
+            desk.ahead += 1.0
+
+
+@pytest.mark.parametrize("folder", ["INBOX", "Junk", "Archive"])
+@pytest.mark.parametrize("how", ["other deliveries", "forged heads"])
+def test_each_copy_costs_the_same(desk: Desk, monkeypatch: pytest.MonkeyPatch, folder: str, how: str) -> None:
+    """One more copy of a message, or message under its head, costs the same after four thousand as after a hundred."""
+    original, costs = message("ham", 901), []
+    for number in (100, 3900):
+        remember(desk, original, number, how)
+        path = deliver(desk.folder(folder), b"Received: by host; %d\n" % number + original, next(desk.bases))
+        with counted(desk, monkeypatch) as counts:
+            settle(desk, desk.folder(folder).path, path)
+        costs.append(counts)
+    few, many = costs
+    assert many["located"] <= 2 * 20
+    assert 0 < many["steps"] < 1.2 * few["steps"]
+
+
+@pytest.mark.slow
+def test_four_thousand_copies(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with spam that is really delivered, judged and moved, four thousand times."""
+    original, costs = message("spam", 901), []
+    for number in range(4001):
+        path = deliver(desk.folder("INBOX"), b"Received: by host; %d\n" % number + original, next(desk.bases))
+        if number in (100, 4000):
+            with counted(desk, monkeypatch) as counts:
+                settle(desk, desk.folder("INBOX").path, path)
+            costs.append(counts)
+        else:
+            settle(desk, desk.folder("INBOX").path, path)
+    few, many = costs
+    assert desk.number("Junk") == 4001
+    assert many["located"] <= 2 * 20
+    assert 0 < many["steps"] < 1.2 * few["steps"]
+
+
+def settle(desk: Desk, folder: str, path: str) -> None:
+    """A delivered file is met, and looked at after its dwell."""
+    (sorter,) = desk.mailboxes._sorters.values()
+    sorter.hint(folder, Entry("new", os.path.basename(path)))
+    if (due := sorter.due()) is not None:
+        desk.ahead += max(0.0, due - desk.now())
+        sorter.settle()
+
+
+def test_what_is_dragged_to_the_trash_is_not_tokenised(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person throws away, or moves back to the inbox, is recognised without its tokens."""
+    letters = desk.put("ham", "INBOX")
+    desk.work()
+    monkeypatch.setattr(unread, "tokenize", lambda *_: pytest.fail("tokenised"))
+    desk.move("INBOX", "Trash", desk.fresh)
+    desk.work()
+    desk.move("Trash", "INBOX", desk.fresh)
+    desk.work()
+    assert desk.number("INBOX") == len(letters)
+    assert len(desk.ledger.files.lying_in(desk.ledger.files.folder(1, "INBOX"))) == len(letters)
+
+
+def test_what_is_asked_of_a_message_is_what_was_read() -> None:
+    """A message that is read piece by piece is the one that is read as a whole."""
+    for kind in ("ham", "spam"):
+        raw = message(kind, 901)
+        assert Unread(raw).reading == read(raw)
+
+
+def test_only_folders_that_speak_by_what_stays_are_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was kept is looked for in the inbox and in ham folders alone."""
+    desk.put("ham", "Trash", flags="S")
+    desk.put("spam", "Junk", flags="S")
+    desk.work()
+    asked = []
+    unlearned = desk.ledger.files.unlearned
+    monkeypatch.setattr(desk.ledger.files, "unlearned", lambda folder: asked.append(folder) or unlearned(folder))
+    desk.work()
+    assert {desk.ledger.files.where(folder)[1] for folder in asked} == {"INBOX", "Archive"}
+
+
+def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a folder cannot be listed, its files are tried again after a second, though the dwell is none."""
+    letter = message("ham", 901)
+    desk.deliver(letter)
+    desk.restart(dwell_seconds=0.0)
+    (sorter,) = desk.mailboxes._sorters.values()
+    target = Path(desk.folder("Archive").subdir("cur")) / f"{next(desk.bases)}:2,S"
+    desk.paths(letter, "INBOX")[0].rename(target)
+    looked = []
+
+    def unlistable(*_: object) -> None:
+        looked.append(1)
+        raise FolderUnavailableError("cannot list it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(arrivals, "locate", unlistable)
+        sorter.hint(desk.folder("Archive").path, Entry("cur", target.name))
+        clock = desk.now()
+        patch.setattr(sorter._arrivals, "_now", lambda: clock)
+        for _ in range(5):
+            sorter.settle()
+        assert len(looked) == 1
+        due = sorter.due()
+        assert due is not None
+        assert due - clock == pytest.approx(1.0)
+    desk.work()
+    assert desk.lesson(letter) == (0, False)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, maildir: Callable[..., object]) -> None:
+    """A move into a folder that is gone and cannot be made again is a fault that names the folder and what to do."""
+    maildir("Junk")
+    (root,) = (path.parent for path in tmp_path.rglob("cur") if path.parent.name[0] != ".")
+    with Ledger(str(tmp_path / "ledger")) as ledger:
+        boxes = Boxes(Mailbox(root, ROLES), ledger, lambda _, name: (ROLES.get(name, Role.HAM), False))
+        boxes.refresh()
+        assert boxes.named("Junk").role is Role.SPAM
+        with pytest.raises(FolderUnavailableError, match="has no folder 'Projects': make it"):
+            boxes.named("Projects")
+
+
+def test_a_renamed_folder_holds_the_ledger_for_few_statements(tmp_path: Path) -> None:
+    """What a renamed folder holds is carried over in as many calls for a thousand files as for ten."""
+    calls = []
+    for number in (10, 1000):
+        with Ledger(str(tmp_path / f"ledger{number}")) as ledger:
+            mailbox, _ = ledger.files.mailbox("/mail")
+            old, new = ledger.files.folder(mailbox, "Old"), ledger.files.folder(mailbox, "New")
+            message_ = ledger.messages.ensure(b"digest", "", 1.0).id
+            with ledger.transaction():
+                for each in range(number):
+                    ledger.files.put(old, f"{each}.host", message_, "appeared", b"", "S", 1.0)
+            asked: list[str] = []
+            sqlite = ledger.files._db._sqlite
+            names = [f"{each}.host" for each in range(0, number, 2)] + ["unknown"]
+            sqlite.set_trace_callback(lambda statement, asked=asked: asked.append(statement))
+            assert ledger.files.carry(old, new, names, 2.0) == number // 2
+            sqlite.set_trace_callback(None)
+            calls.append(len([statement for statement in asked if statement.lstrip().startswith("SELECT")]))
+            assert len(ledger.files.lying_in(new)) == len(ledger.files.lying_in(old)) == number // 2
+    assert calls[0] == calls[1]
+
+
+def test_logged_where_it_stays(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """Of what a person throws away the log says nothing."""
+    caplog.set_level(logging.INFO)
+    letter = message("ham", 901)
+    desk.deliver(letter)
+    caplog.clear()
+    desk.take(letter, "INBOX", "Trash")
+    assert "stays" not in caplog.text
+    assert scan(desk.folder("Trash"))
