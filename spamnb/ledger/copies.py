@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.faults import plain, primary_code
@@ -22,6 +23,29 @@ _PAGES = 2048  # a step: 8 MB, some hundredths of a second
 _OF_THE_TARGET = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _TAKES = 2  # times the ledger's size: a copy must not be what fills the disk that mail is delivered to
 _STALE_SECONDS = 3600.0  # after that an unfinished copy is not being written any more
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a ledger takes on its disk, in bytes: its file, its write-ahead log, and its rolling copies together."""
+
+    ledger: int
+    wal: int
+    copies: int
+
+
+def sizes(ledger: str) -> Sizes:
+    """What a ledger takes on its disk; 0 for what is not there. Raises LedgerError where that cannot be asked."""
+    return Sizes(_size(ledger), _size(ledger + "-wal"), sum(map(_size, rolling(ledger))))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:  # it may vanish while it is counted
+        return 0
+    except OSError as fault:
+        raise LedgerError(f"{path} cannot be read ({fault.strerror}): check who owns it") from fault
 
 
 def directory_of(ledger: str) -> str:

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import directory_of, roll, rolling, write
+from spamnb.ledger.copies import Sizes, directory_of, roll, rolling, sizes, write
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.reading import faults_of
 from tests.dying import DeathError
@@ -173,3 +173,13 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="There is no ledger"):
         Ledger(str(tmp_path / "a" / "ledger"), only_read=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sizes(ledger: Ledger, path: str, tmp_path: Path) -> None:
+    """The bytes of the ledger, its log and its copies; nothing where there is none."""
+    fill(ledger, "a")
+    made = [roll(path, day * DAY, 7) for day in (1, 2)]
+    expected = Sizes(os.path.getsize(path), os.path.getsize(path + "-wal"), sum(map(os.path.getsize, made)))
+    assert sizes(path) == expected
+    assert min(expected.ledger, expected.wal, expected.copies) > 0
+    assert sizes(str(tmp_path / "not" / "there")) == Sizes(0, 0, 0)
