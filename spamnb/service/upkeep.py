@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import of_day, roll
+from spamnb.ledger.copies import of_day
+from spamnb.ledger.copying import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.restoring import recover
 
