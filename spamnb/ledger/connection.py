@@ -16,7 +16,7 @@ from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
-_LARGEST_LOG = 8_000_000  # bytes; SQLite itself begins to empty it at 4 MB
+_LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and leaves its size
 
 
 class Connection:
