@@ -27,7 +27,7 @@ def backup(options: argparse.Namespace) -> int:
     """Copy the ledger."""
     path = str(configuration(options).ledger)
     if options.file == _STANDARD or os.path.realpath(options.file) == os.path.realpath("/dev/stdout"):
-        if sys.stdout.isatty():
+        if sys.stdout is None or sys.stdout.isatty():
             raise UsageError("a copy of the ledger is not for a terminal: name a file, or lead the output elsewhere")
         _send(path, sys.stdout.fileno())
         return 0
