@@ -62,7 +62,7 @@ def roll(ledger: str, at: float, keep: int, alive: Callable[[], None] = lambda: 
         _sweep(os.path.dirname(final), at)
         with _drafted(ledger, final) as draft:
             copy(ledger, draft, alive)
-            _refuse(ledger, faults_of(draft) or look_into(draft, _unequal_sums))
+            _refuse(ledger, faults_of(draft, alive) or look_into(draft, _unequal_sums, alive))
             _give_name(draft, final, alive, replace=True)
         for old in rolling(ledger)[keep:]:
             os.unlink(old)

@@ -12,6 +12,7 @@ from spamnb.ledger.faults import FAULTS, Fault, plain, primary_code
 from spamnb.ledger.schema import APPLICATION_ID, check, differences, moment
 
 _LOOKS = 5
+_STEPS = 100_000  # of SQLite's machine; some hundredths of a second
 _Found = TypeVar("_Found")
 State = tuple[int, int, int, int]
 
@@ -52,14 +53,17 @@ def state_of(path: str) -> State:
     return found.st_ino, found.st_size, found.st_mtime_ns, _size(path + "-wal") or 0
 
 
-def look_into(path: str, look: Callable[[sqlite3.Connection], _Found]) -> _Found:
-    """What `look` finds in a file, of which nothing was written while it looked.
+def look_into(
+    path: str, look: Callable[[sqlite3.Connection], _Found], alive: Callable[[], None] = lambda: None
+) -> _Found:
+    """What `look` finds in a file, of which nothing was written while it looked. `alive` is called in long statements.
 
     Raises LedgerBusyError where it is written again and again.
     """
     for _ in range(_LOOKS):
         sqlite, before = open_for_reading(path)
         with contextlib.closing(sqlite):
+            sqlite.set_progress_handler(alive, _STEPS)
             try:
                 found = look(sqlite)
             except FAULTS:
@@ -92,12 +96,13 @@ def _is_writable(path: str) -> bool:
     return os.access(path, os.W_OK, effective_ids=True) and os.access(directory, os.W_OK | os.X_OK, effective_ids=True)
 
 
-def faults_of(path: str) -> list[str]:
+def faults_of(path: str, alive: Callable[[], None] = lambda: None) -> list[str]:
     """What is wrong with a ledger's file; nothing if it can be worked with. Changes nothing.
 
     Asked is whether SQLite can read all its pages (`quick_check`), and whether its tables and indexes are those of
-    a ledger; not whether its counts are right, which is `verify`'s question. Raises LedgerError where damage is not
-    the matter: another program's database, a later version, parts that no ledger has, a file that cannot be read.
+    a ledger; not whether its counts are right, which is `verify`'s question. `alive` is called meanwhile. Raises
+    LedgerError where damage is not the matter: another program's database, a later version, parts that no ledger
+    has, a file that cannot be read.
     """
     try:
         size = os.stat(path).st_size
@@ -108,7 +113,7 @@ def faults_of(path: str) -> list[str]:
     if size == 0:
         return ["it is empty"]
     try:
-        return look_into(path, lambda sqlite: _faults(sqlite, path))
+        return look_into(path, lambda sqlite: _faults(sqlite, path), alive)
     except FAULTS as fault:
         if _is_damage(fault):
             return [str(fault)]

@@ -11,11 +11,12 @@ from unittest import mock
 import pytest
 
 from spamnb.errors import LedgerError
+from spamnb.ledger import copying
 from spamnb.ledger.copies import Sizes, directory_of, rolling, sizes
-from spamnb.ledger.copying import roll, write
+from spamnb.ledger.copying import faults_of_copy, roll, write
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.reading import faults_of
-from tests.dying import DeathError
+from tests.dying import DeathError, Fuse, dead
 from tests.ledger.lessons import known, lesson
 
 DAY = 86_400.0
@@ -81,23 +82,57 @@ def test_of_one_moment(ledger: Ledger, path: str) -> None:
     assert ledger.learned.totals()[1] == steps + 1
 
 
-def test_killed_while_copying(ledger: Ledger, path: str) -> None:
+@pytest.mark.parametrize("at", [1, 20, -1], ids=["of its first pages", "in the midst", "of its last compressed bytes"])
+def test_killed_while_copying(ledger: Ledger, path: str, at: int) -> None:
     """A copy that is killed at any step leaves no copy of that name, and the older ones; later its rest is removed."""
     fill(ledger, "a", 20_000)
-    old = roll(path, DAY, 7)
-    rest = Path(directory_of(path), ".ledger-1970-01-03.sqlite.gz.77.part")
+    steps: list[None] = []
+    directory = Path(directory_of(path))
+    rest = directory / ".ledger-1970-01-03.sqlite.gz.77.part"
 
     def die() -> None:
-        shutil.copy(next(Path(directory_of(path)).glob(".*.part")), rest)  # as it lies there without our clearing up
-        raise DeathError
+        steps.append(None)
+        if len(steps) == at:
+            shutil.copy(max(directory.glob(".*.part"), key=os.path.getmtime), rest)  # as it lies there at death
+            raise DeathError
 
-    with mock.patch("spamnb.ledger.copying._PAGES", 20), pytest.raises(DeathError):
-        roll(path, 2 * DAY, 7, die)
+    with mock.patch("spamnb.ledger.copying._PAGES", 20), mock.patch("spamnb.ledger.packing._CHUNK", 50_000):
+        old = roll(path, DAY, 7, lambda: steps.append(None))
+        at = at if at > 0 else len(steps)
+        steps.clear()
+        with pytest.raises(DeathError):
+            roll(path, 2 * DAY, 7, die)
     assert rest.exists()
     assert rolling(path) == [old]
     os.utime(rest, (0, 0))
     roll(path, 3 * DAY, 7)
-    assert sorted(os.listdir(directory_of(path))) == ["ledger-1970-01-02.sqlite.gz", "ledger-1970-01-04.sqlite.gz"]
+    assert sorted(os.listdir(directory)) == ["ledger-1970-01-02.sqlite.gz", "ledger-1970-01-04.sqlite.gz"]
+
+
+def test_killed_before_any_call(ledger: Ledger, path: str) -> None:
+    """Killed before any call that makes a copy durable or gives it its name, each copy with a name is whole."""
+    fill(ledger, "a")
+    old = roll(path, DAY, 7)
+    outcomes = set()
+    for at in range(1, 100):
+        fuse = Fuse(at, dead)
+        calls = {name: fuse.through(getattr(os, name)) for name in ("rename", "fsync", "unlink")}
+        try:
+            with mock.patch.multiple(copying.os, **calls):
+                roll(path, 2 * DAY, 1)
+            killed = False
+        except DeathError:
+            killed = True
+        copies = rolling(path)
+        assert [faults_of_copy(one) for one in copies] == [[]] * len(copies)
+        outcomes.add((killed, len(copies), old in copies))
+        if not killed:
+            break
+        for one in Path(directory_of(path)).iterdir():
+            if str(one) != old:
+                one.unlink()
+        assert os.path.exists(old)
+    assert outcomes == {(True, 1, True), (True, 2, True), (False, 1, False)}
 
 
 def test_full_disk(ledger: Ledger, path: str) -> None:

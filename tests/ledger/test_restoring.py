@@ -236,7 +236,10 @@ def test_killed_at_any_step(path: str, tmp_path: Path) -> None:
                 killed = False
             except DeathError:
                 killed = True
+        with Ledger(here, only_read=True) as reader:
+            read = reader.learned.label(b"m3")
         replaced = labels(here) == {"m0": 0, "m1": None, "m2": None}
+        assert (read == 1) is not replaced, "who only reads finds what will be"
         with Ledger(here) as ledger:
             assert (ledger.learned.label(b"m3") == 1) is not replaced
         former = [one for one in site.iterdir() if "replaced" in one.name and not one.name.endswith(("-wal", "-shm"))]
