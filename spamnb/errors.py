@@ -40,6 +40,10 @@ class LedgerUnavailableError(LedgerError):
     """The ledger is sound, but cannot be used for now: a full disk, say. What was asked can be asked again."""
 
 
+class LedgerNoRoomError(LedgerUnavailableError):
+    """A copy of the ledger finds too little room on the disk."""
+
+
 class LedgerBusyError(LedgerUnavailableError):
     """Another process holds the ledger for longer than we wait (EX_TEMPFAIL): try again."""
 

@@ -222,7 +222,11 @@ def _add_keeping(command: _Command) -> None:
 
     more = "The service may run meanwhile: the copy is of one moment. The service makes one a day by itself."
     backup = command("backup", "keeping", "copy the ledger to a file", more, "spamnb backup ~/ledger-copy.sqlite")
-    backup.add_argument("file", metavar="FILE", help="where to; it must not be there yet")
+    backup.add_argument(
+        "file",
+        metavar="FILE",
+        help="where to, compressed if it ends in .gz; it must not be there yet; -: standard output",
+    )
     backup.add_argument("--force", action="store_true", help="replace the file if it is there")
 
     more = (

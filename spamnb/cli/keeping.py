@@ -3,14 +3,15 @@
 import argparse
 import os
 import shutil
+import stat
+import sys
 import time
 
 from spamnb.cli.context import configuration, open_ledger
 from spamnb.cli.output import clock, megabytes, named, printable, progress
-from spamnb.errors import LedgerError, SpamnbError, UsageError
-from spamnb.ledger.copies import write
+from spamnb.errors import SpamnbError, UsageError
+from spamnb.ledger.copying import Held, send, write
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.reading import faults_of
 from spamnb.ledger.restoring import restore as put_back
 from spamnb.service.alone import alone, is_running
 
@@ -19,25 +20,52 @@ from spamnb.service.alone import alone, is_running
 _LARGEST_WITH_SERVICE = 150_000_000
 _ROUNDS = 3  # what is learned meanwhile, and what the estimate was short of
 _SPARE = 16_000_000  # bytes; for the log of the steps before
+_STANDARD = "-"
 
 
 def backup(options: argparse.Namespace) -> int:
     """Copy the ledger."""
-    config = configuration(options)
-    path, shown = str(config.ledger), named(options.file)
-    _refuse_own(path, options.file)
+    path = str(configuration(options).ledger)
+    if options.file == _STANDARD or os.path.realpath(options.file) == os.path.realpath("/dev/stdout"):
+        if sys.stdout is None or sys.stdout.isatty():
+            raise UsageError("a copy of the ledger is not for a terminal: name a file, or lead the output elsewhere")
+        _send(path, sys.stdout.fileno())
+        return 0
+    if _is_pipe(options.file):
+        with open(options.file, "wb", buffering=0) as pipe:
+            _send(path, pipe.fileno())
+        return 0
+    held, shown = _write(path, options), named(options.file)
+    if not options.quiet:
+        print(f"wrote {shown}: {_in_words(options.file, held)}")
+    return 0
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _send(ledger: str, descriptor: int) -> None:
+    with Ledger(ledger, only_read=True):  # as long as it is open, no other file takes its place
+        send(ledger, descriptor)
+
+
+def _write(ledger: str, options: argparse.Namespace) -> Held:
+    _refuse_own(ledger, options.file)
+    shown = named(options.file)
+    there = UsageError(f"{shown} is there already: name another file, or replace it with --force")
     if os.path.lexists(options.file) and not options.force:
-        raise UsageError(f"{shown} is there already: name another file, or replace it with --force")
-    with Ledger(path, only_read=True):  # as long as it is open, no other file takes its place
+        raise there
+    with Ledger(ledger, only_read=True):
         try:
-            write(path, options.file, replace=options.force)
+            return write(ledger, options.file, replace=options.force)
         except FileExistsError:
-            raise UsageError(f"{shown} is there already: name another file, or replace it with --force") from None
+            raise there from None
         except OSError as fault:
             raise SpamnbError(f"cannot write {shown}: {fault.strerror}; name a file in a directory of yours") from fault
-    if not options.quiet:
-        print(f"wrote {shown}: {_held(options.file)}")
-    return 0
 
 
 def restore(options: argparse.Namespace) -> int:
@@ -47,18 +75,11 @@ def restore(options: argparse.Namespace) -> int:
     _refuse_own(path, options.file)
     if not os.path.isfile(options.file):
         raise UsageError(f"there is no file {shown}: give what `spamnb backup` has written, or one of the copies")
-    faults = faults_of(options.file)
-    if not faults:
-        with Ledger(options.file, only_read=True) as found:
-            faults = found.learned.verify()
-    if faults:
-        raise LedgerError(f"{shown} is not put back, it is damaged ({faults[0]}): try another copy")
-    held = _held(options.file)
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
     with alone(path):
         done = put_back(path, options.file, time.time())
-    if not options.quiet:
-        print(f"put back {shown}, of {clock(done.made_at)}: {held}")
+    if not options.quiet and done.held is not None:
+        print(f"put back {shown}, of {clock(done.made_at)}: {_in_words(options.file, done.held)}")
         if done.aside is not None:
             print(f"The former ledger is kept as {printable(done.aside)}.")
         print("The mail that lies in your folders stays where it is: the next start takes note of it, and no more.")
@@ -66,16 +87,14 @@ def restore(options: argparse.Namespace) -> int:
 
 
 def _refuse_own(ledger: str, file: str) -> None:
-    for part in ("", "-wal", "-shm", ".lock"):
+    for part in ("", "-wal", "-shm", ".lock", ".use.lock"):
         if os.path.realpath(file) == os.path.realpath(ledger + part):
             raise UsageError(f"{printable(file)} is the ledger's own: name another file")
 
 
-def _held(path: str) -> str:
-    """What a ledger holds, in words."""
-    with Ledger(path, only_read=True) as ledger:
-        ham, spam, *_, tokens = ledger.learned.totals().tolist()
-    return f"{megabytes(os.path.getsize(path))}, {ham} ham and {spam} spam messages, {tokens} tokens"
+def _in_words(path: str, held: Held) -> str:
+    size = megabytes(os.path.getsize(path))
+    return f"{size}, {held.ham} ham and {held.spam} spam messages, {held.tokens} tokens"
 
 
 def prune(options: argparse.Namespace) -> int:

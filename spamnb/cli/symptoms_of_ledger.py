@@ -22,6 +22,7 @@ from spamnb.cli.symptoms import (
 from spamnb.config import Config
 from spamnb.config.values import Learning
 from spamnb.ledger.copies import directory_of, rolling
+from spamnb.ledger.copying import faults_of_copy
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.reading import faults_of
 from spamnb.ledger.restoring import RESTORED_NOTE
@@ -147,7 +148,7 @@ def _copies(path: str, config: Config | None) -> Iterator[Finding]:
         return
     newest = found[0]
     age = time.time() - os.path.getmtime(newest)
-    if faults := faults_of(newest):
+    if faults := faults_of_copy(newest):
         yield Finding(WARNING, "copies", f"{newest} is damaged: {faults[0]}", "remove it; the service makes another")
     elif age > _COPY_IS_LATE:
         means = f"the newest is {days(age)} old"

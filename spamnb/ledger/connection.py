@@ -10,12 +10,13 @@ from typing import Any
 from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.copies import directory_of, rolling
 from spamnb.ledger.faults import FAULTS, plain, plain_faults
-from spamnb.ledger.place import hold
-from spamnb.ledger.reading import open_for_reading
+from spamnb.ledger.place import hold, present
+from spamnb.ledger.reading import State, being_written, open_for_reading, state_of
 from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
+_LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and leaves its size
 
 
 class Connection:
@@ -24,22 +25,31 @@ class Connection:
     `synchronous=FULL`: in WAL mode anything less may lose the last commits when power fails, and a lost intent
     would make the filter's own move look like a person's.
 
-    `only_read`: nothing is made, upgraded or written, and a ledger that is not there is an error.
+    `only_read`: nothing is made, upgraded or written, and a ledger that is not there is an error. Where its
+    replacement was interrupted, it is read as it will be.
     """
 
     def __init__(self, path: str, *, busy_seconds: float = _BUSY_SECONDS, only_read: bool = False) -> None:
         self.path = path
+        self._only_read = only_read
         self._depth = 0
+        self._lies: State | None = None  # the file's state where SQLite cannot keep what is read from what is written
         if not only_read:
             _make_parent(path)
-        elif not os.path.exists(path):
-            raise LedgerError(f"There is no ledger {path}: run spamnb init, or train something")
+        elif not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise _not_there(path)
         self._place = hold(path, alone=False, seconds=busy_seconds, only_read=only_read)
         try:
+            self._file_path = present(path) if only_read else path
+            if only_read and not os.path.exists(self._file_path):
+                raise _not_there(path)
             with plain_faults(self.path):
-                self._sqlite = open_for_reading(path, busy_seconds) if only_read else _open(path, busy_seconds)
-                self._file = _identity(path)
+                if only_read:
+                    self._sqlite, self._lies = open_for_reading(self._file_path, busy_seconds)
+                else:
+                    self._sqlite = _open(path, busy_seconds)
                 try:
+                    self._file = _identity(self._file_path)
                     with moment(self._sqlite):
                         check(self._sqlite, path)  # before anything is written: it may be another program's file
                     if not only_read:
@@ -55,6 +65,7 @@ class Connection:
         self._use_wal(busy_seconds)
         self._sqlite.execute("PRAGMA synchronous = FULL")
         self._sqlite.execute("PRAGMA foreign_keys = ON")
+        self._sqlite.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
         self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
         migrate(self._sqlite)
 
@@ -76,21 +87,28 @@ class Connection:
 
     def row(self, statement: str, parameters: Sequence[object] = ()) -> Any:
         """The first row that a statement finds, a tuple, or None."""
-        return next(self.rows(statement, parameters), None)
+        found = next(self.rows(statement, parameters), None)
+        self._check_still()
+        return found
 
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
         """The rows that a statement finds, each a tuple, read as they are asked for."""
         try:
             yield from self._sqlite.execute(statement, parameters)
         except FAULTS as fault:  # SQLite may find out late: in the middle of the rows
+            self._check_still()
             raise plain(fault, self.path) from fault
+        self._check_still()
 
     def all(self, statement: str, parameters: Sequence[object] = ()) -> list[Any]:
         """All rows that a statement finds, each a tuple; for many small rows in half the time that `rows` takes."""
         try:
-            return self._sqlite.execute(statement, parameters).fetchall()
+            found = self._sqlite.execute(statement, parameters).fetchall()
         except FAULTS as fault:
+            self._check_still()
             raise plain(fault, self.path) from fault
+        self._check_still()
+        return found
 
     def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters."""
@@ -99,9 +117,27 @@ class Connection:
         except FAULTS as fault:
             raise plain(fault, self.path) from fault
 
+    def empty_log(self) -> None:
+        """Give back what a large log takes on the disk, where nobody reads from it now.
+
+        SQLite overwrites the log from its beginning, and leaves it as large as its largest commits have made it.
+        """
+        try:
+            if os.stat(self.path + "-wal").st_size <= _LARGEST_LOG:
+                return
+        except OSError:
+            return
+        with contextlib.suppress(*FAULTS):  # whoever works with the ledger next meets what is wrong with it
+            (patience,) = self._sqlite.execute("PRAGMA busy_timeout").fetchone()
+            self._sqlite.execute("PRAGMA busy_timeout = 0")  # who reads need not be waited for: there is a next time
+            self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._sqlite.execute(f"PRAGMA busy_timeout = {patience}")
+
     def close(self) -> None:
         """Close the file. Uncommitted work is rolled back."""
         if self._place >= 0:
+            if not self._only_read:
+                self.empty_log()
             self._sqlite.close()
             os.close(self._place)  # after the file: SQLite removes its log by name
             self._place = -1
@@ -109,7 +145,7 @@ class Connection:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing, as one writer; a transaction inside a transaction is part of it."""
-        yield from self._bracket("BEGIN IMMEDIATE")
+        yield from self._bracket("BEGIN" if self._only_read else "BEGIN IMMEDIATE")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -135,13 +171,18 @@ class Connection:
             finally:
                 self._depth -= 1
 
+    def _check_still(self) -> None:
+        """Raise LedgerBusyError where the file was written while it was read as one that nobody writes."""
+        if self._lies is not None and state_of(self._file_path) != self._lies:
+            raise being_written(self.path)
+
     def _check_place(self) -> None:
         """Raise LedgerError where the file of that path is another one by now.
 
         SQLite would go on writing to a file that has lost its name, and all of it would be lost without a word.
         """
         try:
-            same = _identity(self.path) == self._file
+            same = _identity(self._file_path) == self._file
         except (FileNotFoundError, NotADirectoryError):
             same = False
         except OSError as fault:
@@ -176,6 +217,10 @@ class Connection:
                 time.sleep(_WAL_PAUSE)
             else:
                 return
+
+
+def _not_there(path: str) -> LedgerError:
+    return LedgerError(f"There is no ledger {path}: run spamnb init, or train something")
 
 
 def _identity(path: str) -> tuple[int, int]:

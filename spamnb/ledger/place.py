@@ -3,8 +3,10 @@
 SQLite finds a file's write-ahead log by its name. If a ledger were renamed under an open connection, that
 connection would write to the log of whatever file has the name by then, and delete it in the end. So each
 connection holds a shared lock on the ledger's directory, and whoever puts another file in the ledger's place
-holds it alone. It is the directory that is locked, with flock(2): a lock file would have to be made also where
-nothing may be written, and closing a second descriptor of the ledger itself would drop SQLite's own locks.
+holds it alone. It is the directory that is locked where no stranger can open it (`locks`), with flock(2): a lock file
+would have to be made also where nothing may be written, and closing a second descriptor of the ledger itself would
+drop SQLite's own locks. Where it has to be a file and none is there or can be opened, a connection that only reads
+goes without: it looks whether the file is still the one that has the name.
 
 A replacement has several steps, and power may fail between any two of them:
 
@@ -24,7 +26,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.ledger.locks import open_lock
 
 Why = Literal["damaged", "replaced"]
 
@@ -36,57 +39,73 @@ _PAUSE = 0.02
 def hold(path: str, *, alone: bool, seconds: float, only_read: bool = False) -> int:
     """A descriptor that holds the place of the ledger, shared or alone, until it is closed.
 
-    Held in common, no replacement is left half made: it is ended first, or is an error where nothing may be
-    written. Raises LedgerBusyError when the time is over.
+    Held in common, no replacement is left half made: it is ended first, unless nothing may be written. Raises
+    LedgerBusyError when the time is over.
     """
     deadline = time.monotonic() + seconds
     while True:
-        descriptor = _locked(path, alone, deadline)
-        if alone or not _incoming(path):
+        descriptor = _locked(path, alone, deadline, make=not only_read)
+        if alone or only_read or not _incoming(path):
             return descriptor
         os.close(descriptor)
-        if only_read:
-            raise LedgerError(f"The ledger {path} is about to be replaced, which was interrupted: run spamnb status")
         with holding(path, seconds=seconds):
             finish(path)
 
 
 @contextlib.contextmanager
-def holding(path: str, *, seconds: float = 10.0) -> Iterator[None]:
-    """Nobody else has the ledger open."""
-    descriptor = hold(path, alone=True, seconds=seconds)
+def holding(path: str, *, alone: bool = True, seconds: float = 10.0) -> Iterator[None]:
+    """Nobody else has the ledger open; or nobody puts another file in its place, where it is not held alone."""
+    descriptor = hold(path, alone=alone, seconds=seconds)
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _locked(path: str, alone: bool, deadline: float) -> int:
-    directory = os.path.dirname(os.path.abspath(path))
+def present(path: str) -> str:
+    """Where the ledger is: in its place, or next to it where its replacement was interrupted."""
+    incoming = _incoming(path)
+    return f"{path}.incoming-{incoming[0]}" if incoming else path
+
+
+def _locked(path: str, alone: bool, deadline: float, make: bool) -> int:
+    descriptor, is_lock = _opened(path, make)
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as fault:
-        raise LedgerError(
-            f"The directory {directory} of the ledger cannot be opened ({fault.strerror}): check who owns it,"
-            " or set `ledger` in the configuration to another path"
-        ) from fault
-    try:
-        while True:
+        while is_lock:
             try:
                 fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+                break
             except OSError as fault:
                 if fault.errno not in {errno.EWOULDBLOCK, errno.EACCES}:
-                    return descriptor  # a file system without locks, which cannot hold a ledger for two anyway
+                    break  # a file system without locks, which cannot hold a ledger for two anyway
                 if time.monotonic() >= deadline:
                     raise LedgerBusyError(
                         f"Another spamnb is at work with the ledger {path}: try again when it has ended"
                     ) from fault
                 time.sleep(_PAUSE)
-            else:
-                return descriptor
     except BaseException:
         os.close(descriptor)
         raise
+    return descriptor
+
+
+def _opened(path: str, make: bool) -> tuple[int, bool]:
+    directory, name = os.path.split(os.path.abspath(path))
+    try:
+        return open_lock(directory, f"{name}.use.lock", make=make)
+    except PermissionError as fault:
+        raise LedgerError(
+            f"No permission to use the ledger {path}: check who owns {fault.filename} and its directory"
+        ) from fault
+    except OSError as fault:
+        if fault.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise LedgerUnavailableError(
+                f"The disk that holds the ledger {path} is full: free some space. Nothing was lost"
+            ) from fault
+        raise LedgerError(
+            f"{fault.filename} cannot be opened ({fault.strerror}): check the ledger's directory and who owns it,"
+            " or set `ledger` in the configuration to another path"
+        ) from fault
 
 
 def put(path: str, at: float, why: Why, make: Callable[[str], None]) -> str | None:

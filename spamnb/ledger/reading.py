@@ -1,44 +1,108 @@
-"""Looking into a ledger's file without changing it: no file is made beside it, and no log is emptied into it."""
+"""Looking into a ledger's file without changing it: no file is left beside it, and no log is emptied into it."""
 
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import quote
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerBusyError, LedgerError
 from spamnb.ledger.faults import FAULTS, Fault, plain, primary_code
-from spamnb.ledger.schema import APPLICATION_ID, check, moment
+from spamnb.ledger.schema import APPLICATION_ID, check, differences, moment
 
-# A table of each part; a file that lost one of them is no ledger any more, however sound its pages are.
-_TABLES = ("message", "token", "count", "mailbox", "folder", "file", "action", "note")
+_LOOKS = 5
+_STEPS = 100_000  # of SQLite's machine; some hundredths of a second
+_Found = TypeVar("_Found")
+State = tuple[int, int, int, int]
 
 
-def open_for_reading(path: str, busy_seconds: float = 10.0) -> sqlite3.Connection:
+def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Connection, State | None]:
     """A connection that only reads.
 
-    Without a write-ahead log beside it nobody has the file open, and it is read as it lies. With one it has to be
-    opened in the usual way, since the newest commits are in the log; but a connection that cannot write does not
-    empty the log into the file when it is closed, as SQLite would do otherwise.
+    Its second part is None where SQLite's own locks keep what is read apart from what others write. Else it is the
+    file's state before it was opened: what was read counts only if it is still `state_of` the file afterwards.
+
+    A log with commits in it belongs to a process that is at work, or that died: a connection that cannot write
+    reads it, and does not empty it into the file when it is closed. Without one a connection that could write makes
+    an empty log for the time being, and SQLite removes it; one that cannot would leave it lying. Where none can be
+    made nor is there, SQLite reads such a file only as one that nobody ever writes (`immutable`).
     """
-    mode = "mode=ro" if os.path.exists(path + "-wal") else "immutable=1"
+    log = _size(path + "-wal")
+    if log:
+        mode = "mode=ro"
+    elif _is_writable(path):
+        mode = "mode=rw"
+    elif log is not None and os.path.exists(path + "-shm"):
+        mode = "mode=ro"
+    else:
+        mode = "immutable=1"
+    before = state_of(path) if mode == "immutable=1" else None
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?{mode}"
-    return sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    sqlite = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    sqlite.execute("PRAGMA query_only = ON")
+    return sqlite, before
 
 
-@contextlib.contextmanager
-def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """The same, closed at the end."""
-    with contextlib.closing(open_for_reading(path)) as sqlite:
-        yield sqlite
+def state_of(path: str) -> State:
+    """What changes when the file is written: which file it is, its size and time, and the bytes in its log."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return (0, 0, 0, 0)
+    return found.st_ino, found.st_size, found.st_mtime_ns, _size(path + "-wal") or 0
 
 
-def faults_of(path: str) -> list[str]:
-    """What is wrong with a ledger's file; nothing if it can be worked with. Writes nothing.
+def look_into(
+    path: str, look: Callable[[sqlite3.Connection], _Found], alive: Callable[[], None] = lambda: None
+) -> _Found:
+    """What `look` finds in a file, of which nothing was written while it looked. `alive` is called in long statements.
 
-    Asked is whether SQLite can read all its pages (`quick_check`), and whether it is a ledger with all its parts;
-    not whether its counts are right, which is `verify`'s question. Raises LedgerError where damage is not the
-    matter: another program's database, a later version, a file that cannot be read.
+    Raises LedgerBusyError where it is written again and again.
+    """
+    for _ in range(_LOOKS):
+        sqlite, before = open_for_reading(path)
+        with contextlib.closing(sqlite):
+            sqlite.set_progress_handler(alive, _STEPS)
+            try:
+                found = look(sqlite)
+            except FAULTS:
+                if before is None or before == state_of(path):
+                    raise
+                continue
+        if before is None or before == state_of(path):
+            return found
+    raise being_written(path)
+
+
+def being_written(path: str) -> LedgerBusyError:
+    """The error for a file that was written while it was read, where SQLite could not keep the two apart."""
+    return LedgerBusyError(
+        f"The ledger {path} is being written, which cannot be waited for where its directory may not be written:"
+        " try again, or as its owner"
+    )
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
+def _is_writable(path: str) -> bool:
+    """Whether SQLite can make a log beside the file, and remove it again."""
+    directory = os.path.dirname(os.path.abspath(path))
+    return os.access(path, os.W_OK, effective_ids=True) and os.access(directory, os.W_OK | os.X_OK, effective_ids=True)
+
+
+def faults_of(path: str, alive: Callable[[], None] = lambda: None) -> list[str]:
+    """What is wrong with a ledger's file; nothing if it can be worked with. Changes nothing.
+
+    Asked is whether SQLite can read all its pages (`quick_check`), and whether its tables and indexes are those of
+    a ledger; not whether its counts are right, which is `verify`'s question. `alive` is called meanwhile. Raises
+    LedgerError where damage is not the matter: another program's database, a later version, parts that no ledger
+    has, a file that cannot be read.
     """
     try:
         size = os.stat(path).st_size
@@ -49,19 +113,27 @@ def faults_of(path: str) -> list[str]:
     if size == 0:
         return ["it is empty"]
     try:
-        with reading(path) as sqlite, moment(sqlite):
-            check(sqlite, path)
-            if sqlite.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                return ["it holds nothing"]
-            faults = [row[0] for row in sqlite.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
-            if sqlite.execute("SELECT count(*) FROM total").fetchone()[0] != 1:
-                faults.append("its totals are gone")
-            for table in _TABLES:
-                sqlite.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()  # noqa: S608 - a name of this module
+        return look_into(path, lambda sqlite: _faults(sqlite, path), alive)
     except FAULTS as fault:
         if _is_damage(fault):
             return [str(fault)]
         raise plain(fault, path) from fault
+
+
+def _faults(sqlite: sqlite3.Connection, path: str) -> list[str]:
+    with moment(sqlite):
+        check(sqlite, path)
+        if sqlite.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            return ["it holds nothing"]
+        changed, foreign = differences(sqlite)
+        if foreign and not changed:  # else a name of ours may have been hit
+            raise LedgerError(
+                f"{path} has parts that spamnb did not make ({foreign[0]}): it is not used. Remove them with the"
+                " program that made them, or restore a copy (spamnb restore)"
+            )
+        faults = [row[0] for row in sqlite.execute("PRAGMA quick_check(5)") if row[0] != "ok"] + changed
+        if not changed and sqlite.execute("SELECT count(*) FROM total").fetchone()[0] != 1:
+            faults.append("its totals are gone")
     return faults
 
 

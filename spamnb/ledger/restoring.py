@@ -8,14 +8,17 @@ long ago, in one way or the other, and are given up. All of this is done before 
 """
 
 import contextlib
+import errno
 import os
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spamnb.errors import LedgerError, LedgerLostError
-from spamnb.ledger.copies import copy, directory_of, rolling
+from spamnb.errors import LedgerDamagedError, LedgerError, LedgerLostError, LedgerNoRoomError
+from spamnb.ledger.copies import directory_of, rolling
+from spamnb.ledger.copying import Held, copy_from, held_of
 from spamnb.ledger.faults import plain_faults
-from spamnb.ledger.place import finish, holding, put
+from spamnb.ledger.place import Why, finish, holding, put
 from spamnb.ledger.reading import faults_of
 
 RESTORED_NOTE = "restored"  # in the ledger: when an earlier one was put in its place, seconds since the epoch
@@ -23,57 +26,100 @@ RESTORED_NOTE = "restored"  # in the ledger: when an earlier one was put in its 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was done: why, from which copy of when, and where the former ledger is (None: there was none)."""
+    """What was done: why, from which copy of when, and where the former ledger is (None: there was none).
+
+    held: what the copy holds; None where its counts were not proven.
+    """
 
     why: str
     source: str
     made_at: float
     aside: str | None
+    held: Held | None = None
 
 
-def restore(ledger: str, source: str, at: float, why: str = "replaced by hand") -> Restored:
-    """Put a copy in the ledger's place, as far as labels and counts go. The caller has examined it.
+def restore(ledger: str, source: str, at: float) -> Restored:
+    """Put a copy in the ledger's place, as far as labels and counts go, once they are proven.
 
-    Raises LedgerBusyError while another process has the ledger open; OSError or LedgerError where the copy cannot
-    be made, and then the ledger is as it was.
+    Raises LedgerError where the copy is not sound in every respect, LedgerBusyError while another process has the
+    ledger open, OSError or LedgerError where the copy cannot be made; then the ledger is as it was.
     """
-    with holding(ledger):
-        finish(ledger)
-        return _put(ledger, source, at, why)
+    with _draft(ledger) as draft:
+        try:
+            copy_from(source, draft)
+            held = held_of(draft)
+        except LedgerDamagedError as fault:
+            raise LedgerError(f"{source} is not put back, it is damaged ({fault}): try another copy") from fault
+        except LedgerError as fault:
+            raise type(fault)(str(fault).replace(draft, source)) from fault  # nobody knows the draft by its name
+        with holding(ledger):
+            finish(ledger)
+            return _put(ledger, draft, source, at, "replaced", "replaced by hand", held)
 
 
 def recover(ledger: str, at: float) -> Restored | None:
     """If the ledger is damaged or gone, put the newest sound copy in its place.
 
-    None where nothing is wrong, or where there neither is nor was a ledger. Raises LedgerLostError where it is
-    damaged and there is no sound copy: then nothing is touched.
+    None where nothing is wrong, or where there neither is nor was a ledger. Others may have it open as long as there
+    is nothing to put in its place. Raises LedgerLostError where it is damaged and there is no sound copy: then
+    nothing is touched.
     """
+    with _draft(ledger):
+        pass  # what a restore that was killed has left
+    with holding(ledger, alone=False):
+        if not faults_of(ledger) or _is_new(ledger):
+            return None
     with holding(ledger):
         finish(ledger)
-        faults = faults_of(ledger)
+        faults = faults_of(ledger)  # another process may have been first
         if not faults:
             return None
-        for found in rolling(ledger):
-            with contextlib.suppress(LedgerError):  # of a later version, or unreadable: the next one
-                if not faults_of(found):
-                    return _put(ledger, found, at, faults[0])
-    if not os.path.lexists(ledger) and not rolling(ledger):
-        return None
+        with _draft(ledger) as draft:
+            for found in rolling(ledger):
+                if _is_sound(found, draft):
+                    return _put(ledger, draft, found, at, "damaged", faults[0])
     raise LedgerLostError(
         f"The ledger {ledger} cannot be used ({faults[0]}), and there is no sound copy of it: put one back with"
         f" `spamnb restore FILE`, or move it and {directory_of(ledger)} away to begin anew. Nothing was touched"
     )
 
 
-def _put(ledger: str, source: str, at: float, why: str) -> Restored:
-    made_at = os.stat(source).st_mtime
+def _is_new(ledger: str) -> bool:
+    return not os.path.lexists(ledger) and not rolling(ledger)
 
-    def make(path: str) -> None:
-        copy(source, path)
-        _forget_places(path, at)
 
-    aside = put(ledger, at, "replaced" if why == "replaced by hand" else "damaged", make)
-    return Restored(why, source, made_at, aside)
+def _is_sound(copy: str, draft: str) -> bool:
+    """Whether a copy can be used, which lies at the draft's path then."""
+    try:
+        copy_from(copy, draft)
+        return not faults_of(draft)
+    except LedgerNoRoomError:  # an older copy would take as much
+        raise
+    except OSError as fault:
+        if fault.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise LedgerNoRoomError(
+                f"there is too little room to put {copy} in the ledger's place: free some"
+            ) from fault
+        return False
+    except LedgerError:  # of a later version, or unreadable: the next one
+        return False
+
+
+@contextlib.contextmanager
+def _draft(ledger: str) -> Iterator[str]:
+    """Where a copy is made ready; nothing is left there."""
+    draft = f"{ledger}.restored.part"
+    try:
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+
+
+def _put(ledger: str, draft: str, source: str, at: float, why: Why, said: str, held: Held | None = None) -> Restored:
+    _forget_places(draft, at)
+    aside = put(ledger, at, why, lambda path: os.rename(draft, path))
+    return Restored(said, source, os.stat(source).st_mtime, aside, held)
 
 
 def _forget_places(path: str, at: float) -> None:

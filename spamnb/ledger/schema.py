@@ -121,6 +121,7 @@ _STEPS = (
 
 VERSION = len(_STEPS)
 APPLICATION_ID = 0x736E6231  # "snb1": what file(1) and SQLite call a file format's mark
+_STATISTICS = {"sqlite_stat1", "sqlite_stat4"}
 _BEFORE_RELEASE = 0x73706E62  # "spnb": ledgers of the program before its first release
 
 
@@ -155,19 +156,45 @@ def check(connection: sqlite3.Connection, path: str) -> None:
         )
 
 
+def differences(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+    """What a ledger lacks of the tables and indexes of its version, and what it has that is none of them, in words.
+
+    A trigger or a view of somebody else's would do its work within ours. To be asked in one moment.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as new:
+        _run_steps(new, 0, version_of(connection))
+        wanted = _parts(new)
+    found = _parts(connection)
+    lacking = [f"its {kind} {name} is not as it should be" for kind, name, *_ in sorted(wanted - found)]
+    names = {(kind, name) for kind, name, *_ in wanted}
+    foreign = sorted((kind, name) for kind, name, *_ in found if (kind, name) not in names)
+    return lacking, [f"the {kind} {name}" for kind, name in foreign]
+
+
+def _parts(connection: sqlite3.Connection) -> set[tuple[str, str, str, str]]:
+    """Type, name, table and text of each part; not the statistics that SQLite keeps for itself where it is told to."""
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    parts = {(str(kind), str(name), str(table), " ".join(str(sql).split())) for kind, name, table, sql in rows}
+    return {part for part in parts if part[0] != "table" or part[1] not in _STATISTICS}
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring a ledger to this version in one transaction; make a new one where there is none."""
     if version_of(connection) >= VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     former = version_of(connection)  # another process may have been first
-    for script in _STEPS[former:]:
-        for statement in script.split(";"):  # one by one: executescript would commit first
-            connection.execute(statement)
+    _run_steps(connection, former, VERSION)
     if former < VERSION:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
+
+
+def _run_steps(connection: sqlite3.Connection, former: int, version: int) -> None:
+    for script in _STEPS[former:version]:
+        for statement in script.split(";"):  # one by one: executescript would commit first
+            connection.execute(statement)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

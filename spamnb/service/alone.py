@@ -2,10 +2,14 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from spamnb.errors import SpamnbError
+
+_PATIENCE = 0.5  # seconds; whoever asks whether a service runs holds the lock for an instant
+_PAUSE = 0.02
 
 
 @contextmanager
@@ -18,13 +22,23 @@ def alone(ledger: str) -> Iterator[None]:
     except OSError as fault:
         raise SpamnbError(f"cannot make {path}: {fault.strerror}; check the directory and its owner") from fault
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as fault:
-            raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first") from fault
+        _take(lock, ledger)
         yield
     finally:
         os.close(lock)
+
+
+def _take(lock: int, ledger: str) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as fault:
+            if time.monotonic() >= deadline:
+                raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first") from fault
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def is_running(ledger: str) -> bool:

@@ -2,7 +2,9 @@
 
 The directory itself is locked, with flock(2), since a lock file in a mailbox would be in the way of other mail
 software; none of it locks directories in this way. It is the inbox's `cur/`, which two services would both work on.
-The lock goes with the process. As long as it is held, the mailbox's disk is in use and cannot be unmounted.
+Only where strangers can open that directory, and so lock it, is it a file beside it (`ledger/locks.py`): no other
+software takes that for mail. The lock goes with the process. As long as it is held, the mailbox's disk is in use and
+cannot be unmounted.
 """
 
 import errno
@@ -10,7 +12,10 @@ import fcntl
 import os
 
 from spamnb.errors import MaildirError, SpamnbError
+from spamnb.ledger.locks import open_lock
 from spamnb.maildir.folders import Folder
+
+_FILE = os.path.join(os.pardir, "spamnb.lock")  # seen from `cur/`
 
 
 class ClaimedError(SpamnbError):
@@ -26,9 +31,9 @@ class Claim:
     def take(self, inbox: Folder) -> None:
         """Hold the mailbox of that inbox, and no longer one that lay there before; ClaimedError where another does."""
         try:
-            wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
         except OSError as fault:
-            raise MaildirError(f"cannot open {inbox.subdir('cur')}: {fault.strerror}; check who owns it") from fault
+            raise MaildirError(f"cannot open {fault.filename}: {fault.strerror}; check who owns it") from fault
         if self._held is not None and os.path.samestat(os.fstat(wanted), os.fstat(self._held)):
             os.close(wanted)
             return

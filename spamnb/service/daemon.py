@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from typing import TypeVar
 
 from spamnb.config import Config
 from spamnb.errors import LedgerUnavailableError, SpamnbError
@@ -16,6 +17,7 @@ from spamnb.service.once import Once
 from spamnb.service.upkeep import DailyCopies, Forgetting, open_sound
 from spamnb.service.watcher import Hint, Watcher
 
+_Wanted = TypeVar("_Wanted")
 _log = logging.getLogger(__name__)
 _LONGEST_WAIT = 60.0
 _SOON_SECONDS = 0.5
@@ -75,14 +77,15 @@ class Daemon:
 
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
-        with alone(str(self._config.ledger)):
+        with alone(str(self._config.ledger)), ExitStack() as stack:
+            ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:
-                self._reload = False
                 try:
-                    with suppress(_StoppedError), self._opened() as is_open:
-                        if is_open:
-                            self._begin()
-                            self._loop()
+                    with suppress(_StoppedError):
+                        if ledger is None and (ledger := self._waited_for(self._open)) is not None:
+                            stack.enter_context(ledger)
+                        if ledger is not None:
+                            self._work(ledger)
                 except SpamnbError as fault:
                     if self._former is None:
                         raise
@@ -94,34 +97,53 @@ class Daemon:
             self._notify.stopping()
             _log.info("stopped")
 
-    @contextmanager
-    def _opened(self) -> Iterator[bool]:
-        """The mailboxes over their ledger, once it can be used; False where we are told to stop or reload before."""
-        with ExitStack() as stack:
-            while not (self._stop or self._reload):
-                try:
-                    stack.enter_context(self._over(self._open()))
-                    self._mailboxes.meet()
-                except LedgerUnavailableError as fault:
-                    stack.close()
-                    self._faults.say(LEDGER, f"{fault}. Waiting for it")
-                    self._notify.working("waiting for the ledger", _STEP_SECONDS)
-                    self._watcher.next(_RETRY_SECONDS)
-                else:
-                    yield True
-                    return
-            yield False
+    def _work(self, ledger: Ledger) -> None:
+        """Work until we are told to stop or reload."""
+        if self._waited_for(lambda: self._meet(ledger)):
+            with self._held():
+                self._begin()
+                self._loop()
+
+    def _meet(self, ledger: Ledger) -> bool:
+        """Begin with the mailboxes, or leave them."""
+        self._use(ledger)
+        try:
+            self._mailboxes.meet()
+        except BaseException:
+            self._mailboxes.let_go()
+            raise
+        return True
+
+    def _waited_for(self, wanted: Callable[[], _Wanted]) -> _Wanted | None:
+        """What is wanted of the ledger, once it can be used; None where we are told to stop or reload before."""
+        while not (self._stop or self._reload):
+            try:
+                return wanted()
+            except LedgerUnavailableError as fault:
+                self._faults.say(LEDGER, f"{fault}. Waiting for it")
+                self._notify.working("waiting for the ledger", _STEP_SECONDS)
+                self._watcher.next(_RETRY_SECONDS)
+        return None
 
     @contextmanager
     def _over(self, ledger: Ledger) -> Iterator[None]:
-        """Work over a ledger, which is closed in the end."""
+        """Work with the mailboxes over a ledger, which is closed in the end."""
         with ledger:
-            self._mailboxes = Mailboxes(self._config, ledger, self._faults, now=self._now, alive=self._long_work)
-            self._forgetting = Forgetting(ledger)
-            try:
+            self._use(ledger)
+            with self._held():
                 yield
-            finally:
-                self._mailboxes.let_go()
+
+    def _use(self, ledger: Ledger) -> None:
+        self._mailboxes = Mailboxes(self._config, ledger, self._faults, now=self._now, alive=self._long_work)
+        self._forgetting = Forgetting(ledger)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Leave the mailboxes to other services in the end."""
+        try:
+            yield
+        finally:
+            self._mailboxes.let_go()
 
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn what is new, and return."""
@@ -200,6 +222,7 @@ class Daemon:
             self._watch()
             well = self._mailboxes.compare()  # what happened before it was watched
         self._watcher.reconciled()
+        self._mailboxes.empty_log()
         service = self._config.service
         period = service.poll_seconds if self._watcher.polling else service.reconcile_seconds
         self._next_reconcile = self._running() + (period if well else min(period, _RETRY_SECONDS))
@@ -223,6 +246,7 @@ class Daemon:
 
     def _read_again(self) -> None:
         """Read the configuration again; a faulty one is reported, and the old one stays."""
+        self._reload = False  # before it is read: a further signal may come of a further change
         self._notify.reloading()
         self._reservation = "; the new configuration is faulty, the old one stays in force"
         try:

@@ -101,6 +101,10 @@ class Mailboxes:
         waiting = [sorter.due() for root, sorter in self._sorters.items() if root not in self._faults]
         return min((due for due in waiting if due is not None), default=None)
 
+    def empty_log(self) -> None:
+        """Give back what the ledger's log takes on the disk, if that is much: commands may have learned a lot."""
+        self._ledger.empty_log()
+
     def let_go(self) -> None:
         """Leave the mailboxes to other services."""
         for claim in self._claims.values():

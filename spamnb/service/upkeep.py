@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 from spamnb.config import Retention
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import of_day, roll
+from spamnb.ledger.copies import of_day
+from spamnb.ledger.copying import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.restoring import recover
 

@@ -11,7 +11,7 @@ import pytest
 from spamnb.cli import symptoms_of_ledger, symptoms_of_mail
 from spamnb.cli.symptoms import name_of, network_file_system
 from spamnb.config import Mailbox, Role, render
-from spamnb.ledger.copies import roll
+from spamnb.ledger.copying import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.restoring import recover
 from spamnb.mail.tokenizer import VERSION
@@ -142,7 +142,9 @@ def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     cur = well / "Maildir/.Junk/cur"
     access = os.access
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_mail.os, "access", lambda path, mode: path != str(cur) and access(path, mode))
+        patch.setattr(
+            symptoms_of_mail.os, "access", lambda path, mode, **named: path != str(cur) and access(path, mode, **named)
+        )
         assert said(run, "fault", "Junk/cur")
     cur.chmod(0o1777)
     with monkeypatch.context() as patch:

@@ -1,17 +1,22 @@
 """`backup`, `restore`, `export`, `import`, `prune`: what a person types, and what is said."""
 
+import gzip
 import json
 import os
+import socket
 import stat
 import subprocess
 from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from spamnb.ledger.copying import held_of
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import Lesson
+from spamnb.ledger.reading import faults_of
 from spamnb.mail.tokenizer import VERSION
 from spamnb.service.alone import alone
 from tests.cli.conftest import COMMAND, Run, mail
@@ -56,6 +61,101 @@ def test_the_ledger_itself(taught: Path, run: Run, command: str, part: str) -> N
     result = run(command, *force, link)
     assert (result.code, result.out) == (64, "")
     assert "is the ledger's own" in result.err
+
+
+def test_backup_compressed(taught: Path, run: Run) -> None:
+    """A name that ends in .gz is written compressed, as the service's own copies are, and restored all the same."""
+    before = counts(taught)
+    assert "25 ham and 25 spam messages" in run("backup", "copy.sqlite.gz").out
+    Path("plain").write_bytes(gzip.decompress(Path("copy.sqlite.gz").read_bytes()))
+    assert faults_of("plain") == []
+    run("train", "--spam", mail(taught / "more", "spam", 5, 100))
+    result = run("restore", "copy.sqlite.gz")
+    assert (result.code, result.err) == (0, "")
+    assert "25 ham and 25 spam messages" in result.out
+    assert counts(taught) == before
+    assert run("verify").code == 0
+    assert not list(ledger_file(taught).parent.glob("*.part"))
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout", "/dev/fd/1"])
+def test_backup_into_a_pipe(taught: Path, process: Run, target: str) -> None:
+    """A copy for standard output is made whole first, and then nothing but its bytes is written there."""
+    done = subprocess.run([*COMMAND, "backup", target], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    Path("copy.sqlite").write_bytes(done.stdout)
+    assert faults_of("copy.sqlite") == []
+    assert process("restore", "copy.sqlite").code == 0
+    assert not list(ledger_file(taught).parent.glob(".*.part"))
+
+
+def test_backup_into_a_fifo(taught: Path, process: Run) -> None:
+    """A pipe with a name is written into, and stays what it is."""
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
+        assert process("backup", "--force", "pipe").code == 0
+        assert reader.stdout is not None
+        Path("copy.sqlite").write_bytes(reader.stdout.read())
+    assert faults_of("copy.sqlite") == []
+    assert stat.S_ISFIFO(os.lstat("pipe").st_mode)
+
+
+def device(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))  # a /dev/null of our own
+    except OSError as fault:
+        pytest.skip(f"no device can be made: {fault}")
+
+
+def listening(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+@pytest.mark.parametrize("make", [device, listening, Path.mkdir])
+@pytest.mark.parametrize("linked", [False, True], ids=["itself", "by a link"])
+def test_backup_replaces_no_special_file(taught: Path, run: Run, make: Callable[[Path], None], linked: bool) -> None:
+    """A device, a socket or a directory is never replaced, with --force neither, nor by way of a link."""
+    special, named = taught / "special", taught / ("link" if linked else "special")
+    make(special)
+    if linked:
+        named.symlink_to(special)
+    before = [(os.lstat(path).st_mode, os.lstat(path).st_ino) for path in (special, named)]
+    result = run("backup", "--force", named)
+    assert result.code == 3
+    assert "is no file, and is not replaced" in result.err
+    assert [(os.lstat(path).st_mode, os.lstat(path).st_ino) for path in (special, named)] == before
+
+
+def test_backup_follows_a_link(taught: Path, run: Run) -> None:
+    """A link to a file stays a link, and the file is replaced."""
+    Path("copy.sqlite").write_text("old")
+    Path("link").symlink_to("copy.sqlite")
+    assert run("backup", "--force", "link").code == 0
+    assert Path("link").is_symlink()
+    assert faults_of("copy.sqlite") == []
+
+
+def test_backup_while_it_is_trained(taught: Path, run: Run, process: Run) -> None:
+    """A copy that is made while others open the ledger, learn and close it is of one moment, or none is made."""
+    command = [*COMMAND, "train", "--spam", str(mail(taught / "more", "spam", 60, 100))]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as training:
+        number = 0
+        while training.poll() is None:
+            number += 1
+            assert run("backup", f"{number}.sqlite").code == 0
+            assert held_of(f"{number}.sqlite").ham == 25
+    assert training.returncode == 0
+    assert number > 3
+
+
+def test_backup_of_wrong_counts(taught: Path, run: Run) -> None:
+    """Of a ledger whose counts are not the sum of what was learned no copy is made."""
+    broken_count(ledger_file(taught))
+    result = run("backup", "copy.sqlite")
+    assert result.code == 3
+    assert "was not copied, it is damaged (token 7: counted" in result.err
+    assert not list(taught.glob("*copy*"))
 
 
 def test_backup_of_nothing(home: Path, run: Run) -> None:
@@ -130,11 +230,19 @@ def later(path: Path) -> None:
         ledger._connection.execute("PRAGMA user_version = 99")
 
 
+def with_a_trigger(path: Path) -> None:
+    import contextlib
+    import sqlite3
+
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TRIGGER evil AFTER INSERT ON message BEGIN DELETE FROM count; END")
+
+
 def gone(path: Path) -> None:
     path.unlink()
 
 
-@pytest.mark.parametrize("damage", [broken_count, cut, diary, empty, another, later, gone])
+@pytest.mark.parametrize("damage", [broken_count, cut, diary, empty, another, later, with_a_trigger, gone])
 def test_only_what_is_sound_is_put_back(taught: Path, run: Run, damage: object) -> None:
     """A file that is no sound ledger in every respect is refused in one line, and nothing is changed."""
     run("backup", "copy.sqlite")

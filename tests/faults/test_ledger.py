@@ -14,8 +14,9 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.reading import faults_of
 from spamnb.ledger.schema import VERSION
-from tests.faults.conftest import Faulty
+from tests.faults.conftest import Faulty, mounted, read_only
 from tests.service.conftest import LESSONS, until
 
 
@@ -184,8 +185,10 @@ def test_upgraded_while_running(site: Faulty, busy: bool) -> None:
 
     def become(version: int, former: str, later: str) -> None:
         with contextlib.closing(sqlite3.connect(site.ledger, isolation_level=None)) as other:
+            other.execute("PRAGMA writable_schema = ON")
             other.execute("BEGIN IMMEDIATE")
             other.execute(f"ALTER TABLE {former} RENAME TO {later}")
+            other.execute("UPDATE sqlite_master SET sql = replace(sql, '\"count\"', 'count')")  # as it was, in the end
             other.execute(f"PRAGMA user_version = {version}")
             other.execute("COMMIT")
 
@@ -200,6 +203,32 @@ def test_upgraded_while_running(site: Faulty, busy: bool) -> None:
     until(lambda: all(one in site.contents("Junk") for one in late), "what came meanwhile judged and moved")
     site.goes_on(859)
     site.clean()
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["closed", "with the log of a process that was killed"])
+def test_read_on_a_read_only_disk(site: Faulty, tmp_path: Path, killed: bool) -> None:
+    """A ledger on a disk that takes no writing is read and examined, the commits in its log among it."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        if killed:
+            with Ledger(str(site.ledger)) as ledger:
+                ledger.set_note("a", "late")
+                left = {path: path.read_bytes() for path in disk.glob("ledger.sqlite*")}
+            for path, content in left.items():
+                path.write_bytes(content)
+        with read_only(disk):
+            before = sorted(disk.iterdir())
+            assert faults_of(str(site.ledger)) == []
+            with Ledger(str(site.ledger), only_read=True) as ledger:
+                assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS]
+                assert ledger.learned.verify() == []
+                assert ledger.note("a") == ("late" if killed else None)
+            assert sorted(disk.iterdir()) == before
+        site.start()
+        site.goes_on(856)
+        site.clean()
 
 
 def newer(content: bytes, choose: random.Random) -> bytes:

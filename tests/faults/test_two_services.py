@@ -1,9 +1,15 @@
 """Two services where one should be."""
 
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from spamnb.config import Mailbox, render
-from tests.faults.conftest import Faulty
+from tests.faults.conftest import Faulty, stop
+from tests.ledger.test_locks import inside, locked_by_a_stranger
 from tests.service.conftest import until
 
 
@@ -48,3 +54,41 @@ def test_a_mailbox_once_is_enough(site: Faulty) -> None:
         site.process.send_signal(signal.SIGHUP)
         until(lambda number=number: site.log().count("read the configuration again") >= number, "reloaded")  # type: ignore[misc]
     site.goes_on(642)
+
+
+@pytest.fixture
+def public() -> Iterator[Faulty]:
+    """A site whose directories everybody reaches and lists."""
+    with tempfile.TemporaryDirectory() as directory:
+        site = Faulty(Path(directory))
+        for each in (directory, *(path for path, *_ in os.walk(site.root))):
+            os.chmod(each, 0o755)
+        yield site
+        stop(site)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
+def test_a_stranger_locks_the_mailbox(public: Faulty) -> None:
+    """Another user who locks all that can be opened holds up neither the service nor a command."""
+    public.teach()
+    cur = public.folders["INBOX"].subdir("cur")
+    with locked_by_a_stranger(cur, str(public.root), *inside(str(public.directory))) as locked:
+        assert locked >= 3
+        public.start()
+        public.goes_on(643)
+        public.clean()
+    assert public.end() == 0
+
+
+def test_two_on_a_mailbox_that_strangers_reach(public: Faulty, tmp_path: Path) -> None:
+    """A mailbox whose `cur/` others can list belongs to one service all the same, by a lock file beside it."""
+    public.teach()
+    public.start()
+    second = Faulty(tmp_path)
+    second.config.write_text(render([Mailbox(path=public.root, roles=public.roles)], second.ledger))
+    assert second.once() == 3
+    assert second.log().count("another spamnb service already works with the mailbox at") == 1
+    assert (public.root / "spamnb.lock").stat().st_size == 0
+    public.goes_on(644)
+    public.end()
+    assert second.once() == 0

@@ -1,5 +1,6 @@
 """Copies of the ledger: whole, of one moment, and never mistaken for one when they are not."""
 
+import gzip
 import os
 import shutil
 import stat
@@ -10,10 +11,12 @@ from unittest import mock
 import pytest
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import directory_of, roll, rolling, write
+from spamnb.ledger import copying
+from spamnb.ledger.copies import Sizes, directory_of, rolling, sizes
+from spamnb.ledger.copying import faults_of_copy, roll, write
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.reading import faults_of
-from tests.dying import DeathError
+from tests.dying import DeathError, Fuse, dead
 from tests.ledger.lessons import known, lesson
 
 DAY = 86_400.0
@@ -25,6 +28,14 @@ def fill(ledger: Ledger, name: str, tokens: int = 50) -> None:
     ledger.learned.learn([lesson(name, 1, {"x": 1} | {f"{name}.{i}": 1 for i in range(tokens)})])
 
 
+def plain(made: str) -> str:
+    """What a compressed copy holds, as any program unpacks it, in a directory of its own."""
+    unpacked = Path(made).parents[1] / "unpacked" / "ledger.sqlite"
+    unpacked.parent.mkdir(exist_ok=True)
+    unpacked.write_bytes(gzip.decompress(Path(made).read_bytes()))
+    return str(unpacked)
+
+
 def test_a_copy_is_a_ledger(ledger: Ledger, path: str) -> None:
     """A copy holds what the ledger holds, commits in its log among it, in one file for the owner alone."""
     fill(ledger, "a")
@@ -32,8 +43,8 @@ def test_a_copy_is_a_ledger(ledger: Ledger, path: str) -> None:
     assert os.path.exists(path + "-wal")
     assert stat.S_IMODE(os.stat(made).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(directory_of(path)).st_mode) == 0o700
-    assert os.listdir(directory_of(path)) == ["ledger-1970-01-02.sqlite"]
-    with Ledger(made) as copied:
+    assert os.listdir(directory_of(path)) == ["ledger-1970-01-02.sqlite.gz"]
+    with Ledger(plain(made)) as copied:
         assert known(copied, "x") == [0, 1, 0, 1]
         assert copied.learned.verify() == []
 
@@ -46,7 +57,7 @@ def test_the_newest_stay(ledger: Ledger, path: str) -> None:
     for day in range(1, 11):
         roll(path, day * DAY, 7)
     names = [os.path.basename(one) for one in rolling(path)]
-    assert names == [f"ledger-1970-01-{day:02}.sqlite" for day in range(11, 4, -1)]
+    assert names == [f"ledger-1970-01-{day:02}.sqlite.gz" for day in range(11, 4, -1)]
     assert Path(directory_of(path), "ledger-of-old.sqlite").exists()
 
 
@@ -62,32 +73,66 @@ def test_of_one_moment(ledger: Ledger, path: str) -> None:
         with Ledger(path) as other:
             fill(other, f"step {steps}", 3000)
 
-    with mock.patch("spamnb.ledger.copies._PAGES", 50):
+    with mock.patch("spamnb.ledger.copying._PAGES", 50):
         made = roll(path, DAY, 7, learn_more)
     assert steps > 3
-    with Ledger(made) as copied:
+    with Ledger(plain(made)) as copied:
         assert copied.learned.verify() == []
         assert copied.learned.totals()[1] == 1
     assert ledger.learned.totals()[1] == steps + 1
 
 
-def test_killed_while_copying(ledger: Ledger, path: str) -> None:
+@pytest.mark.parametrize("at", [1, 20, -1], ids=["of its first pages", "in the midst", "of its last compressed bytes"])
+def test_killed_while_copying(ledger: Ledger, path: str, at: int) -> None:
     """A copy that is killed at any step leaves no copy of that name, and the older ones; later its rest is removed."""
     fill(ledger, "a", 20_000)
-    old = roll(path, DAY, 7)
-    rest = Path(directory_of(path), ".ledger-1970-01-03.sqlite.77.part")
+    steps: list[None] = []
+    directory = Path(directory_of(path))
+    rest = directory / ".ledger-1970-01-03.sqlite.gz.77.part"
 
     def die() -> None:
-        shutil.copy(next(Path(directory_of(path)).glob(".*.part")), rest)  # as it lies there without our clearing up
-        raise DeathError
+        steps.append(None)
+        if len(steps) == at:
+            shutil.copy(max(directory.glob(".*.part"), key=os.path.getmtime), rest)  # as it lies there at death
+            raise DeathError
 
-    with mock.patch("spamnb.ledger.copies._PAGES", 20), pytest.raises(DeathError):
-        roll(path, 2 * DAY, 7, die)
+    with mock.patch("spamnb.ledger.copying._PAGES", 20), mock.patch("spamnb.ledger.packing._CHUNK", 50_000):
+        old = roll(path, DAY, 7, lambda: steps.append(None))
+        at = at if at > 0 else len(steps)
+        steps.clear()
+        with pytest.raises(DeathError):
+            roll(path, 2 * DAY, 7, die)
     assert rest.exists()
     assert rolling(path) == [old]
     os.utime(rest, (0, 0))
     roll(path, 3 * DAY, 7)
-    assert sorted(os.listdir(directory_of(path))) == ["ledger-1970-01-02.sqlite", "ledger-1970-01-04.sqlite"]
+    assert sorted(os.listdir(directory)) == ["ledger-1970-01-02.sqlite.gz", "ledger-1970-01-04.sqlite.gz"]
+
+
+def test_killed_before_any_call(ledger: Ledger, path: str) -> None:
+    """Killed before any call that makes a copy durable or gives it its name, each copy with a name is whole."""
+    fill(ledger, "a")
+    old = roll(path, DAY, 7)
+    outcomes = set()
+    for at in range(1, 100):
+        fuse = Fuse(at, dead)
+        calls = {name: fuse.through(getattr(os, name)) for name in ("rename", "fsync", "unlink")}
+        try:
+            with mock.patch.multiple(copying.os, **calls):
+                roll(path, 2 * DAY, 1)
+            killed = False
+        except DeathError:
+            killed = True
+        copies = rolling(path)
+        assert [faults_of_copy(one) for one in copies] == [[]] * len(copies)
+        outcomes.add((killed, len(copies), old in copies))
+        if not killed:
+            break
+        for one in Path(directory_of(path)).iterdir():
+            if str(one) != old:
+                one.unlink()
+        assert os.path.exists(old)
+    assert outcomes == {(True, 1, True), (True, 2, True), (False, 1, False)}
 
 
 def test_full_disk(ledger: Ledger, path: str) -> None:
@@ -95,7 +140,7 @@ def test_full_disk(ledger: Ledger, path: str) -> None:
     fill(ledger, "a")
     old = roll(path, DAY, 1)
     with (
-        mock.patch("spamnb.ledger.copies.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
+        mock.patch("spamnb.ledger.copying.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
         pytest.raises(LedgerError, match=r"too little room in .*: free \d+ MB"),
     ):
         roll(path, 2 * DAY, 1)
@@ -108,7 +153,7 @@ def test_disk_that_refuses(ledger: Ledger, path: str, call: str) -> None:
     fill(ledger, "a")
     old = roll(path, DAY, 1)
     with (
-        mock.patch(f"spamnb.ledger.copies.os.{call}", side_effect=OSError(28, "No space left on device")),
+        mock.patch(f"spamnb.ledger.copying.os.{call}", side_effect=OSError(28, "No space left on device")),
         pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left"),
     ):
         roll(path, 2 * DAY, 1)
@@ -173,3 +218,13 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="There is no ledger"):
         Ledger(str(tmp_path / "a" / "ledger"), only_read=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sizes(ledger: Ledger, path: str, tmp_path: Path) -> None:
+    """The bytes of the ledger, its log and its copies; nothing where there is none."""
+    fill(ledger, "a")
+    made = [roll(path, day * DAY, 7) for day in (1, 2)]
+    expected = Sizes(os.path.getsize(path), os.path.getsize(path + "-wal"), sum(map(os.path.getsize, made)))
+    assert sizes(path) == expected
+    assert min(expected.ledger, expected.wal, expected.copies) > 0
+    assert sizes(str(tmp_path / "not" / "there")) == Sizes(0, 0, 0)

@@ -11,7 +11,8 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.config import load
 from spamnb.errors import LedgerDamagedError
-from spamnb.ledger.copies import directory_of, of_day, roll, rolling
+from spamnb.ledger.copies import directory_of, of_day, rolling
+from spamnb.ledger.copying import roll
 from spamnb.ledger.faults import plain
 from spamnb.ledger.ledger import Ledger
 from spamnb.service import upkeep

@@ -1,11 +1,18 @@
 """The service as a process: signals, reload, the service manager, and who may run it."""
 
+import signal
 import socket
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from spamnb.cli.sample_mail import message
-from spamnb.config import Mailbox, render
+from spamnb.config import Config, Mailbox, load, render
+from spamnb.ledger.ledger import Ledger
+from spamnb.service.daemon import Daemon
+from spamnb.service.notify import Notifier
+from spamnb.service.watcher import Watcher
 from tests.service.conftest import Site, until
 
 
@@ -25,8 +32,6 @@ def test_second_service_refuses(site: Site) -> None:
 
 def test_reload(site: Site) -> None:
     """SIGHUP reads the configuration again; a faulty one is reported, and the old one stays in force."""
-    import signal
-
     site.teach()
     site.start()
     assert site.process is not None
@@ -42,6 +47,55 @@ def test_reload(site: Site) -> None:
     undecided = site.deliver(message("spam", 921))
     until(lambda: "stays in INBOX, unsure" in site.log(), "judged by the new cutoffs")
     assert undecided in site.contents("INBOX")
+
+
+def test_reload_while_others_have_the_ledger_open(site: Site) -> None:
+    """A reload waits for nobody who has the ledger open, and does not examine it again."""
+    site.teach()
+    site.start()
+    assert site.process is not None
+    with Ledger(str(site.ledger)) as training, training.snapshot():
+        training.learned.totals()
+        site.process.send_signal(signal.SIGHUP)
+        until(lambda: site.log().count("watching") == 2, "working again")
+        spam = site.deliver(message("spam", 927))
+        until(lambda: spam in site.contents("Junk"), "spam moved all the while")
+    assert "Waiting for it" not in site.log()
+
+
+def test_start_while_others_have_the_ledger_open(site: Site) -> None:
+    """A start waits for nobody who has a sound ledger open, for however long."""
+    site.teach()
+    with Ledger(str(site.ledger), only_read=True) as export, export.snapshot():
+        export.learned.totals()
+        site.start()
+        spam = site.deliver(message("spam", 928))
+        until(lambda: spam in site.contents("Junk"), "spam moved all the while")
+    assert "Waiting for it" not in site.log()
+
+
+def test_no_reload_is_lost(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that comes while the configuration is read makes it be read again."""
+    loads = 0
+
+    def read() -> Config:
+        nonlocal loads
+        loads += 1
+        config = load(site.config)
+        if loads in (2, 3):
+            service.reload()  # after the file was read
+        return config
+
+    def each_pass(*_: float) -> None:
+        if loads == 1:
+            service.reload()
+        else:
+            service.stop()
+
+    service = Daemon(read, Notifier({}))
+    monkeypatch.setattr(Watcher, "next", each_pass)
+    service.run()
+    assert loads == 4
 
 
 def test_tells_the_service_manager(site: Site) -> None:

@@ -1,0 +1,343 @@
+"""Reading a ledger that others open, write and replace at the same time."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.ledger.copies import rolling
+from spamnb.ledger.copying import copy, faults_of_copy, held_of, roll
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.reading import faults_of, look_into
+from spamnb.ledger.restoring import recover, restore
+from tests.ledger.lessons import lesson
+from tests.ledger.test_copies import DAY, fill
+from tests.ledger.test_schema import unprivileged
+
+WRITE = """
+import sys
+from spamnb.ledger.ledger import Ledger
+from tests.ledger.lessons import lesson
+with Ledger(sys.argv[1]) as ledger:
+    tokens = {f"{sys.argv[2]}.{i}": 1 for i in range(4000)} | {f"first.{i}": 1 for i in range(0, 30_000, 7)}
+    ledger.learned.learn([lesson(sys.argv[2], 1, tokens)])
+"""  # and is the last to close it, unless another has it open: then SQLite empties the log into the file
+
+
+def written_by_another(path: str, name: str) -> None:
+    """Another process opens the ledger, commits, and closes it."""
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", WRITE, path, name], check=True, cwd=root, timeout=60)
+
+
+@pytest.fixture
+def closed(path: str) -> str:
+    """A ledger that nobody has open, without a log."""
+    with Ledger(path) as ledger:
+        fill(ledger, "first", 30_000)
+    assert not os.path.exists(path + "-wal")
+    return path
+
+
+def beside(path: str) -> set[str]:
+    """What lies in the ledger's directory."""
+    return set(os.listdir(os.path.dirname(path)))
+
+
+def test_copied_while_another_opens_it(closed: str, tmp_path: Path) -> None:
+    """A copy begun while nobody had the ledger open is of one moment, though another opens, writes and closes it."""
+    steps: list[None] = []
+
+    def write_once() -> None:
+        steps.append(None)
+        if len(steps) == 1:
+            written_by_another(closed, "meanwhile")
+
+    target = str(tmp_path / "copy")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spamnb.ledger.copying._PAGES", 20)
+        copy(closed, target, write_once)
+    assert len(steps) > 3
+    assert held_of(target).spam == 1
+    assert held_of(closed).spam == 2
+    assert beside(closed) == {"ledger.sqlite", "copy"}, "no log is left"
+
+
+def test_examined_while_another_opens_it(closed: str) -> None:
+    """What is read in one moment stays as it was, and is right, though another opens, writes and closes the ledger."""
+    with Ledger(closed, only_read=True) as reader:
+        with reader.snapshot():
+            before = reader.learned.totals().tolist()
+            written_by_another(closed, "meanwhile")
+            assert reader.learned.totals().tolist() == before
+            assert reader.learned.verify() == []
+        assert reader.learned.totals()[1] == 2, "and afterwards what was written is seen"
+    assert faults_of(closed) == []
+    assert beside(closed) == {"ledger.sqlite"}
+
+
+@contextmanager
+def not_to_be_written(directory: str) -> Iterator[None]:
+    """Neither the directory nor what lies in it can be written by us, but what is there can be read."""
+    os.chmod(os.path.join(directory, "ledger.sqlite"), 0o444)
+    os.chmod(directory, 0o555)
+    try:
+        with unprivileged():
+            yield
+    finally:
+        os.chmod(directory, 0o755)
+        os.chmod(os.path.join(directory, "ledger.sqlite"), 0o644)
+
+
+@contextmanager
+def its_owner(directory: str) -> Iterator[None]:
+    """For a while we are who may write there."""
+    user = os.geteuid()
+    if os.getuid() == 0:
+        os.seteuid(0)
+    os.chmod(directory, 0o755)
+    os.chmod(os.path.join(directory, "ledger.sqlite"), 0o644)
+    yield
+    os.chmod(os.path.join(directory, "ledger.sqlite"), 0o444)
+    os.chmod(directory, 0o555)
+    os.seteuid(user)
+
+
+@pytest.fixture
+def public(closed: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The ledger in a directory that everybody reaches, and that we may not write."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        os.rename(closed, path := os.path.join(directory, "ledger.sqlite"))
+        with not_to_be_written(directory):
+            yield path
+
+
+def test_where_nothing_may_be_written(public: str) -> None:
+    """A ledger in a directory that we may not write is read, and nothing is made there."""
+    assert faults_of(public) == []
+    with Ledger(public, only_read=True) as reader, reader.snapshot():
+        assert reader.learned.totals()[1] == 1
+        assert reader.learned.verify() == []
+        with pytest.raises(LedgerError):
+            reader.set_note("a", "b")
+    assert beside(public) == {"ledger.sqlite"}
+
+
+def test_its_owner_writes_meanwhile(public: str) -> None:
+    """Where SQLite cannot keep reading and writing apart, what was read while the file was written does not count."""
+    looks = 0
+
+    def look(sqlite: sqlite3.Connection) -> int:
+        nonlocal looks
+        looks += 1
+        with its_owner(os.path.dirname(public)):
+            if looks < 3:
+                written_by_another(public, f"at look {looks}")
+        return int(sqlite.execute("SELECT count(*) FROM message").fetchone()[0])
+
+    assert look_into(public, look) == 3
+    assert looks == 3
+
+
+def test_its_owner_writes_again_and_again(public: str) -> None:
+    """A ledger that is written at each look is said to be busy, not damaged."""
+    looks = 0
+
+    def look(sqlite: sqlite3.Connection) -> None:
+        nonlocal looks
+        looks += 1
+        with its_owner(os.path.dirname(public)):
+            os.utime(public, ns=(looks, looks))
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    with pytest.raises(LedgerBusyError, match="is being written"):
+        look_into(public, look)
+    with Ledger(public, only_read=True) as reader:
+        assert reader.learned.totals()[1] == 1
+        with its_owner(os.path.dirname(public)):
+            written_by_another(public, "meanwhile")
+        with pytest.raises(LedgerBusyError, match="is being written"):
+            reader.learned.totals()
+
+
+def test_a_log_that_a_kill_left(closed: str) -> None:
+    """The commits in a log that a killed process left are read, and stay in the log."""
+    with Ledger(closed) as ledger:
+        fill(ledger, "late")
+        log, kept = Path(closed + "-wal").read_bytes(), Path(closed).read_bytes()
+    Path(closed).write_bytes(kept)
+    Path(closed + "-wal").write_bytes(log)
+    with Ledger(closed, only_read=True) as reader:
+        assert reader.learned.totals()[1] == 2
+    assert faults_of(closed) == []
+    assert (Path(closed).read_bytes(), Path(closed + "-wal").read_bytes()) == (kept, log)
+
+
+# --- what only another program can have put into the file --------------------------------------------------
+
+FOREIGN = {
+    "a trigger": "CREATE TRIGGER evil AFTER INSERT ON message BEGIN DELETE FROM count; END",
+    "a view": "CREATE VIEW evil AS SELECT * FROM message",
+    "an index": "CREATE INDEX evil ON message (summary)",
+    "a table": "CREATE TABLE evil (a)",
+}
+
+
+def change(path: str, *statements: str) -> None:
+    """As another program does."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        for statement in statements:
+            other.execute(statement)
+
+
+@pytest.mark.parametrize("statement", FOREIGN.values(), ids=FOREIGN)
+def test_parts_of_another_program(closed: str, tmp_path: Path, statement: str) -> None:
+    """A ledger with a part that spamnb does not make is no copy to restore, nor made a copy of, nor begun with."""
+    evil = str(tmp_path / "evil.sqlite")
+    copy(closed, evil)
+    change(evil, statement)
+    before = Path(closed).read_bytes()
+    with pytest.raises(LedgerError, match=r"evil\.sqlite has parts that spamnb did not make .*evil"):
+        restore(closed, evil, 9 * DAY)
+    assert Path(closed).read_bytes() == before
+    change(closed, statement)
+    with pytest.raises(LedgerError, match="did not make"):
+        recover(closed, 9 * DAY)
+    with pytest.raises(LedgerError, match="did not make"):
+        roll(closed, 9 * DAY, 7)
+    assert rolling(closed) == []
+
+
+def test_a_changed_table(closed: str) -> None:
+    """A table whose definition was changed is damage: the newest copy that has none takes the ledger's place."""
+    sound = roll(closed, DAY, 7)
+    changed = sound.replace("1970-01-02.sqlite.gz", "1970-01-03.sqlite")
+    copy(closed, changed)
+    for path in (closed, changed):
+        change(path, "ALTER TABLE note ADD COLUMN more DEFAULT 7")
+        assert faults_of(path) == ["its table note is not as it should be"]
+    done = recover(closed, 9 * DAY)
+    assert done is not None
+    assert done.source == sound
+
+
+def test_statistics_are_no_harm(closed: str) -> None:
+    """What SQLite's own ANALYZE adds is no part of another program."""
+    change(closed, "ANALYZE")
+    assert faults_of(closed) == []
+
+
+def test_a_damaged_packed_copy(closed: str) -> None:
+    """A compressed copy that was changed or cut short anywhere is found to be, without unpacking it to the disk."""
+    packed = Path(roll(closed, DAY, 7))
+    whole = packed.read_bytes()
+    assert faults_of_copy(str(packed)) == []
+    for damaged in (
+        b"",
+        whole[:-1],
+        whole[: len(whole) // 2],
+        whole + b"x",
+        b"x" + whole[1:],
+        whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :],
+    ):
+        packed.write_bytes(damaged)
+        (fault,) = faults_of_copy(str(packed))
+        assert "is damaged" in fault
+        with pytest.raises(LedgerError, match="is damaged"):
+            restore(closed, str(packed), 9 * DAY)
+    assert held_of(closed).spam == 1
+    assert beside(closed) == {"ledger.sqlite", "copies"}
+
+
+def test_plain_copies_of_before(closed: str) -> None:
+    """Copies that are not compressed are read as ever; of one day the compressed one comes first."""
+    packed = roll(closed, DAY, 7)
+    older, same = (packed.replace("1970-01-02.sqlite.gz", f"1970-01-0{day}.sqlite") for day in (1, 2))
+    for plain in (older, same):
+        copy(closed, plain)
+    assert rolling(closed) == [packed, same, older]
+    os.unlink(packed)
+    os.truncate(same, 5000)
+    os.truncate(closed, 5000)
+    done = recover(closed, 9 * DAY)
+    assert done is not None
+    assert done.source == older
+    assert held_of(closed).spam == 1
+
+
+def test_counts_of_a_copy_are_compared(closed: str) -> None:
+    """A ledger whose counts are not the sum of its lessons makes no daily copy."""
+    for statement in (
+        "UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 7",
+        "UPDATE total SET vocabulary = vocabulary - 1",
+        "DELETE FROM message WHERE label = 1",
+    ):
+        with closing(sqlite3.connect(closed, isolation_level=None)) as other:
+            other.execute("BEGIN")
+            kept = Path(closed).read_bytes()
+            other.execute("ROLLBACK")
+        change(closed, "PRAGMA journal_mode = DELETE", statement)
+        with pytest.raises(LedgerError, match=r"was not copied, it is damaged \(totals: counted"):
+            roll(closed, DAY, 7)
+        Path(closed).write_bytes(kept)
+    assert rolling(closed) == []
+    roll(closed, DAY, 7)
+
+
+# --- the log ------------------------------------------------------------------------------------------------
+
+
+def test_a_large_log_is_emptied(path: str) -> None:
+    """Whoever has learned a lot leaves no large log behind, though another has the ledger open."""
+    with Ledger(path) as service:
+        fill(service, "first")
+        with Ledger(path) as command:
+            with command.transaction():
+                for number in range(3):
+                    fill(command, f"lot {number}", 40_000)
+            assert os.path.getsize(path + "-wal") > 1_000_000
+        assert os.path.getsize(path + "-wal") == 0
+        assert service.learned.verify() == []
+
+
+def test_a_log_that_is_read(path: str) -> None:
+    """A log that another reads from stays, and is emptied by whoever comes by once it is not."""
+    with Ledger(path) as service:
+        fill(service, "first")
+        with Ledger(path, only_read=True) as reader, reader.snapshot():
+            assert reader.learned.totals()[1] == 1
+            with Ledger(path) as command, command.transaction():
+                for number in range(3):
+                    fill(command, f"lot {number}", 40_000)
+            assert os.path.getsize(path + "-wal") > 1_000_000
+            service.empty_log()
+            assert os.path.getsize(path + "-wal") > 1_000_000
+            assert reader.learned.totals()[1] == 1
+        service.empty_log()
+        assert os.path.getsize(path + "-wal") == 0
+        assert service.learned.totals()[1] == 4
+
+
+def test_read_while_it_is_written(path: str) -> None:
+    """A reader of a ledger with a log goes on seeing one moment, and the log stays as it is when it is closed."""
+    with Ledger(path) as service:
+        fill(service, "first")
+        with Ledger(path, only_read=True) as reader:
+            with reader.snapshot():
+                assert reader.learned.totals()[1] == 1
+                service.learned.learn([lesson("b", 1, {"x": 1})])
+                assert reader.learned.totals()[1] == 1
+            assert reader.learned.totals()[1] == 2
+        size = os.path.getsize(path + "-wal")
+        assert size > 0
+        Ledger(path, only_read=True).close()
+        assert os.path.getsize(path + "-wal") == size
