@@ -11,6 +11,7 @@ from spamnb.ledger.imports import Imports
 from spamnb.ledger.journal import Journal
 from spamnb.ledger.learned import Learned
 from spamnb.ledger.messages import Messages
+from spamnb.ledger.owner import Owner
 from spamnb.ledger.pruning import Pruning
 
 
@@ -25,6 +26,7 @@ class Ledger:
     journal: what was done.
     imports: counts that came from other ledgers.
     pruning: forgetting tokens for the sake of size.
+    owner: this process, as the one that carries out its intents.
     """
 
     def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
@@ -36,6 +38,7 @@ class Ledger:
         self.journal = Journal(self._connection)
         self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
+        self.owner = Owner(path)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -63,6 +66,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file."""
+        self.owner.close()
         self._connection.close()
 
     def __enter__(self) -> Self:
