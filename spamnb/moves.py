@@ -3,6 +3,7 @@
 1. The intent is committed to the ledger, durably.
 2. The file is renamed, and both directories are made durable (`maildir.rename`).
 3. One transaction ticks the intent off and notes the file's new place.
+4. IMAP servers are let know that the source has lost a message (`maildir.departures`).
 
 Killed before 2, the file lies at its source; after 2, at its destination; a move across file systems may leave
 both, holding the same bytes. The open intent tells which file to look for, and `resolve` ends each one: it makes
@@ -26,6 +27,7 @@ from spamnb.ledger.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.mail.intake import take
+from spamnb.maildir.departures import Departures, touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.keywords import matching_letters, read_keywords
 from spamnb.maildir.links import in_hand_until, number_of_names
@@ -87,7 +89,7 @@ class Intent:
 
 
 class Mover:
-    """Moves messages between folders.
+    """Moves messages between folders; `departures` are those that messages have left.
 
     `now` gives seconds since the epoch; `bases` gives unique base names, for when one is taken; `spot` finds a
     folder by the ledger's id, or None where it exists no more.
@@ -101,6 +103,7 @@ class Mover:
         self._bases = bases
         self._spot = spot
         self._said: set[int] = set()  # actions of which it was said that they cannot be ended yet
+        self.departures = Departures(now)
 
     def move(
         self,
@@ -137,13 +140,29 @@ class Mover:
             takes_back=takes_back,
             verdict=None if judgement is None else judgement.verdict,
             probability=None if judgement is None else judgement.probability,
+            owner=self._ledger.owner.name(),
         )
         digest = self._ledger.messages.get(message).digest
         return Intent(action, message, digest, source, base, destination, base, name.flags, takes_back)
 
     def resolve(self) -> int:
-        """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many."""
-        return sum(self._resolve(intent) for intent in self._ledger.journal.intents())
+        """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many.
+
+        An intent of another process that lives is its own: ended by both, the message could be copied twice.
+        """
+        return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
+
+    def _is_left(self, action: Action) -> bool:
+        journal = self._ledger.journal
+        if self._ledger.owner.is_another(journal.owner(action.id)):
+            return False
+        now = journal.get(action.id)  # its owner may have ended it just before its own end
+        return now is not None and now.state == "intent"
+
+    def is_moving(self, folder: int, base: str) -> bool:
+        """Whether a move is open that brings a file of that name to the folder, so that no person brought it."""
+        places = ((one.destination, one.destination_base) for one in self._ledger.journal.intents())
+        return (folder, base) in places
 
     def take_back(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
@@ -250,6 +269,7 @@ class Mover:
             self._ledger.journal.settle(job.action, "done")
             if job.takes_back is not None:
                 self._ledger.journal.settle(job.takes_back, "undone")
+        self.departures.add(job.source.folder.path)
 
     def _resolve(self, action: Action) -> bool:
         """End an intent; False where it has to stay open."""
@@ -276,6 +296,7 @@ class Mover:
                 return True
             if here is not None:
                 finish(here.path(source.folder), there.path(destination.folder))
+            touch_cur(source.folder.path)  # killed between the rename and this
         except (OSError, MaildirError) as fault:
             if action.id not in self._said:
                 self._said.add(action.id)
@@ -302,10 +323,13 @@ def _returns(moved: str, folder: Folder, entry: Entry) -> bool:
 
 def _of_message(folder: Folder, entry: Entry | None, digest: bytes) -> Entry | None:
     """The file if it holds that message; None if it only has a name that we wanted."""
-    if entry is None:
-        return None
-    try:
-        raw = take(read_chunks(entry.path(folder)))
-    except FileNotFoundError:  # renamed between our look and our reading
-        return _of_message(folder, locate(folder, parse_name(entry.name).key), digest)
-    return entry if identity(raw) == digest else None
+    for _ in range(_TRIES):
+        if entry is None:
+            return None
+        try:
+            raw = take(read_chunks(entry.path(folder)))
+        except FileNotFoundError:  # renamed between our look and our reading
+            entry = locate(folder, parse_name(entry.name).key)
+        else:
+            return entry if identity(raw) == digest else None
+    raise MaildirError(f"cannot read a message in {folder.path}: it is listed there, and gone whenever it is opened")

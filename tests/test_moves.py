@@ -1,11 +1,17 @@
 """The journalled move: made, undone, interrupted at any call, and ended after that."""
 
+import contextlib
 import errno
+import fcntl
 import os
+import signal
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -479,8 +485,9 @@ def test_resolve_goes_on_past_a_folder_that_cannot_be_listed(site: Site) -> None
     site.agrees()
 
 
-def test_ended_by_another_process(site: Site) -> None:
-    """A move that another process ended meanwhile counts as made."""
+def test_ended_by_another_process(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without locks an intent looks left open; a move that another process ended meanwhile counts as made."""
+    monkeypatch.setattr(fcntl, "fcntl", no_locks)
     entry = site.put("1.host")
     intent = site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
     with Ledger(site.path) as other:
@@ -488,6 +495,179 @@ def test_ended_by_another_process(site: Site) -> None:
     assert site.mover.carry_out(intent, entry)
     assert state(site, intent.action) == "done"
     site.agrees()
+
+
+def no_locks(*_: object) -> None:
+    """A file system that has none."""
+    raise OSError(errno.ENOLCK, "no locks here")
+
+
+@contextlib.contextmanager
+def moving_in_another_process(site: Site) -> Iterator[tuple[int, int]]:
+    """A process that has written its intent down and is about to move; its number, and where it waits for a byte."""
+    entry = site.put("1.host")
+    (told, tell), (wait, go) = os.pipe(), os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # no thread of ours runs
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            true = moves.move
+
+            def held(*where: Any) -> str:
+                os.write(tell, b".")
+                os.read(wait, 1)
+                return true(*where)
+
+            with Ledger(site.path) as ledger, mock.patch.object(moves, "move", held):
+                moving(site, ledger, entry)
+            code = 0
+        finally:
+            os._exit(code)
+    try:
+        assert os.read(told, 1) == b"."
+        yield child, go
+    finally:
+        for end in (told, tell, wait, go):
+            os.close(end)
+
+
+def test_resolve_leaves_a_living_process_its_own(far_site: Site) -> None:
+    """An intent of another process that lives is not ended for it: the message is moved once, by that process."""
+    site = far_site
+    with moving_in_another_process(site) as (child, go):
+        assert site.mover.resolve() == 0
+        assert (site.names("INBOX"), site.names("Junk")) == (["new/1.host"], [])
+        os.write(go, b".")
+        assert os.waitpid(child, 0)[1] == 0
+    assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
+    site.agrees()
+
+
+def test_resolve_after_the_other_process_died(far_site: Site) -> None:
+    """As soon as the other process is gone, however it ended, what it has left open is ended."""
+    site = far_site
+    with moving_in_another_process(site) as (child, _):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert site.mover.resolve() == 1
+    assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
+    site.agrees()
+
+
+def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An intent that its owner ended between our listing and our look at the owner is not made a second time."""
+    entry = site.put("1.host")
+    intent = site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+    listed = site.ledger.journal.intents()
+    assert site.mover.carry_out(intent, entry)
+    site.mover.take_back(site.actions()[0])
+    monkeypatch.setattr(site.ledger.journal, "intents", lambda: listed)
+    assert site.mover.resolve() == 0
+    assert (site.names("INBOX"), site.names("Junk")) == (["new/1.host"], [])
+
+
+def test_a_name_that_is_listed_and_cannot_be_opened(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a directory lists a name that open() denies, the move is given up with an error, and ended later."""
+    entry = site.put("1.host")
+    intent = site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+
+    def denied(path: str, limit: int) -> tuple[bytes, int]:
+        raise FileNotFoundError(errno.ENOENT, "a stale handle", path)
+
+    with monkeypatch.context() as stale:
+        stale.setattr(moves, "read_bytes", denied)
+        with pytest.raises(MaildirError, match="gone whenever it is opened"):
+            site.mover.carry_out(intent, entry)
+    assert site.names("INBOX") == ["new/1.host"]
+
+
+# What an IMAP server sees.
+
+OLD_NS = 1_000_000_000_000_000_000
+
+
+def age_cur(site: Site, folder: str) -> str:
+    """The folder's `cur/`, in which nothing has happened for years."""
+    cur = site.folders[folder].subdir("cur")
+    os.utime(cur, ns=(OLD_NS, OLD_NS))
+    return cur
+
+
+@pytest.mark.parametrize("where", ["site", "far_site"])
+def test_cur_is_touched(request: pytest.FixtureRequest, where: str) -> None:
+    """When a message leaves `new/`, by a move or an undo, the mtime of that folder's `cur/` changes."""
+    site: Site = request.getfixturevalue(where)
+    cur = age_cur(site, "INBOX")
+    site.move(site.put("1.host"))
+    assert os.stat(cur).st_mtime_ns != OLD_NS
+    cur = age_cur(site, "Junk")
+    site.mover.take_back(site.actions()[0])
+    assert os.stat(cur).st_mtime_ns != OLD_NS
+
+
+def test_touched_within_the_clocks_grain(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mtime changes also where the clock has not gone on since the last change."""
+    cur = age_cur(site, "INBOX")
+    true = os.utime
+
+    def coarse(path: str, ns: tuple[int, int] = (OLD_NS, OLD_NS), **how: Any) -> None:
+        true(path, ns=ns, **how)
+
+    entry = site.put("1.host")
+    monkeypatch.setattr(os, "utime", coarse)
+    site.move(entry)
+    assert os.stat(cur).st_mtime_ns != OLD_NS
+
+
+def test_a_refused_touch_is_no_fault(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message is moved also where the mtime of `cur/` may not be changed."""
+    entry = site.put("1.host")
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "not yours")
+
+    monkeypatch.setattr(os, "utime", refused)
+    assert site.move(entry)
+    site.mover.departures.touch_all(lambda seconds: None)
+    site.agrees()
+
+
+def test_resolve_touches(site: Site) -> None:
+    """Killed between the rename and the touch, the touch is made at the next start."""
+    intend(site, site.put("1.host"))
+    os.rename(Path(site.folders["INBOX"].subdir("new"), "1.host"), Path(site.folders["Junk"].subdir("new"), "1.host"))
+    cur = age_cur(site, "INBOX")
+    site.mover.resolve()
+    assert os.stat(cur).st_mtime_ns != OLD_NS
+
+
+def test_touched_again(site: Site) -> None:
+    """A moment later `cur/` is touched once more, and then for as long as Dovecot holds its lock, but not for ever."""
+    lock = Path(site.folders["Junk"].path, "dovecot-uidlist.lock")
+    now = [1000.0]
+    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.spot)
+    site.move(site.put("1.host"))
+    assert touches(site, now) == 1
+    lock.touch()
+    site.mover.take_back(site.actions()[0])
+    assert touches(site, now) > 10
+    assert now[0] < 1020
+
+
+def touches(site: Site, now: list[float]) -> int:
+    """How often the folders are touched again, each time when it is due and not before."""
+    number = 0
+    while (due := site.mover.departures.due()) is not None:
+        left = [age_cur(site, name) for name in ("INBOX", "Junk")]
+        site.mover.departures.touch()
+        assert {os.stat(cur).st_mtime_ns for cur in left} == {OLD_NS}, "too early"
+        now[0] = due
+        site.mover.departures.touch()
+        assert {os.stat(cur).st_mtime_ns for cur in left} != {OLD_NS}
+        number += 1
+    return number
 
 
 # Killed at each call.

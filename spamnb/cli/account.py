@@ -155,6 +155,7 @@ def undo(options: argparse.Namespace) -> int:
             if not options.quiet:
                 done = _done(action, _place(ledger, action.source), _place(ledger, action.destination))
                 print(f"undid {action.id}: {printable(done)}: {printable(action.summary)}")
+        mover.departures.touch_all(time.sleep)
     if not undone and not failed:
         print("There is nothing to undo.")
     return _EXIT_ERROR if failed else 0

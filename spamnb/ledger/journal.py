@@ -67,14 +67,18 @@ class Journal:
         takes_back: int | None = None,
         verdict: str | None = None,
         probability: float | None = None,
+        owner: str | None = None,
     ) -> int:
-        """Write down a move before it is made; source and destination are a folder's id and a base name."""
+        """Write down a move before it is made; source and destination are a folder's id and a base name.
+
+        owner: the process that makes it (`Owner.name`).
+        """
         places = source[0], os.fsencode(source[1]), destination[0], os.fsencode(destination[1])
         with self._db.transaction():
             return self._db.execute(
                 "INSERT INTO action (at, message, kind, state, why, source, source_base, destination, destination_base,"
-                " takes_back, verdict, probability) VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?)",
-                (at, message, why, *places, takes_back, verdict, probability),
+                " takes_back, verdict, probability, owner) VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (at, message, why, *places, takes_back, verdict, probability, owner),
             )
 
     def judged(
@@ -125,6 +129,11 @@ class Journal:
     def intents(self) -> list[Action]:
         """Moves that were begun and not ended: another process is at it, or the last one died."""
         return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE a.state = 'intent' ORDER BY a.id")]
+
+    def owner(self, action: int) -> str | None:
+        """Which process carries out an open intent (`Owner.name`); None where that is not known."""
+        row = self._db.row("SELECT owner FROM action WHERE id = ?", (action,))
+        return None if row is None else row[0]
 
     def newest(self, most: int) -> Iterator[Action]:
         """The newest actions, the newest first."""

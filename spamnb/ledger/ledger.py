@@ -11,6 +11,7 @@ from spamnb.ledger.imports import Imports
 from spamnb.ledger.journal import Journal
 from spamnb.ledger.learned import Learned
 from spamnb.ledger.messages import Messages
+from spamnb.ledger.owner import Owner
 from spamnb.ledger.pruning import Pruning
 from spamnb.ledger.retention import Retention
 
@@ -27,6 +28,7 @@ class Ledger:
     imports: counts that came from other ledgers.
     pruning: forgetting tokens for the sake of size.
     retention: forgetting what is long over.
+    owner: this process, as the one that carries out its intents.
     """
 
     def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
@@ -39,6 +41,7 @@ class Ledger:
         self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
         self.retention = Retention(self._connection)
+        self.owner = Owner(path)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -70,6 +73,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file."""
+        self.owner.close()
         self._connection.close()
 
     def __enter__(self) -> Self:

@@ -19,6 +19,7 @@ import stat
 from collections.abc import Callable
 
 from spamnb.errors import MaildirError
+from spamnb.maildir.departures import touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError
 
 _AT_FDCWD = -100
@@ -49,6 +50,7 @@ def move(source: str, folder: Folder, subdir: str, name: str) -> str:
             if error.errno != errno.EXDEV:
                 raise
             _move_across(source, folder.subdir("tmp"), destination)
+        _touch_if_new(source)
         fsync_directory(directory)
     except FileNotFoundError as error:
         for needed in (directory, folder.subdir("tmp")):
@@ -71,8 +73,19 @@ def finish(source: str, destination: str) -> None:
     if not _is_same_content(source, destination):
         raise MaildirError(f"{destination!r} is not a copy of {source!r}; look at both before removing one")
     fsync_directory(os.path.dirname(destination))
-    os.unlink(source)
+    _remove(source)
     fsync_directory(os.path.dirname(source))
+
+
+def _remove(path: str) -> None:
+    os.unlink(path)
+    _touch_if_new(path)
+
+
+def _touch_if_new(source: str) -> None:
+    folder, subdir = os.path.split(os.path.dirname(source))
+    if subdir == "new":  # a file that leaves `cur/` changes it by that
+        touch_cur(folder)
 
 
 def rename_noreplace(source: str, destination: str) -> None:
@@ -118,7 +131,7 @@ def _give_up_source(source: str, destination: str, others: Callable[[], int]) ->
     except OSError as fault:
         if _number(others) > 0:
             with contextlib.suppress(OSError):
-                os.unlink(destination)
+                _remove(destination)
         elif isinstance(fault, FileNotFoundError):
             return
         raise
@@ -152,7 +165,7 @@ def _move_across(source: str, tmp: str, destination: str) -> None:
         fsync_directory(os.path.dirname(destination))
         status = os.fstat(reading)
         if (status.st_size, status.st_mtime_ns) != copied:
-            os.unlink(destination)
+            _remove(destination)
             raise MaildirError(f"{source!r} is still being written: it stays where it is")
         _give_up_source(source, destination, lambda: os.fstat(reading).st_nlink)
     finally:

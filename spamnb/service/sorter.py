@@ -47,7 +47,7 @@ class Sorter:
         self._boxes = Boxes(mailbox, ledger, role_of)
         self._arrivals = Arrivals(self._boxes, config, ledger, now=now, bases=bases, alive=alive)
         self.id, self.mover = self._boxes.id, self._arrivals.mover
-        self.refresh, self.due = self._boxes.refresh, self._arrivals.due
+        self.refresh = self._boxes.refresh
         self._config = config
         self._ledger = ledger
         self._now = now
@@ -151,11 +151,17 @@ class Sorter:
         Where a message came from is listed once for a folder that someone filed, not once for each message in it:
         with 30,000 files in the inbox that took 54 ms a message, and takes 3 ms.
         """
-        due, now = self.due(), self._now()
+        self.mover.departures.touch()
+        due, now = self._arrivals.due(), self._now()
         is_due = due is not None and due <= now and due - self._config.learning.dwell_seconds >= self._compared_at
         if is_due and self._arrivals.waiting >= _MANY:
             self._compare_all()
         self._arrivals.settle()
+
+    def due(self) -> float | None:
+        """When `settle` has something to do, in seconds since the epoch, or None."""
+        dues = self._arrivals.due(), self.mover.departures.due()
+        return min((due for due in dues if due is not None), default=None)
 
     def _compare_all(self) -> None:
         self._compared_at = self._now()

@@ -1,0 +1,194 @@
+"""What open sessions show of messages that the filter takes out of `new/`: no message without a file."""
+
+import contextlib
+import itertools
+import re
+import select
+import smtplib
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from spamnb.maildir.folders import find_folders
+from spamnb.maildir.mailbox import scan
+from tests.imap.conftest import LAYOUTS, Client, Host, new_mail, program
+from tests.imap.test_delivery import Agent, Deliver, by_dovecot, by_maildrop, received
+from tests.imap.test_mbsync import maildir_store
+from tests.service.conftest import PATIENCE, until
+
+_SECONDS = 2.0  # by then a session shows what lies in the folder
+_NOOP_SECONDS = 0.25
+_BURST = 12
+_LMTP = """
+protocols = imap lmtp
+service lmtp {
+  unix_listener lmtp {
+    mode = 0600
+  }
+}
+"""
+
+
+class Screen:
+    """A session that has the inbox open, and the number of messages that it shows."""
+
+    def __init__(self, port: int, *, idle: bool) -> None:
+        self.shown = 0
+        self.pushes = 0
+        self._idle = idle
+        self._read = b""
+        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self._must("LOGIN anna secret")
+        self._must("SELECT INBOX")
+        if idle:
+            self._socket.sendall(b"i IDLE\r\n")
+            self._until(b"+")
+
+    def look(self) -> int:
+        """Hear what the server says for a moment; how many messages it shows now."""
+        if self._idle:
+            self._take(_NOOP_SECONDS)
+        else:
+            self._must("NOOP")
+            time.sleep(_NOOP_SECONDS)
+        return self.shown
+
+    def close(self) -> None:
+        """End the session."""
+        self._socket.close()
+
+    def _must(self, command: str) -> None:
+        self._socket.sendall(f"t {command}\r\n".encode())
+        assert self._until(b"t ").startswith(b"t OK")
+
+    def _until(self, start: bytes) -> bytes:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for line in self._take(1.0):
+                if line.startswith(start):
+                    return line
+        raise AssertionError(f"waited in vain for {start!r}")
+
+    def _take(self, seconds: float) -> list[bytes]:
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return []
+        self._read += self._socket.recv(65536)
+        *lines, self._read = self._read.split(b"\r\n")
+        for line in lines:
+            if found := re.match(rb"\* (\d+) (EXISTS|EXPUNGE)", line):
+                self.pushes += int(found[1]) > self.shown
+                self.shown = int(found[1]) if found[2] == b"EXISTS" else self.shown - 1
+        return lines
+
+
+@contextlib.contextmanager
+def by_lmtp(host: Host) -> Iterator[Deliver]:
+    """Dovecot's LMTP server, as an MTA speaks to it."""
+    if program("lmtp") is None:
+        pytest.skip("needs Dovecot's LMTP server (Debian: dovecot-lmtpd)")
+
+    def deliver(content: bytes) -> None:
+        with smtplib.LMTP(str(host.directory / "run" / "lmtp"), local_hostname="mx.example") as server:
+            assert server.sendmail("a@b.example", ["anna"], content) == {}
+
+    yield deliver
+
+
+@contextlib.contextmanager
+def mbsync_beside(host: Host) -> Iterator[None]:
+    """mbsync brings the account and a Maildir elsewhere to one state, again and again, and at the end once more.
+
+    A message that leaves while mbsync reads it ends that run; the next one goes on.
+    """
+    if program("mbsync") is None:
+        pytest.skip("needs mbsync (Debian: isync)")
+    local, state = host.directory / "Local", host.directory / "state"
+    for directory in (local, state):
+        directory.mkdir()
+    host.own(local, state)
+    (host.directory / "mbsyncrc").write_text(
+        f"IMAPStore far\nHost 127.0.0.1\nPort {host.port}\nUser anna\nPass secret\nSSLType None\nAuthMechs LOGIN\n\n"
+        + maildir_store("near", local, "fs")
+        + f"Channel mail\nFar :far:\nNear :near:\nPatterns *\nCreate Near\nExpunge Both\nSync All\nSyncState {state}/\n"
+    )
+    stop: list[bool] = []
+
+    def sync() -> int:
+        return host.as_owner("mbsync", "-c", str(host.directory / "mbsyncrc"), "mail").returncode
+
+    def work() -> None:
+        while not stop:
+            sync()
+
+    with ThreadPoolExecutor(1) as beside:
+        working = beside.submit(work)
+        try:
+            yield
+        finally:
+            stop.append(True)
+        working.result()
+    assert sync() == 0
+    assert len(scan(find_folders(str(local), "fs")[0])) == files(host)
+
+
+def files(host: Host, folder: str = "INBOX") -> int:
+    """How many messages lie in a folder."""
+    return len(scan(host.folders[folder]))
+
+
+def agrees_soon(host: Host, screen: Screen, spam: list[bytes]) -> None:
+    """Once the spam is in Junk, the session shows what lies in the inbox, within two seconds and from then on."""
+    until(lambda: all(host.where(content) == ["Junk"] for content in spam), f"spam moved: {host.log()}")
+    end = time.monotonic() + _SECONDS
+    while screen.look() != files(host) and time.monotonic() < end:
+        pass
+    assert screen.shown == files(host), f"{screen.pushes} pushes"
+
+
+def has_no_ghost(client: Client, folder: str, number: int) -> None:
+    """A fresh session counts the files of a folder, and each message has its header."""
+    assert client.must(client.status(folder, "(MESSAGES)")) == [f"{folder} (MESSAGES {number})".encode()]
+    client.go(folder)
+    envelopes = client.must(client.fetch("1:*", "(ENVELOPE)")) if number else []
+    assert len(envelopes) == number
+    assert not [envelope for envelope in envelopes if b"NIL NIL NIL NIL NIL" in envelope]
+
+
+AGENTS = [by_dovecot, by_lmtp, by_maildrop]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_open_sessions(make_host: Callable[..., Host], layout: str, agent: Agent) -> None:
+    """A session in IDLE and one that asks by NOOP show what lies in the inbox, after one spam and after a burst."""
+    host = make_host(layout, more=_LMTP)
+    host.start()
+    numbers = itertools.count()
+    with agent(host) as deliver:
+        for idle in (True, False):
+            with contextlib.closing(Screen(host.port, idle=idle)) as screen:
+                for kinds in (["spam"], ["ham", *["spam"] * _BURST]):
+                    mail = {received(new_mail(kind), next(numbers)): kind for kind in kinds}
+                    for content in mail:
+                        deliver(content)
+                    agrees_soon(host, screen, [content for content, kind in mail.items() if kind == "spam"])
+        has_no_ghost(host.client(), "INBOX", 2)
+        has_no_ghost(host.client(), "Junk", 2 * (_BURST + 1))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_beside_mbsync(make_host: Callable[..., Host], layout: str) -> None:
+    """The same holds while mbsync works on the account."""
+    host = make_host(layout)
+    host.start()
+    with by_dovecot(host) as deliver, contextlib.closing(Screen(host.port, idle=True)) as screen, mbsync_beside(host):
+        for burst in (1, _BURST):
+            spam = [new_mail("spam") for _ in range(burst)]
+            for content in spam:
+                deliver(content)
+            agrees_soon(host, screen, spam)
+    has_no_ghost(host.client(), "INBOX", 0)
+    has_no_ghost(host.client(), "Junk", 1 + _BURST)
