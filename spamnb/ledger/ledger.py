@@ -12,6 +12,7 @@ from spamnb.ledger.journal import Journal
 from spamnb.ledger.learned import Learned
 from spamnb.ledger.messages import Messages
 from spamnb.ledger.pruning import Pruning
+from spamnb.ledger.without import Without
 
 
 class Ledger:
@@ -36,6 +37,10 @@ class Ledger:
         self.journal = Journal(self._connection)
         self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
+
+    def without(self, message: int) -> Without:
+        """The counts as they would be if a message were not learned; to be used within one snapshot."""
+        return Without(self._connection, self.learned, message)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

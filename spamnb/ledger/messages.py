@@ -60,6 +60,11 @@ class Messages:
                 (verdict, probability, at, message),
             )
 
+    def rescued(self, message: int, at: float | None) -> None:
+        """Record since when a person wants the message where it was put back; None: no more."""
+        with self._db.transaction():
+            self._db.execute("UPDATE message SET rescued_at = ? WHERE id = ?", (at, message))
+
     def last_verdicts(self, most: int, since: float) -> Sequence[str]:
         """The newest verdicts given after a time, the newest first."""
         rows = self._db.rows(
@@ -68,6 +73,6 @@ class Messages:
         return [row[0] for row in rows]
 
     def numbers(self) -> dict[str, int]:
-        """How many messages were seen, and how many were judged, by verdict."""
-        rows = self._db.rows("SELECT coalesce(verdict, 'not judged'), count(*) FROM message GROUP BY verdict")
+        """How many messages were judged, by verdict."""
+        rows = self._db.rows("SELECT verdict, count(*) FROM message WHERE judged_at IS NOT NULL GROUP BY verdict")
         return dict(rows)

@@ -22,6 +22,7 @@ def alone(ledger: str) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as fault:
             raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first") from fault
+        os.utime(lock)  # since when it runs
         yield
     finally:
         os.close(lock)
@@ -40,3 +41,13 @@ def is_running(ledger: str) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+def running_since(ledger: str) -> float | None:
+    """Since when a service works with this ledger, in seconds since the epoch; None where none does."""
+    if not is_running(ledger):
+        return None
+    try:
+        return os.stat(ledger + ".lock").st_mtime
+    except OSError:
+        return None

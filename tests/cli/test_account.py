@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.account import _moment
 from spamnb.cli.sample_mail import message
+from spamnb.cli.times import moment as _moment
 from spamnb.config import Mailbox, Role, render
 from spamnb.errors import UsageError
 from spamnb.ledger.ledger import Ledger
@@ -69,20 +69,20 @@ def test_undo_of_learning_gives_the_counts_of_before(home: Path, run: Run) -> No
     run("train", "--spam", mail(home / "b", "spam", 30))
     run("train", "--spam", "a")
     run("untrain", "a/1.eml", "b/1.eml")
-    result = run("undo", "--since", datetime.fromtimestamp(start).isoformat())
-    assert (result.code, result.err, len(result.out.splitlines())) == (0, "", 62)
+    result = run("undo", "--yes", "--since", datetime.fromtimestamp(start).isoformat())
+    assert (result.code, result.err, len(result.out.splitlines())) == (0, "", 63)
     assert counts(home) == before
     assert run("verify").code == 0
     assert run("undo", "--since", datetime.fromtimestamp(start).isoformat()).out == "There is nothing to undo.\n"
 
 
 def test_undo_by_id(home: Path, run: Run) -> None:
-    """Single actions are undone by id; what was learned anew since is refused and named, the others are undone."""
+    """Single actions are undone by id; what was learned again since is refused and named, the others are undone."""
     run("train", "--ham", mail(home / "a", "ham", 3))
     run("train", "--spam", "a/1.eml")
     result = run("undo", "1", "2")
     assert result.code == 3
-    assert result.err == "spamnb: cannot undo 2: the message was learned anew since; undo that first\n"
+    assert result.err == "spamnb: cannot undo 2: the message was learned again since; undo that first\n"
     assert result.out.startswith("undid 1: learned ham")
     assert run("undo", "4", "2").code == 0
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 1, "spam": 0}
@@ -94,7 +94,7 @@ def test_undo_of_a_bulk_training_is_quick(home: Path, run: Run) -> None:
     """A mistaken bulk training of 300 messages is taken back in seconds, in few transactions."""
     run("train", "--ham", mail(home / "a", "spam", 300))
     start = time.process_time()
-    assert run("-q", "undo", "--since", "1h").code == 0
+    assert run("-q", "undo", "--yes", "--since", "1h").code == 0
     assert time.process_time() - start < 5
     assert counts(home) == []
 
