@@ -156,7 +156,7 @@ def _explained_object(
     label = None if known is None else known.label
     return _as_object(source, explanation.judgement) | {
         "learned_as": None if label is None else _LABELS[label],
-        "learned_weakly": known is not None and label is not None and known.weak,
+        "learned_weakly": label is not None and known is not None and bool(known.weak),
         "without_itself": bool(options.without_itself),
         "tokens": explanation.tokens,
         "known": explanation.known,

@@ -46,8 +46,8 @@ def _move(reviewed: Iterator[breaker.Reviewed], options: argparse.Namespace) -> 
         moved += one.moved
         left += not one.moved
         if not options.quiet:
-            what = "moved" if one.moved else f"left, {one.why}"
-            print(f"{printable(what)}: {printable(one.action.summary)}")
+            what = "moved" if one.moved else f"left, {printable(one.why)}"
+            print(f"{what}: {printable(one.action.summary)}")
     print(f"moved {plural(moved, 'message')} that had been withheld, left {left}")
 
 

@@ -265,6 +265,8 @@ class Journal:
 
 def _action(row: Sequence[object]) -> Action:
     values = list(row)
+    for flag in (10, 12):
+        values[flag] = bool(values[flag])
     for place in (14, 16):
         raw = values[place]
         values[place] = os.fsdecode(raw) if isinstance(raw, bytes) else ""
