@@ -22,7 +22,7 @@ from spamnb.ledger.learned import Teacher
 from spamnb.mail.matrix import gather
 from spamnb.mail.reading import Reading
 
-__all__ = ["Clue", "Explanation", "Filter", "FrozenFilter", "Judgement", "Verdict"]
+__all__ = ["Clue", "Explanation", "Filter", "FrozenFilter", "Judgement", "Memory", "Untaught", "Verdict"]
 
 CountingModel = Bernoulli | MultinomialTF | MultinomialBoolean
 
@@ -70,10 +70,15 @@ class Clue:
     log_odds: float
     weight: float
 
+    @property
+    def contribution(self) -> float:
+        """What the token adds to the score's numerator: its weight times its log-odds."""
+        return self.weight * self.log_odds
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A judgement with its clues, the strongest first, and the messages that taught the first of them."""
+    """A judgement with its clues, by what they contribute, and the messages that taught the first of them."""
 
     judgement: Judgement
     clues: tuple[Clue, ...]
@@ -94,6 +99,19 @@ class Memory(Protocol):
 
     def teachers(self, tokens: Sequence[str], /) -> dict[str, list[Teacher]]:
         """For each token, learned messages that hold it."""
+
+
+class Untaught:
+    """The memory of a filter that has learned nothing."""
+
+    def counts(self, tokens: Sequence[str], /) -> Counts:
+        """No token was ever met."""
+        none, nothing = np.zeros((2, len(tokens)), dtype=np.int64), np.zeros(2, dtype=np.int64)
+        return Counts(none, none, nothing, nothing, nothing, 0)
+
+    def teachers(self, tokens: Sequence[str], /) -> dict[str, list[Teacher]]:
+        """No message was ever learned."""
+        return {token: [] for token in tokens}
 
 
 _IGNORANT = Judgement(Verdict.UNSURE, 0.5, 0.0)
@@ -122,13 +140,14 @@ class Filter:
         tokens = list(reading.tokens)
         counts = self._learned.counts(tokens)
         log_odds, crowds = self._log_odds(counts), _crowds(self._kind(tokens))
+        judgement = self._judge(log_odds, crowds) if counts.class_messages.all() else _IGNORANT
         said = (tokens, *counts.messages.tolist(), log_odds.tolist(), weights(log_odds, crowds).tolist())
         clues = sorted(
             (clue for clue in map(Clue, *said) if clue.ham or clue.spam),
-            key=lambda clue: (-abs(clue.weight * clue.log_odds), -clue.ham - clue.spam, clue.token),
+            key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token),
         )
         teachers = self._learned.teachers([clue.token for clue in clues[:strongest]])
-        return Explanation(self.judge(reading), tuple(clues), teachers, len(tokens))
+        return Explanation(judgement, tuple(clues), teachers, len(tokens))
 
     def _log_odds(self, counts: Counts) -> NDArray[np.float64]:
         """What each token says, float64 (n_tokens,); above 0 for spam, 0 for tokens never learned."""

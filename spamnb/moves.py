@@ -42,6 +42,10 @@ _TRIES = 5  # a client may change flags between our look and our rename; it will
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
 
 
+class MovedSinceError(SpamnbError):
+    """A message is not where the filter put it: a person has moved it since, and it is left there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A folder as the ledger knows it, and as it lies on disk."""
@@ -167,16 +171,16 @@ class Mover:
     def take_back(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
 
-        Raises SpamnbError where the message has left its destination or a folder is gone.
+        Raises MovedSinceError where the message has left its destination, SpamnbError where a folder is gone.
         """
         source, destination = self._ends(action)
         if source is None or destination is None:
             raise SpamnbError(f"cannot undo {action.id}: a folder of that move is gone")
         entry = locate(destination.folder, action.destination_base)
         if entry is None:
-            raise SpamnbError(f"cannot undo {action.id}: the message is not in {destination.folder.name} any more")
+            raise MovedSinceError(f"cannot undo {action.id}: the message is not in {destination.folder.name} any more")
         if not self.move(action.message, destination, entry, source, f"undo of {action.id}", action.id):
-            raise SpamnbError(f"cannot undo {action.id}: the message was moved meanwhile")
+            raise MovedSinceError(f"cannot undo {action.id}: the message was moved meanwhile")
 
     def _ends(self, action: Action) -> tuple[Spot | None, Spot | None]:
         return (
@@ -268,7 +272,9 @@ class Mover:
             self._ledger.files.put(job.destination.id, job.wanted, job.message, job.origin, content, flags, now)
             self._ledger.journal.settle(job.action, "done")
             if job.takes_back is not None:
-                self._ledger.journal.settle(job.takes_back, "undone")
+                first = self._ledger.journal.taken_back(job.takes_back)
+                if first.verdict is not None:  # the filter's own decision: a person has rescued the message
+                    self._ledger.messages.rescued(job.message, now if first.state == "undone" else None)
         self.departures.add(job.source.folder.path)
 
     def _resolve(self, action: Action) -> bool:

@@ -18,6 +18,7 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # Notes in the ledger: since when moving is stopped, and since when it was allowed again (seconds since the epoch).
 BREAKER_NOTE = "moving stopped"
 RESUMED_NOTE = "moving resumed"
+PAUSE_NOTE = "moving paused until"  # by a person; seconds since the epoch, "inf" until it is resumed
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 # A mail server that delivers one message to several addresses of a person may write files that are the same to the
 # last byte, but it does so at once; a person has to see a message before copying it.
@@ -270,6 +271,15 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     lacking = [(learning.minimum_messages - number, name) for number, name in ((ham, "ham"), (spam, "spam"))]
     wanted = [f"{number} more {name} message{'s' if number > 1 else ''}" for number, name in lacking if number > 0]
     return f"{' and '.join(wanted)} to learn" if wanted else ""
+
+
+def paused_until(note: str | None, now: float) -> float | None:
+    """Until when a person has paused the moving of mail, by the ledger's note; None where that is over, or never was.
+
+    >>> paused_until("100.0", 99.0), paused_until("100.0", 100.0), paused_until("inf", 1e12), paused_until(None, 0.0)
+    (100.0, None, inf, None)
+    """
+    return None if note is None or float(note) <= now else float(note)
 
 
 def trips(verdicts: Sequence[str], breaker: Breaker) -> bool:

@@ -19,6 +19,7 @@ FLOORS = (
     {"filter"},
     {"policy"},
     {"moves"},
+    {"undo", "breaker"},
     {"service", "evaluation"},
     {"cli"},
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import spamnb
-from spamnb.cli.account import _moment
+from spamnb.cli.times import moment as _moment
 from spamnb.config.reading import dotted
 from spamnb.errors import LedgerError, UsageError
 from spamnb.ledger.copies import rolling
@@ -394,7 +394,7 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
     "config.reading.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),
     "ledger.exchange._header": (import_lines, (fill("tokenizer 1", 60_000), "tokenizer " + fill("1,", 60_000))),
     "ledger.copies.rolling": (rolling, (fill("/", 200), "/" + fill("a-", 200))),
-    "cli.account._moment": (moment, (fill(" ", BODY, "1"), fill("1", BODY), fill("1 ", BODY))),
+    "cli.times.span": (moment, (fill(" ", BODY, "1"), fill("1", BODY), fill("1 ", BODY))),
 }
 
 

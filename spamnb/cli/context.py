@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 
 from spamnb.config import Config, default_config_path, default_ledger_path, load
+from spamnb.errors import LedgerError
+from spamnb.ledger.copies import directory_of, rolling
 from spamnb.ledger.ledger import Ledger
 
 
@@ -36,3 +38,26 @@ def open_ledger(options: argparse.Namespace) -> tuple[Config, Ledger]:
     """The configuration, and its ledger."""
     config = configuration(options)
     return config, Ledger(str(config.ledger))
+
+
+def open_to_read(options: argparse.Namespace) -> tuple[Config, Ledger | None]:
+    """The configuration, and its ledger to read: neither made nor changed. None where there is no ledger yet.
+
+    Raises LedgerError where there should be one: it cannot be looked at, or its copies are all that is left.
+    """
+    config = configuration(options)
+    path = str(config.ledger)
+    try:
+        is_there = os.stat(path).st_size > 0
+    except (FileNotFoundError, NotADirectoryError):
+        is_there = False
+    except OSError as fault:
+        raise LedgerError(f"The ledger {path} cannot be read ({fault.strerror}): check who owns it") from fault
+    if is_there:
+        return config, Ledger(path, only_read=True)
+    if rolling(path):
+        raise LedgerError(
+            f"The ledger {path} is gone, but there are copies of it in {directory_of(path)}: start the service, which"
+            " restores the newest, or `spamnb restore` one; move them away to begin again"
+        )
+    return config, None

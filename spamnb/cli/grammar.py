@@ -172,43 +172,85 @@ def _add_judging(command: _Command) -> None:
     score.add_argument(
         "--json", action="store_true", help="one JSON object a line: path, verdict, probability, log_odds"
     )
-    score.add_argument("paths", nargs="+", metavar="PATH", help=_MESSAGES)
+    score.add_argument(
+        "paths", nargs="*", metavar="PATH", help=f"{_MESSAGES}, which is also read where no PATH is given"
+    )
 
     more = (
-        "The tokens that decide; in how many learned messages each was; what it says (above 0: for\n"
-        "spam); and the messages that taught the strongest ones."
+        "The tokens that decide, sorted by what each contributes to the score: its weight times its\n"
+        "log-odds (above 0: for spam); in how many learned messages each was; and the messages that\n"
+        "taught the strongest ones."
     )
     explain = command("explain", "judge", "show why a message is judged as it is", more, "spamnb explain message.eml")
     explain.add_argument("--json", action="store_true", help="as one JSON object")
     explain.add_argument(
         "--clues", type=numbers.count, default=15, metavar="N", help="how many clues a side (default: 15)"
     )
-    explain.add_argument("path", metavar="PATH", help="a message file, or - for standard input")
+    explain.add_argument(
+        "--without-itself", action="store_true", help="judge a learned message as if it were not learned"
+    )
+    explain.add_argument(
+        "path",
+        nargs="?",
+        metavar="PATH",
+        help="a message file, or - for standard input, which is the default in a pipe",
+    )
 
 
 def _add_account(command: _Command) -> None:
-    status = command("status", "account", "show what the filter knows, and whether it moves mail", "", "spamnb status")
+    more = (
+        "Whether the service runs and mail is moved, what was learned, and what it takes of the disk.\n"
+        "Nothing is written."
+    )
+    example = (
+        "spamnb status\n\nexit codes: 0, 1 where the filter has stopped moving mail by itself, 78 no configuration"
+    )
+    status = command("status", "account", "show what the filter knows, and whether it moves mail", more, example)
     status.add_argument("--json", action="store_true", help="as one JSON object")
 
-    history = command(
-        "history", "account", "list what was moved and learned, the newest first", "", "spamnb history --limit 50"
-    )
+    more = "Each line says what became of it: undone, moved later, learned later as what."
+    example = "spamnb history --limit 50\n  spamnb history invoice --folder Junk --since 3d"
+    history = command("history", "history", "list what was judged, moved and learned, the newest first", more, example)
+    history.add_argument("word", nargs="?", metavar="WORD", help="only what has it in subject or sender")
     history.add_argument("--json", action="store_true", help="one JSON object a line")
     history.add_argument("--limit", type=numbers.count, default=20, metavar="N", help="how many (default: 20)")
+    history.add_argument("--before", type=numbers.count, metavar="ID", help="what came before that one: the next page")
+    history.add_argument("--since", metavar="WHEN", help="30m, 2h, 3d, today, yesterday, 2026-01-31")
+    history.add_argument("--until", metavar="WHEN", help="the same")
+    history.add_argument("--verdict", choices=("ham", "spam", "unsure"), help="only what was judged so")
+    history.add_argument("--kind", choices=("judged", "moved", "learned", "imported"), help="only these actions")
+    history.add_argument("--folder", metavar="NAME", help="only what came from that folder or went to it")
 
-    more = "A message returns to where it was and is not judged again; counts are as before."
+    more = (
+        "A message returns to where it was and is not judged again; counts are as before. What a\n"
+        "person has moved since is left where it is. An undo is an action, and can be undone."
+    )
     undo = command(
-        "undo", "account", "take back moves and learnings", more, "spamnb undo --since 1h\n  spamnb undo 17 18"
+        "undo", "undo", "take back moves and learnings", more, "spamnb undo --since 1h --dry-run\n  spamnb undo 17 18"
     )
     undo.add_argument(
         "--since", metavar="WHEN", help="everything since then: 30m, 2h, 3d, today, yesterday, 2026-01-31"
     )
+    undo.add_argument("--moves", action="store_true", help="of that, only moves")
+    undo.add_argument("--learned", action="store_true", help="of that, only learnings")
+    undo.add_argument("--undos", action="store_true", help="of that, only undos: what was undone is done again")
+    undo.add_argument("--dry-run", action="store_true", help="only say what would be undone")
+    undo.add_argument("--yes", action="store_true", help="do not ask; needed for more than 20 without a terminal")
     undo.add_argument(
         "ids", nargs="*", type=numbers.count, metavar="ID", help="the numbers that `spamnb history` shows"
     )
 
     command("verify", "account", "prove that the counts are the sum of what was learned", "", "spamnb verify")
-    command("resume", "account", "move mail again after the filter has stopped doing so", "", "spamnb resume")
+
+    more = "Mail is judged meanwhile, and stays where it is; `resume --move` moves it later."
+    pause = command("pause", "moving", "move nothing for a while", more, "spamnb pause 1h\n  spamnb pause")
+    pause.add_argument("duration", nargs="?", metavar="SPAN", help="30m, 1h, 2d (default: until `spamnb resume`)")
+
+    more = "After `pause`, or after the filter has stopped by itself."
+    resume = command("resume", "moving", "move mail again", more, "spamnb resume --move")
+    resume.add_argument(
+        "--move", action="store_true", help="move what was withheld, if it is unread, in the inbox, and spam still"
+    )
 
 
 def _add_keeping(command: _Command) -> None:

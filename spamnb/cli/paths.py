@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from spamnb.cli.mbox import split
-from spamnb.cli.output import printable
+from spamnb.cli.output import is_terminal, printable
 from spamnb.cli.sources import Source
 from spamnb.errors import MaildirError, MailError, UsageError
 from spamnb.maildir.folders import Folder, is_maildir
@@ -25,7 +25,7 @@ def sources(paths: Sequence[str]) -> Iterator[Source]:
     if paths.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input can be read once only: give - once")
     for path in paths:
-        _check(path)
+        check(path)
     return (source for path in paths for source in _at(path))
 
 
@@ -34,7 +34,17 @@ def how_many(paths: Sequence[str]) -> int | None:
     return None if STANDARD_INPUT in paths else sum(1 for _ in sources(paths))
 
 
-def _check(path: str) -> None:
+def or_standard_input(paths: Sequence[str], command: str) -> Sequence[str]:
+    """The paths, or where none was given standard input, unless that is a terminal: then a UsageError."""
+    if paths:
+        return paths
+    if sys.stdin is None or is_terminal(sys.stdin):
+        raise UsageError(f"{command} what? Give {KINDS}; or pipe a message into spamnb {command}")
+    return [STANDARD_INPUT]
+
+
+def check(path: str) -> None:
+    """Raise MailError for a path that cannot hold mail."""
     if path == STANDARD_INPUT:
         if sys.stdin is None:
             raise MailError("standard input is closed: pipe a message into it, or give a path")

@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Iterator
 
+from spamnb.breaker import Stop, stop_of
 from spamnb.cli.output import clock, megabytes, plural
 from spamnb.cli.symptoms import (
     FAULT,
@@ -27,7 +28,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.reading import faults_of
 from spamnb.ledger.restoring import RESTORED_NOTE
 from spamnb.mail.tokenizer import VERSION
-from spamnb.policy import BREAKER_NOTE, missing_lessons
+from spamnb.policy import missing_lessons
 from spamnb.service.alone import is_running
 
 _DAY = 86_400.0
@@ -123,10 +124,9 @@ def _content(ledger: Ledger, running: bool, config: Config | None) -> Iterator[F
     if others:
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION}), which helps less"
         yield Finding(WARNING, "learned", means, "train that mail again: spamnb untrain, then spamnb train")
-    stopped, restored = ledger.note(BREAKER_NOTE), ledger.note(RESTORED_NOTE)
-    if stopped is not None:
-        means = f"stopped since {clock(float(stopped))}: too much mail looked like spam"
-        yield Finding(WARNING, "moving", means, "look at spamnb history, then: spamnb resume")
+    restored = ledger.note(RESTORED_NOTE)
+    if (stop := stop_of(ledger, time.time())) is not None:
+        yield _stopped(stop)
     if restored is not None and time.time() - float(restored) < _RECENT:
         means = f"an earlier ledger was put back on {clock(float(restored))}: what was learned meanwhile is missing"
         yield Finding(WARNING, "ledger", means, "correct what is judged wrongly by moving it")
@@ -134,6 +134,13 @@ def _content(ledger: Ledger, running: bool, config: Config | None) -> Iterator[F
         yield Finding(
             WARNING, "moving", f"{plural(open_moves, 'move')} not ended", "start the service, which ends them"
         )
+
+
+def _stopped(stop: Stop) -> Finding:
+    if stop.tripped_at is None:
+        return Finding(WARNING, "moving", "paused by hand: nothing is moved now", "to go on: spamnb resume")
+    means = f"stopped since {clock(stop.tripped_at)}: too much mail looked like spam"
+    return Finding(FAULT, "moving", means, "look at spamnb history --kind judged, then: spamnb resume")
 
 
 def _copies(path: str, config: Config | None) -> Iterator[Finding]:

@@ -51,6 +51,11 @@ class Files:
             return self.mailbox(path)
         return row[0], row[1]
 
+    def started_at(self, path: str) -> float | None:
+        """Since when the mailbox has been watched, or None; writes nothing."""
+        row = self._db.row("SELECT started_at FROM mailbox WHERE path = ?", (os.fsencode(path),))
+        return None if row is None else row[0]
+
     def start(self, mailbox: int, at: float) -> None:
         """From now on what appears in the mailbox is new mail."""
         with self._db.transaction():

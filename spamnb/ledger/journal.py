@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from spamnb.ledger.connection import Connection
@@ -42,12 +42,63 @@ class Action:
     probability: float | None
 
 
-_SELECT = (
-    "SELECT a.id, a.at, a.message, m.digest, m.summary, a.kind, a.state, a.why, a.takes_back,"
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An action with the names of its folders ("" for none), and what became of it and of its message later.
+
+    undone_by: the action that took it back. moved_by: the later move of a message that was withheld. label, weak: what
+    the message of a judgement or a move was learned as after it, or None.
+    """
+
+    action: Action
+    source: str
+    destination: str
+    undone_by: int | None
+    moved_by: int | None
+    label: int | None
+    weak: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which actions a page holds; a field that is None or "" leaves none out.
+
+    since, until: seconds since the epoch. folder: the name of one that a message came from or went to. text: a part of
+    the summary.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    kind: Kind | None = None
+    verdict: str | None = None
+    folder: str | None = None
+    text: str = ""
+
+
+_COLUMNS = (
+    "a.id, a.at, a.message, m.digest, m.summary, a.kind, a.state, a.why, a.takes_back,"
     " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
     " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
-    " FROM action AS a JOIN message AS m ON m.id = a.message"
 )
+_SELECT = f"SELECT {_COLUMNS} FROM action AS a JOIN message AS m ON m.id = a.message"  # noqa: S608 - no text from outside
+_OPEN = "a.state IN ('intent', 'withheld')"  # SQLite takes an index over some of the rows only for its very condition
+_TAKEN = "takes_back = a.id AND state IN ('done', 'undone')"  # of an action that has taken back another one
+_WITHHELD = (
+    f"{_SELECT} WHERE {_OPEN}"  # noqa: S608
+    " AND a.state = 'withheld' AND m.label IS NULL AND m.rescued_at IS NULL"
+    " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
+)
+# CROSS JOIN: the actions are walked by id, so that a page ends as soon as it is full.
+_LINES = (
+    f"SELECT {_COLUMNS}, coalesce(s.name, ''), coalesce(d.name, ''),"  # noqa: S608
+    f" CASE WHEN a.state = 'undone' THEN (SELECT max(id) FROM action WHERE {_TAKEN}) END,"
+    " CASE WHEN a.state = 'withheld' THEN (SELECT min(id) FROM action"
+    " WHERE message = a.message AND id > a.id AND kind = 'moved' AND state = 'done') END,"
+    " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak"
+    " FROM action AS a CROSS JOIN message AS m ON m.id = a.message"
+    " LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
+)
+_UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported")
 
 
 class Journal:
@@ -128,7 +179,7 @@ class Journal:
 
     def intents(self) -> list[Action]:
         """Moves that were begun and not ended: another process is at it, or the last one died."""
-        return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE a.state = 'intent' ORDER BY a.id")]
+        return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE {_OPEN} AND a.state = 'intent' ORDER BY a.id")]
 
     def owner(self, action: int) -> str | None:
         """Which process carries out an open intent (`Owner.name`); None where that is not known."""
@@ -139,14 +190,82 @@ class Journal:
         """The newest actions, the newest first."""
         return map(_action, self._db.rows(f"{_SELECT} ORDER BY a.id DESC LIMIT ?", (most,)))
 
-    def since(self, at: float) -> list[Action]:
-        """Actions done since a time that stand, the newest first: the order in which they are undone."""
+    def page(self, most: int, wanted: Wanted = Wanted(), before: int | None = None) -> list[Line]:
+        """The newest actions that are wanted, the newest first; those before the action of an id, for the next page."""
+        where, parameters = _conditions(wanted, before)
+        rows = self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))
+        return [_line(row) for row in rows]
+
+    def lines(self, actions: Sequence[Action]) -> list[Line]:
+        """The same of certain actions, in their order."""
+        found = [self._db.row(f"{_LINES} WHERE a.id = ?", (action.id,)) for action in actions]
+        return [_line(row) for row in found]
+
+    def folders(self) -> list[str]:
+        """The names of all folders that were ever met."""
+        return [row[0] for row in self._db.rows("SELECT DISTINCT name FROM folder ORDER BY name")]
+
+    def since(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
+        """Actions done since a time that stand, the newest first: the order in which they are undone.
+
+        Judgements did nothing, and undos are of another kind (`undos`): both are left out.
+        """
+        return self._standing("a.takes_back IS NULL", at, kinds)
+
+    def undos(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
+        """Undos made since a time of what is undone still, the newest first."""
+        last = f"a.takes_back IS NOT NULL AND NOT EXISTS (SELECT 1 FROM action WHERE {_TAKEN})"  # noqa: S608
+        return [action for action in self._standing(last, at, kinds) if self.first(action).state == "undone"]
+
+    def _standing(self, which: str, at: float, kinds: Sequence[Kind]) -> list[Action]:
         rows = self._db.rows(
-            f"{_SELECT} WHERE a.at >= ? AND a.state = 'done' AND a.kind <> 'judged' AND a.takes_back IS NULL"
+            f"{_SELECT} WHERE a.at >= ? AND a.state = 'done' AND a.kind IN ({','.join('?' * len(kinds))}) AND {which}"
             " ORDER BY a.id DESC",
-            (at,),
+            (at, *kinds),
         )
         return [_action(row) for row in rows]
+
+    def first(self, action: Action) -> Action:
+        """What a chain of undos began with: the action itself where it takes back none."""
+        while action.takes_back is not None and (earlier := self.get(action.takes_back)) is not None:
+            action = earlier
+        return action
+
+    def last(self, action: Action) -> Action:
+        """Where a chain of undos ends that begins with the action: only its end can be undone, exactly."""
+        taken = f"{_SELECT} WHERE a.takes_back = ? AND a.state IN ('done', 'undone') ORDER BY a.id DESC LIMIT 1"
+        while (row := self._db.row(taken, (action.id,))) is not None:
+            action = _action(row)
+        return action
+
+    def taken_back(self, action: int) -> Action:
+        """Record that an action was taken back; what it had taken back itself stands again, and so on down the chain.
+
+        Returns the first action of the chain as it stands now.
+        """
+        with self._db.transaction():
+            undone, found = True, self.get(action)
+            if found is None:
+                raise LookupError(f"there is no action {action}")
+            while True:
+                self.settle(found.id, "undone" if undone else "done")
+                earlier = None if found.takes_back is None else self.get(found.takes_back)
+                if earlier is None:
+                    return replace(found, state="undone" if undone else "done")
+                undone, found = not undone, earlier
+
+    def withheld(self) -> list[Action]:
+        """The newest judgement whose move was withheld, of each message that lies somewhere still, the oldest first.
+
+        Left out is what a person has decided on meanwhile: learned messages, and rescued ones.
+        """
+        rows = self._db.rows(_WITHHELD)
+        newest = {action.message: action for action in map(_action, rows)}
+        return list(newest.values())
+
+    def newest_id(self) -> int:
+        """The id of the newest action, 0 where there is none."""
+        return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
 
     def of_message(self, message: int) -> list[Action]:
         """What was done to a message, the oldest first."""
@@ -155,7 +274,42 @@ class Journal:
 
 def _action(row: Sequence[object]) -> Action:
     values = list(row)
+    for flag in (10, 12):
+        values[flag] = bool(values[flag])
     for place in (14, 16):
         raw = values[place]
         values[place] = os.fsdecode(raw) if isinstance(raw, bytes) else ""
     return Action(*values)  # type: ignore[arg-type]  # the columns of _SELECT are the fields of Action, in order
+
+
+def _line(row: Sequence[object]) -> Line:
+    *action, source, destination, undone_by, moved_by, label, weak = row
+    return Line(_action(action), source, destination, undone_by, moved_by, label, bool(weak))  # type: ignore[arg-type]
+
+
+def _conditions(wanted: Wanted, before: int | None) -> tuple[str, list[object]]:
+    """What stands behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
+    found: list[tuple[str, tuple[object, ...]]] = [("1", ())]
+    if before is not None:
+        found.append(("a.id < ?", (before,)))
+    if wanted.since is not None:
+        found.append(("+a.at >= ?", (wanted.since,)))
+    if wanted.until is not None:
+        found.append(("+a.at <= ?", (wanted.until,)))
+    if wanted.kind is not None:
+        found.append(("a.kind = ?", (wanted.kind,)))
+    if wanted.verdict is not None:
+        found.append(("a.verdict = ?", (wanted.verdict,)))
+    if wanted.folder is not None:
+        named = "IN (SELECT id FROM folder WHERE name = ?)"
+        found.append((f"(a.source {named} OR a.destination {named})", (wanted.folder, wanted.folder)))
+    if wanted.text:
+        spellings = tuple(_spellings(wanted.text))
+        either = " OR ".join(["instr(lower(m.summary), lower(?))"] * len(spellings))
+        found.append((f"({either})", spellings))
+    return " AND ".join(one for one, _ in found), [value for _, values in found for value in values]
+
+
+def _spellings(text: str) -> list[str]:
+    """A text with small and with capital letters: SQLite knows which letters are the same in ASCII only."""
+    return [text] if text.isascii() else sorted({text, text.lower(), text.upper(), text.title()})

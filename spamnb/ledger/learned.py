@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,16 @@ class Teacher:
     summary: str
     label: int
     learned_at: float
+
+
+class NewLabel(NamedTuple):
+    """What a message, by its id, shall be learned as (None: not any more), and which action that takes back."""
+
+    message: int
+    label: int | None
+    weak: bool
+    why: str
+    takes_back: int | None = None
 
 
 class Learned:
@@ -132,18 +143,27 @@ class Learned:
         Records the change as an action, which may take back another one. A message whose tokens were never kept
         cannot get a label here: ValueError.
         """
+        return self.set_labels([NewLabel(message, label, weak, why, takes_back)], at)[0]
+
+    def set_labels(self, changes: Sequence[NewLabel], at: float) -> list[int | None]:
+        """Change several labels, one after the other, as `set_label` does; the counts are written once."""
+        former: list[int | None] = []
         with self._db.transaction():
-            row = self._db.row("SELECT label, weak, tokens IS NULL, digest FROM message WHERE id = ?", (message,))
-            before: int | None = row[0]
-            if (before, bool(row[1])) == (label, weak):
-                return before
-            if row[2]:
-                raise ValueError("the message was never learned")
             sum_ = Sum(self._db)
-            self._relabel(sum_, message, before, label, weak, at, why)
+            for one in changes:
+                row = self._db.row(
+                    "SELECT label, weak, tokens IS NULL, digest FROM message WHERE id = ?", (one.message,)
+                )
+                before: int | None = row[0]
+                former.append(before)
+                if (before, bool(row[1])) == (one.label, one.weak):
+                    continue
+                if row[2]:
+                    raise ValueError("the message was never learned")
+                self._relabel(sum_, one.message, before, one.label, one.weak, at, one.why)
+                self._record([(at, one.why, one.takes_back, before, row[1], row[3])])
             sum_.write()
-            self._record([(at, why, takes_back, before, row[1], row[3])])
-        return before
+        return former
 
     def teachers(self, tokens: Sequence[str], most: int = 3) -> dict[str, list[Teacher]]:
         """For each token the learned messages that hold it, the newest first and at most `most` of them.

@@ -14,6 +14,7 @@ from spamnb.ledger.messages import Messages
 from spamnb.ledger.owner import Owner
 from spamnb.ledger.pruning import Pruning
 from spamnb.ledger.retention import Retention
+from spamnb.ledger.without import Without
 
 
 class Ledger:
@@ -42,6 +43,10 @@ class Ledger:
         self.pruning = Pruning(self._connection)
         self.retention = Retention(self._connection)
         self.owner = Owner(path)
+
+    def without(self, message: int) -> Without:
+        """The counts as they would be if a message were not learned; to be used within one snapshot."""
+        return Without(self._connection, self.learned, message)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

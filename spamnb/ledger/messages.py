@@ -83,6 +83,6 @@ class Messages:
         return [row[0] for row in rows]
 
     def numbers(self) -> dict[str, int]:
-        """How many messages were seen, and how many were judged, by verdict."""
-        rows = self._db.rows("SELECT coalesce(verdict, 'not judged'), count(*) FROM message GROUP BY verdict")
+        """How many messages were judged, by verdict."""
+        rows = self._db.rows("SELECT verdict, count(*) FROM message WHERE judged_at IS NOT NULL GROUP BY verdict")
         return dict(rows)

@@ -45,7 +45,7 @@ _STEPS = (
     CREATE INDEX message_tokenizer ON message (tokenizer) WHERE label IS NOT NULL;
     CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
     CREATE INDEX message_learned ON message (learned_at) WHERE label IS NOT NULL;
-    CREATE INDEX message_judged ON message (judged_at) WHERE judged_at IS NOT NULL;
+    CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
     CREATE TABLE token (text TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE count (
         token INTEGER PRIMARY KEY,

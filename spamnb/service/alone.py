@@ -23,6 +23,7 @@ def alone(ledger: str) -> Iterator[None]:
         raise SpamnbError(f"cannot make {path}: {fault.strerror}; check the directory and its owner") from fault
     try:
         _take(lock, ledger)
+        os.utime(lock)  # since when it runs
         yield
     finally:
         os.close(lock)
@@ -54,3 +55,13 @@ def is_running(ledger: str) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+def running_since(ledger: str) -> float | None:
+    """Since when a service works with this ledger, in seconds since the epoch; None where none does."""
+    if not is_running(ledger):
+        return None
+    try:
+        return os.stat(ledger + ".lock").st_mtime
+    except OSError:
+        return None

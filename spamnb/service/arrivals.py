@@ -25,6 +25,7 @@ from spamnb.moves import Intent, Mover
 from spamnb.policy import (
     BREAKER_NOTE,
     COPY_SECONDS,
+    PAUSE_NOTE,
     RESUMED_NOTE,
     Consequence,
     Do,
@@ -34,6 +35,7 @@ from spamnb.policy import (
     has_no_meaning,
     meaning,
     missing_lessons,
+    paused_until,
     trips,
 )
 from spamnb.service.boxes import Box, Boxes
@@ -254,7 +256,9 @@ class Arrivals:
         )
 
     def _tripped(self, ready: bool) -> bool:
-        """Whether the circuit breaker is open; opens it where an abnormal share of new mail is spam."""
+        """Whether moving is stopped: paused by a person, or by the circuit breaker, which an abnormal share opens."""
+        if paused_until(self._ledger.note(PAUSE_NOTE), self._now()) is not None:
+            return True
         if self._ledger.note(BREAKER_NOTE) is not None:
             return True
         since = float(self._ledger.note(RESUMED_NOTE) or 0.0)

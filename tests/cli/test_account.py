@@ -1,4 +1,4 @@
-"""`status`, `history`, `undo`, `verify`, `resume`."""
+"""`status`, `history`, `undo`, `verify`, `pause`, `resume`."""
 
 import contextlib
 import json
@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.account import _moment
+from spamnb.cli.output import clock
 from spamnb.cli.sample_mail import message
+from spamnb.cli.times import moment as _moment
 from spamnb.config import Mailbox, Role, render
 from spamnb.errors import UsageError
 from spamnb.ledger.ledger import Ledger
 from spamnb.policy import BREAKER_NOTE
+from spamnb.service.alone import alone
 from tests.cli.conftest import Run, mail, maildir
 
 
@@ -69,20 +71,20 @@ def test_undo_of_learning_gives_the_counts_of_before(home: Path, run: Run) -> No
     run("train", "--spam", mail(home / "b", "spam", 30))
     run("train", "--spam", "a")
     run("untrain", "a/1.eml", "b/1.eml")
-    result = run("undo", "--since", datetime.fromtimestamp(start).isoformat())
-    assert (result.code, result.err, len(result.out.splitlines())) == (0, "", 62)
+    result = run("undo", "--yes", "--since", datetime.fromtimestamp(start).isoformat())
+    assert (result.code, result.err, len(result.out.splitlines())) == (0, "", 63)
     assert counts(home) == before
     assert run("verify").code == 0
     assert run("undo", "--since", datetime.fromtimestamp(start).isoformat()).out == "There is nothing to undo.\n"
 
 
 def test_undo_by_id(home: Path, run: Run) -> None:
-    """Single actions are undone by id; what was learned anew since is refused and named, the others are undone."""
+    """Single actions are undone by id; what was learned again since is refused and named, the others are undone."""
     run("train", "--ham", mail(home / "a", "ham", 3))
     run("train", "--spam", "a/1.eml")
     result = run("undo", "1", "2")
     assert result.code == 3
-    assert result.err == "spamnb: cannot undo 2: the message was learned anew since; undo that first\n"
+    assert result.err == "spamnb: cannot undo 2: the message was learned again since; undo that first\n"
     assert result.out.startswith("undid 1: learned ham")
     assert run("undo", "4", "2").code == 0
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 1, "spam": 0}
@@ -94,7 +96,7 @@ def test_undo_of_a_bulk_training_is_quick(home: Path, run: Run) -> None:
     """A mistaken bulk training of 300 messages is taken back in seconds, in few transactions."""
     run("train", "--ham", mail(home / "a", "spam", 300))
     start = time.process_time()
-    assert run("-q", "undo", "--since", "1h").code == 0
+    assert run("-q", "undo", "--yes", "--since", "1h").code == 0
     assert time.process_time() - start < 5
     assert counts(home) == []
 
@@ -164,6 +166,102 @@ def test_verify_finds_a_wrong_count(home: Path, run: Run) -> None:
     assert "1 fault in the ledger" in result.err
 
 
+@pytest.fixture
+def configured(home: Path) -> Path:
+    """A Maildir with its configuration; the ledger is not made yet."""
+    root = maildir(home / "Maildir", Junk=[])
+    config = home / ".config/spamnb/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text(render([Mailbox(path=root, roles={"INBOX": Role.INBOX, "Junk": Role.SPAM})]))
+    return home
+
+
+def test_status_without_a_configuration(home: Path, run: Run) -> None:
+    """Without a configuration `status` says `spamnb init`, ends with 78, and makes nothing."""
+    result = run("status")
+    assert (result.code, result.out) == (78, "")
+    assert "Run: spamnb init" in result.err
+    assert list(home.iterdir()) == []
+    run("train", "--ham", mail(home / "a", "ham", 1))
+    result = run("status")
+    assert (result.code, "1 ham, 0 spam" in result.out, "Run: spamnb init" in result.out) == (78, True, True)
+
+
+def test_status_makes_no_ledger(configured: Path, run: Run) -> None:
+    """`status` of a filter that never ran says that it knows nothing, and makes no ledger."""
+    result = run("status")
+    assert result.code == 0
+    assert "0 ham, 0 spam" in result.out
+    assert "not watched yet" in result.out
+    assert not ledger_file(configured).parent.exists()
+    found = json.loads(run("status", "--json").out)
+    assert (found["running"], found["running_since"], found["moves"]) == (False, None, "nothing")
+
+
+@pytest.mark.parametrize("command", ["status", "score", "explain", "history"])
+def test_reading_leaves_the_ledger_as_it_is(configured: Path, run: Run, command: str) -> None:
+    """`status`, `score`, `explain` and `history` write nothing to a ledger, and leave no file beside it."""
+    run("train", "--ham", mail(configured / "a", "ham", 3))
+    before = ledger_file(configured).read_bytes(), sorted(os.listdir(ledger_file(configured).parent))
+    run(command, *([] if command in ("status", "history") else ["a/0.eml"]))
+    assert (ledger_file(configured).read_bytes(), sorted(os.listdir(ledger_file(configured).parent))) == before
+
+
+@pytest.mark.parametrize("command", [("score", "x"), ("explain", "x")])
+def test_reading_beside_copies_alone_is_an_error(configured: Path, run: Run, command: tuple[str, ...]) -> None:
+    """Where the ledger is gone and copies of it are there, nothing is judged as if nothing had been learned."""
+    run("train", "--ham", mail(configured / "a", "ham", 3))
+    (configured / "x").write_bytes(message("ham", 1))
+    copies = ledger_file(configured).parent / "copies"
+    copies.mkdir()
+    ledger_file(configured).rename(copies / "ledger-2026-01-01.sqlite")
+    result = run(*command)
+    assert (result.code, "spamnb restore" in result.err) == (3, True)
+
+
+def test_status_says_since_when_the_service_runs(configured: Path, run: Run) -> None:
+    """`status` says whether the service runs, and since when."""
+    assert "not running" in run("status").out
+    with alone(str(ledger_file(configured))):
+        at = os.stat(f"{ledger_file(configured)}.lock").st_mtime
+        assert f"running since {clock(at)}" in run("status").out
+        found = json.loads(run("status", "--json").out)
+        assert (found["running"], found["running_since"]) == (True, at)
+    assert "not running" in run("status").out
+
+
+def test_status_says_what_the_disk_holds(configured: Path, run: Run) -> None:
+    """`status` says how much of the disk the ledger, its log and its copies take."""
+    run("train", "--ham", mail(configured / "a", "ham", 3))
+    copies = ledger_file(configured).parent / "copies"
+    copies.mkdir()
+    (copies / "ledger-2026-01-01.sqlite").write_bytes(b"x" * 5000)
+    with Ledger(str(ledger_file(configured))) as ledger:
+        ledger.set_note("a", "b")
+        found = json.loads(run("status", "--json").out)["bytes"]
+        assert found["log"] == os.path.getsize(f"{ledger_file(configured)}-wal") > 0
+    assert (found["ledger"], found["copies"]) == (ledger_file(configured).stat().st_size, 5000)
+    assert "its copies 5 KB" in run("status").out
+
+
+def test_a_tripped_breaker_is_said_first(configured: Path, run: Run) -> None:
+    """While the breaker holds moving back, `status` and `doctor` end with 1 and say so before all else."""
+    run("train", "--ham", mail(configured / "a", "ham", 1))
+    assert run("status").code == 0
+    with Ledger(str(ledger_file(configured))) as ledger:
+        ledger.set_note(BREAKER_NOTE, str(time.time()))
+    status = run("status")
+    assert status.code == 1
+    assert status.out.startswith("Nothing is moved since ")
+    assert "too much mail looked like spam" in status.out.splitlines()[0]
+    assert json.loads(run("status", "--json").out)["moves"] == "nothing"
+    doctor = run("doctor")
+    assert doctor.code == 1
+    assert doctor.out.splitlines()[0].split()[:2] == ["fault", "moving"]
+    run("resume")
+    assert run("status").code == 0
+
+
 def test_resume(home: Path, run: Run) -> None:
     """`resume` lets the filter move mail again; `status` says so before and after."""
     assert run("resume").out == "Moving was not stopped.\n"
@@ -192,3 +290,20 @@ def test_undo_of_what_is_forgotten(taught: Path, run: Run) -> None:
     ids = [json.loads(line)["id"] for line in run("history", "--json", "--limit", 3).out.splitlines()]
     assert ids == [newest + 2, newest, newest - 1]
     assert run("verify").code == 0
+
+
+def test_pause(configured: Path, run: Run) -> None:
+    """`pause` stops moving for a span, or until `resume`; `status` says until when, and ends with 0."""
+    result = run("pause", "1h")
+    assert (result.code, result.out.startswith("Nothing is moved until 20")) == (0, True)
+    status = run("status")
+    assert (status.code, "paused by hand" in status.out.splitlines()[0]) == (0, True)
+    found = json.loads(run("status", "--json").out)
+    assert found["paused"] is True
+    assert 3500 < found["paused_until"] - time.time() <= 3600
+    run("pause")
+    assert "until `spamnb resume`" in run("status").out
+    found = json.loads(run("status", "--json").out)
+    assert (found["paused"], found["paused_until"], found["stopped_at"]) == (True, None, None)
+    assert run("resume").out == "Spam is moved again.\n"
+    assert json.loads(run("status", "--json").out)["paused"] is False

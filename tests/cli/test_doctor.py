@@ -118,7 +118,7 @@ def test_configuration_out_of_reach(well: Path, run: Run, monkeypatch: pytest.Mo
     monkeypatch.setattr("spamnb.cli.context.default_config_path", lambda environ: file)
     assert run("status").code == 78
     file.unlink()
-    assert run("status").code == 0
+    assert run("verify").code == 0
 
 
 def test_folders_and_roles(well: Path, run: Run) -> None:
@@ -284,7 +284,7 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
         seen = ledger.messages.ensure(b"a", "", 1.0)
         folder = ledger.files.folder(ledger.files.mailbox("/m")[0], "INBOX")
         ledger.journal.intend(seen.id, (folder, "a"), (folder, "b"), "a test", 1.0)
-    assert said(run, "warning", "stopped since")
+    assert said(run, "fault", "stopped since")
     assert said(run, "warning", "1 move not ended")
 
 

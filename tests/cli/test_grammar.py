@@ -16,7 +16,7 @@ COMMANDS: dict[str, argparse.ArgumentParser] = next(
 def test_contract() -> None:
     """The commands are those of the contract."""
     contract = (
-        "demo init run config help train untrain score explain status history undo verify resume"
+        "demo init run config help train untrain score explain status history undo verify pause resume"
         " doctor backup restore export import prune evaluate compare"
     )
     assert sorted(COMMANDS) == sorted(contract.split())
@@ -60,7 +60,6 @@ def test_help_names_examples_and_exit_codes(run: Run) -> None:
     [
         (),
         ("bogus",),
-        ("score",),
         ("score", "--bogus", "x"),
         ("-v", "-q", "status"),
         ("train", "x"),
@@ -69,6 +68,11 @@ def test_help_names_examples_and_exit_codes(run: Run) -> None:
         ("undo", "--since", "the other day"),
         ("undo", "-1"),
         ("undo", "x"),
+        ("undo", "--moves", "17"),
+        ("pause", "soon"),
+        ("pause", "0h"),
+        ("history", "--since", "the other day"),
+        ("history", "--verdict", "bad"),
         ("undo", "9" * 30),
         ("history", "--limit", "0"),
         ("history", "--limit", "many"),

@@ -7,6 +7,7 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from tests.cli.conftest import Run, maildir, mbox
+from tests.cli.test_terminal import At, at_terminal  # noqa: F401 - a fixture
 
 
 @pytest.mark.parametrize(("kind", "letter", "code"), [("spam", "S", 0), ("ham", "H", 1)])
@@ -82,12 +83,44 @@ def test_directories_and_maildirs(taught: Path, run: Run) -> None:
     assert run("score", "links").code == 0
 
 
+def test_standard_input_is_the_default_in_a_pipe(taught: Path, process: Run) -> None:
+    """`score` and `explain` without a path read standard input when it is no terminal."""
+    assert process("score", stdin=message("spam", 601)).out.startswith("S ")
+    assert process("score", stdin=message("ham", 601)).code == 1
+    assert process("explain", stdin=message("ham", 601)).out.startswith("ham, probability of spam ")
+    assert process("score").code == 3, "nothing comes"
+
+
+@pytest.mark.parametrize("command", ["score", "explain"])
+def test_a_terminal_is_not_read(taught: Path, at_terminal: At, command: str) -> None:  # noqa: F811
+    """At a terminal `score` and `explain` without a path say what to give."""
+    code, shown, _ = at_terminal(command)
+    assert code == 64
+    assert f"{command} what? Give a message file" in shown
+    assert f"pipe a message into spamnb {command}" in shown
+
+
+def test_paths_that_hold_no_mail_do_not_hinder_the_others(taught: Path, run: Run) -> None:
+    """`score` of several paths scores what can be scored, says what is wrong with the others, and ends with 3."""
+    (taught / "empty").mkdir()
+    result = run("score", "missing", "spam.eml", "empty", "/dev/null", "ham.eml")
+    assert result.code == 3
+    assert [line.split()[2] for line in result.out.splitlines()] == ["spam.eml", "ham.eml"]
+    assert [line.split(":")[1] for line in result.err.splitlines()] == [
+        " there is no missing",
+        " empty holds no messages",
+        " /dev/null is a device, a pipe or a socket",
+    ]
+    alone = run("score", "missing")
+    assert (alone.code, alone.out) == (3, "")
+
+
 def test_explain_shows_clues_and_teachers(taught: Path, run: Run) -> None:
     """`explain` shows tokens with their counts and weights, and which learned messages taught the strongest."""
     result = run("explain", "spam.eml", "--clues", "3")
     assert result.code == 0
     assert result.out.startswith("spam, probability of spam ")
-    assert "in ham  in spam  log-odds" in result.out
+    assert "in ham  in spam  log-odds  contributes" in result.out
     assert "For spam:" in result.out
     assert "For ham:" in result.out or "Nothing speaks for ham." in result.out
     learned = result.out.partition("Learned from:")[2]
@@ -108,6 +141,42 @@ def test_explain_json(taught: Path, run: Run) -> None:
 def test_explain_says_when_the_message_itself_was_learned(taught: Path, run: Run) -> None:
     """Of a message that is itself learned, `explain` says so."""
     assert "This message is itself learned as ham (trained by hand)." in run("explain", "lessons/ham/3.eml").out
+
+
+def test_clues_are_sorted_by_what_they_contribute(taught: Path, run: Run) -> None:
+    """Each side's clues are sorted by weight times log-odds, and that number is shown, in text and in JSON."""
+    found = json.loads(run("explain", "--json", "spam.eml").out)["clues"]
+    shares = [clue["contribution"] for clue in found]
+    assert shares == sorted(shares, key=abs, reverse=True)
+    assert all(abs(clue["contribution"] - clue["weight"] * clue["log_odds"]) < 0.001 for clue in found)
+    lines = run("explain", "spam.eml").out.partition("For spam:\n")[2].splitlines()
+    assert float(lines[0].split()[-1]) == round(max(shares), 2)
+
+
+def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run) -> None:
+    """That a message is itself learned stands in the second line; --without-itself judges it as if it were not."""
+    with_itself = run("explain", "lessons/ham/3.eml").out.splitlines()
+    assert with_itself[1].startswith("This message is itself learned as ham (trained by hand).")
+    without = run("explain", "--without-itself", "lessons/ham/3.eml").out.splitlines()
+    assert without[1] == "This message is itself learned as ham (trained by hand). That is left out here."
+    found = json.loads(run("explain", "--json", "--without-itself", "lessons/ham/3.eml").out)
+    assert (found["learned_as"], found["without_itself"]) == ("ham", True)
+    taught_with = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
+    assert found["log_odds"] > taught_with["log_odds"]
+    run("untrain", "lessons/ham/3.eml")
+    forgotten = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
+    assert (found["log_odds"], found["clues"]) == (forgotten["log_odds"], forgotten["clues"])
+    assert "not learned: there is nothing" in run("explain", "--without-itself", "spam.eml").out.splitlines()[1]
+
+
+def test_explain_without_a_ledger(home: Path, run: Run) -> None:
+    """A filter without a ledger explains that it knows nothing, and makes none."""
+    (home / "x").write_bytes(message("ham", 1))
+    result = run("explain", "x")
+    assert (result.code, result.out.startswith("unsure, probability of spam 0.5000")) == (0, True)
+    assert "spamnb train" in result.err
+    assert [path.name for path in home.iterdir()] == ["x"]
+    assert (run("score", "x").code, [path.name for path in home.iterdir()]) == (2, ["x"])
 
 
 def test_explain_takes_one_message(taught: Path, run: Run) -> None:

@@ -380,7 +380,7 @@ def test_prune(taught: Path, run: Run) -> None:
     assert len(counts(taught)) < len(before)
     assert run("verify").code == 0
     assert "nothing to do" in run("prune", "--to", "200M").out
-    assert run("-q", "undo", "--since", "1h").code == 0
+    assert run("-q", "undo", "--yes", "--since", "1h").code == 0
     assert counts(taught) == []
 
 

@@ -1,7 +1,10 @@
 """What keeps the filter from following its own mistakes: the circuit breaker, and that it never teaches itself."""
 
+import time
+
 import pytest
 
+from spamnb.breaker import pause
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from tests.service.conftest import LESSONS, Site, until
@@ -32,13 +35,111 @@ def test_an_abnormal_share_of_spam_stops_the_moving(site: Site, capsys: pytest.C
     site.start()
     third = site.deliver(message("spam", 1200))
     until(lambda: site.log().count("moving is stopped") == 7, "a restart does not start it again")
-    assert site.spamnb("status") == 0
+    assert site.spamnb("status") == 1
     assert "spamnb resume" in capsys.readouterr().out
     assert site.spamnb("resume") == 0
     fourth = site.deliver(message("spam", 1201))
     until(lambda: fourth in site.contents("Junk"), "spam moved again")
     assert third in site.contents("INBOX")
     assert site.everything() == sorted([*first, *second, third, fourth])
+
+
+def withheld(site: Site) -> int:
+    """How many messages the ledger knows as withheld."""
+    with Ledger(str(site.ledger), only_read=True) as ledger:
+        return len(ledger.journal.withheld())
+
+
+def test_what_was_withheld_is_moved_when_a_person_says_so(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """`resume` counts what a pause withheld; `resume --move` moves what is unread spam still, beside the service."""
+    site.teach()
+    site.start()
+    assert site.spamnb("pause", "1h") == 0
+    spam = [site.deliver(message("spam", 2000 + number)) for number in range(6)]
+    ham = site.deliver(message("ham", 2000))
+    until(lambda: judged(site) == 7, "all judged")
+    assert site.contents("Junk") == []
+    assert withheld(site) == 6
+    read = site.path_of("INBOX", spam[0])
+    read.rename(read.parent.parent / "cur" / f"{read.name}:2,S")
+    site.move(spam[1], "INBOX", "Trash")
+    site.path_of("INBOX", spam[2]).unlink()
+    capsys.readouterr()
+    assert site.spamnb("resume") == 0
+    said = capsys.readouterr().out
+    assert "Spam is moved again." in said
+    assert "spamnb resume --move" in said
+    assert site.contents("Junk") == [], "without --move nothing is moved"
+    assert site.spamnb("resume", "--move") == 0
+    assert "moved 3 messages" in capsys.readouterr().out
+    assert sorted(site.contents("Junk")) == sorted(spam[3:])
+    assert {ham, spam[0]} == set(site.contents("INBOX"))
+    later = site.deliver(message("spam", 2100))
+    until(lambda: later in site.contents("Junk"), "spam moved again")
+    assert site.spamnb("resume", "--move") == 0
+    assert "moved 0 messages" in capsys.readouterr().out
+    site.end()
+    assert site.once() == 0
+    with Ledger(str(site.ledger)) as ledger:
+        assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS], "no move of ours was taken for a person's"
+        lines = {line.action.id: line for line in ledger.journal.page(1000)}
+        moved_by = [line.moved_by for line in lines.values() if line.action.state == "withheld" and line.moved_by]
+        assert len(moved_by) == 3
+        assert all(lines[number].action.kind == "moved" for number in moved_by)
+    assert site.faults() == []
+
+
+def test_a_withheld_message_that_is_no_spam_today_stays(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the filter calls ham by what it has learned meanwhile is not moved, and neither is what was undone once."""
+    site.teach()
+    site.once()
+    assert site.spamnb("pause") == 0
+    contents = [site.deliver(message("spam", 3000 + number)) for number in range(2)]
+    assert site.once() == 0
+    assert withheld(site) == 2
+    assert site.spamnb("resume", "--move") == 0
+    assert len(site.contents("Junk")) == 2
+    assert site.spamnb("undo", "--since", "1h", "--moves") == 0
+    assert withheld(site) == 0, "a person has rescued both"
+    assert site.spamnb("resume", "--move") == 0
+    assert site.contents("Junk") == []
+
+    assert site.spamnb("pause") == 0
+    third = site.deliver(message("spam", 3100))
+    assert site.once() == 0
+    lessons = site.directory / "more"
+    lessons.mkdir()
+    for number in range(150):
+        (lessons / f"{number}.eml").write_bytes(message("spam", 4000 + number))
+    assert site.spamnb("untrain", str(site.directory / "lessons" / "spam")) == 0
+    assert site.spamnb("train", "--ham", str(lessons)) == 0
+    assert site.spamnb("train", "--spam", str(site.directory / "lessons" / "ham")) == 0
+    capsys.readouterr()
+    assert site.spamnb("resume", "--move") == 0
+    assert "moved 0 messages" in capsys.readouterr().out
+    assert {third, *contents} == set(site.contents("INBOX"))
+
+
+def test_a_pause_ends_by_the_clock(site: Site) -> None:
+    """A pause that is over stops nothing, without a `resume`."""
+    site.teach()
+    site.once()
+    with Ledger(str(site.ledger)) as ledger:
+        pause(ledger, until=time.time() - 1)
+    content = site.deliver(message("spam", 3200))
+    assert site.once() == 0
+    assert site.contents("Junk") == [content]
+
+
+def test_a_share_of_one_never_stops(site: Site) -> None:
+    """`breaker: {share: 1}` means never, however much of the mail is spam."""
+    site.configure("breaker: {share: 1, window: 10}\n")
+    site.teach()
+    site.once()
+    for number in range(15):
+        site.deliver(message("spam", 3300 + number))
+    assert site.once() == 0
+    assert len(site.contents("Junk")) == 15
 
 
 def test_the_filter_never_learns_from_its_own_verdict_alone(site: Site) -> None:

@@ -1,0 +1,156 @@
+"""Taking back what was done: first a plan, which can be shown, and then the doing.
+
+An undo is an action itself, and can be undone: then a move is made again, and a learning has the label it had. So
+actions form chains, each taking back the one before, of which only the last can be taken back; the others follow from
+it. A judgement changed nothing, and is not undone.
+"""
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from spamnb.errors import LedgerError, SpamnbError
+from spamnb.ledger.journal import Action, Kind
+from spamnb.ledger.learned import NewLabel
+from spamnb.ledger.ledger import Ledger
+from spamnb.moves import MovedSinceError, Mover, bases_now, find_spot
+
+_BATCH = 500  # learnings a transaction: each waits for the disk, and writes each count once
+_STATES = {"intent": "still being made", "failed": "not made: the message was gone", "undone": "undone already"}
+
+
+class NoSuchActionError(SpamnbError):
+    """The journal has no action of that id: it never had, or retention has forgotten it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an action that was to be undone. fault: why it could not be, or None.
+
+    left: a person has moved the message since, and it stays where it is; no error.
+    """
+
+    action: Action
+    fault: SpamnbError | None = None
+    left: bool = False
+
+
+def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
+    """What is to be taken back so that the actions of these ids are undone, the newest first.
+
+    Raises NoSuchActionError where one is not in the journal.
+    """
+    found = []
+    for number in sorted(set(ids), reverse=True):
+        action = ledger.journal.get(number)
+        if action is None and number <= ledger.journal.newest_id():
+            raise NoSuchActionError(
+                f"cannot undo {number}: it is not in the history any more, which keeps as long as `retention` says"
+            )
+        if action is None:
+            raise NoSuchActionError(f"there is no action {number}: see `spamnb history`")
+        found.append(action)
+    return _ends(ledger, found)
+
+
+def since(ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "imported")) -> list[Action]:
+    """What is to be taken back so that all actions of these kinds since a time are undone, the newest first."""
+    return _ends(ledger, ledger.journal.since(at, kinds))
+
+
+def undos_since(ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned")) -> list[Action]:
+    """The undos since a time that can be taken back, the newest first; an import that was taken back is not kept."""
+    return ledger.journal.undos(at, kinds)
+
+
+def _ends(ledger: Ledger, actions: Iterable[Action]) -> list[Action]:
+    """An action that was undone and made again is undone by undoing what made it again."""
+    ends = [ledger.journal.last(action) if action.state == "done" else action for action in actions]
+    return sorted({action.id: action for action in ends}.values(), key=lambda action: -action.id)
+
+
+def undo(ledger: Ledger, actions: Iterable[Action], now: Callable[[], float] = time.time) -> Iterator[Outcome]:
+    """Take back actions in the order given, which is the newest first; each with what came of it.
+
+    Learnings that follow each other are taken back in one transaction. Moves are not, since an intent has to be on the
+    disk before the file is renamed. Raises LedgerError where the ledger cannot be used any more.
+    """
+    mover = Mover(ledger, now, bases_now(), functools.cache(lambda folder: find_spot(ledger, folder)))
+    for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
+        if kind == "learned":
+            for batch in _batches(following):
+                yield from _relearn(ledger, batch, now())
+        else:
+            for action in following:
+                yield _take_back(ledger, mover, action, now)
+    mover.departures.touch_all(time.sleep)
+
+
+def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    """Learnings of different messages each: whether one still stands depends on those that came after it."""
+    batch: dict[int, Action] = {}
+    for action in actions:
+        if action.message in batch or len(batch) == _BATCH:
+            yield list(batch.values())
+            batch = {}
+        batch[action.message] = action
+    if batch:
+        yield list(batch.values())
+
+
+def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[Outcome]:
+    """Give messages the labels of before."""
+    outcomes: list[Outcome] = []
+    changes: list[NewLabel] = []
+    with ledger.transaction():
+        for action in batch:
+            known = ledger.messages.get(action.message)
+            fault = why_not(ledger, action)
+            if fault is None and (known.label, known.weak) != (action.after, action.after_weak):
+                fault = SpamnbError(f"cannot undo {action.id}: the message was learned again since; undo that first")
+            outcomes.append(Outcome(action, fault))
+            if fault is None:
+                why = f"undo of {action.id}"
+                changes.append(NewLabel(action.message, action.before, action.before_weak, why, action.id))
+        ledger.learned.set_labels(changes, at)
+        for change in changes:
+            if change.takes_back is not None:
+                ledger.journal.taken_back(change.takes_back)
+    return outcomes
+
+
+def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> Outcome:
+    """Take back a move or an import."""
+    fault = why_not(ledger, action)
+    if fault is not None:
+        return Outcome(action, fault)
+    try:
+        if action.kind == "moved":
+            mover.take_back(action)
+        else:
+            ledger.imports.take_back(action.id, now())
+    except MovedSinceError as moved:
+        return Outcome(action, moved, left=True)
+    except LedgerError as broken:
+        if action.kind == "moved":
+            raise  # the ledger's own: it would be the same for every action
+        return Outcome(action, broken)
+    except SpamnbError as refused:
+        return Outcome(action, refused)
+    return Outcome(action)
+
+
+def why_not(ledger: Ledger, action: Action) -> SpamnbError | None:
+    """Why an action cannot be undone as it stands in the journal now, or None."""
+    if action.kind == "judged":
+        return SpamnbError(f"cannot undo {action.id}: a judgement changed nothing")
+    present = ledger.journal.get(action.id)
+    if present is None:
+        return SpamnbError(f"cannot undo {action.id}: it is not in the history any more")
+    if present.state != "done":
+        return SpamnbError(f"cannot undo {action.id}: it is {_STATES.get(present.state, present.state)}")
+    if action.kind == "imported" and action.takes_back is not None:
+        return SpamnbError(f"cannot undo {action.id}: the counts of an undone import are not kept; import them again")
+    return None

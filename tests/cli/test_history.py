@@ -1,0 +1,90 @@
+"""`history`: what is shown, and how it is chosen."""
+
+import json
+import time
+from pathlib import Path
+
+from spamnb.ledger.ledger import Ledger
+from tests.cli.conftest import Run, mail
+from tests.cli.test_account import ledger_file
+
+
+def fill(home: Path) -> None:
+    """Three judgements, one of them withheld and one corrected by a person, and a weak lesson."""
+    with Ledger(str(ledger_file(home))) as ledger:
+        now = time.time() - 100
+        inbox = ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX")
+        for number, (verdict, summary) in enumerate(
+            (("ham", "Lunch (a@b.example)"), ("unsure", "Offer (c@d.example)"), ("spam", "Pills (e@f.example)"))
+        ):
+            known = ledger.messages.ensure(summary.encode(), summary, now)
+            ledger.messages.judged(known.id, verdict, 0.5, now + number)
+            ledger.journal.judged(
+                known.id, (inbox, f"{number}"), verdict, 0.5, "why", now + number, withheld=verdict == "spam"
+            )
+
+
+def test_every_judgement_is_shown(home: Path, run: Run) -> None:
+    """Ham, unsure and withheld judgements are in the history, each with where the message stays."""
+    fill(home)
+    spam, unsure, ham = run("history").out.splitlines()
+    assert "judged spam [withheld], stays in INBOX: why" in spam
+    assert "judged unsure, stays in INBOX: why" in unsure
+    assert "judged ham, stays in INBOX: why" in ham
+    found = json.loads(run("history", "--json", "--limit", "1").out)
+    assert (found["kind"], found["state"], found["verdict"], found["moved_by"]) == ("judged", "withheld", "spam", None)
+
+
+def test_what_became_of_a_judgement(home: Path, run: Run) -> None:
+    """What a message was learned as after it was judged stands in the line of the judgement, weak or not."""
+    run("train", "--spam", mail(home / "a", "spam", 1))
+    with Ledger(str(ledger_file(home))) as ledger:
+        folder = ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX")
+        ledger.journal.judged(1, (folder, "1"), "ham", 0.1, "ham", 1.0)
+    assert "judged ham, stays in INBOX: ham; later learned spam " in run("history").out.splitlines()[0]
+    found = json.loads(run("history", "--json", "--limit", "1").out)
+    assert (found["learned_later"], found["learned_later_weak"]) == ("spam", False)
+
+
+def test_weak_lessons_are_shown_as_weak(home: Path, run: Run) -> None:
+    """A lesson that no person decided is shown as learned weakly."""
+    run("train", "--ham", mail(home / "a", "ham", 1))
+    with Ledger(str(ledger_file(home))) as ledger:
+        ledger.learned.set_label(1, 0, time.time(), "read and kept", weak=True)
+    assert "learned ham weakly: read and kept" in run("history").out
+    assert "learned weakly as ham (read and kept)" in run("explain", "a/0.eml").out
+    assert json.loads(run("explain", "--json", "a/0.eml").out)["learned_weakly"] is True
+    assert json.loads(run("history", "--json", "--limit", "1").out)["after_weak"] is True
+
+
+def test_choosing(home: Path, run: Run) -> None:
+    """A word, a time, a verdict, a kind and a folder choose what is shown; nothing found says so."""
+    fill(home)
+    for arguments, number in (
+        (("OFFER",), 1),
+        (("--verdict", "spam"), 1),
+        (("--kind", "judged"), 3),
+        (("--kind", "moved"), 0),
+        (("--folder", "INBOX", "--verdict", "ham"), 1),
+        (("--since", "1h"), 3),
+        (("--until", "1h"), 0),
+        (("--before", "3", "--limit", "1"), 1),
+        (("no such word",), 0),
+    ):
+        assert len(run("history", "--json", *arguments).out.splitlines()) == number, arguments
+    assert run("history", "xyzzy").out == "Nothing in the history is like that.\n"
+    assert run("history", "--before", "3", "--limit", "1").out.startswith("2  ")
+
+
+def test_a_folder_that_was_never_met(home: Path, run: Run) -> None:
+    """A mistyped folder is a wrong call, which names those there are."""
+    fill(home)
+    result = run("history", "--folder", "Imbox")
+    assert (result.code, "there are: INBOX" in result.err) == (64, True)
+
+
+def test_reading_makes_no_ledger(home: Path, run: Run) -> None:
+    """`history` of a filter that has no ledger makes none."""
+    assert run("history").out == "Nothing has been moved or learned yet.\n"
+    assert run("history", "--json").out == ""
+    assert list(home.iterdir()) == []
