@@ -83,7 +83,10 @@ def _folders(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
     strange = [
         (one, usual_role(one))
         for one in folders
-        if one not in mailbox.roles and usual_role(one) is not mailbox.role_of(one) and one != mailbox.unsure_folder
+        if one not in mailbox.roles
+        and usual_role(one) is not mailbox.role_of(one)
+        and mailbox.by_pattern(one) is not mailbox.role_of(one)
+        and one != mailbox.unsure_folder
     ]
     for one, usual in strange:
         if usual is Role.HAM:

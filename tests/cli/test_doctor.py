@@ -128,6 +128,8 @@ def test_folders_and_roles(well: Path, run: Run) -> None:
     assert said(run, "warning", "configured, but not there: Spam/Old, Notes")
     assert said(run, "warning", "Bulk has no role of its own, so it is neutral; by its name it is spam")
     assert not said(run, "warning", "Sent has")
+    configure(well, Mailbox(path=root, roles=ROLES, patterns={"B*": Role.NEUTRAL}))
+    assert not said(run, "warning", "Bulk has no role")
     assert not said(run, "warning", "Lists")
     configure(well, Mailbox(path=root, roles={"INBOX": Role.INBOX, "Bin/Spam": Role.SPAM}))
     assert said(run, "warning", "there is no folder Bin/Spam yet")
