@@ -117,7 +117,7 @@ class Daemon:
         """Work over a ledger, which is closed in the end."""
         with ledger:
             self._mailboxes = Mailboxes(self._config, ledger, self._faults, now=self._now, alive=self._long_work)
-            self._forgetting = Forgetting(ledger)
+            self._forgetting = Forgetting(ledger, self._mailboxes.present)
             try:
                 yield
             finally:
