@@ -2,6 +2,8 @@
 
 A message keeps all that is known of it as long as any of its files lies in a folder, or was not seen to leave it: the
 mailbox may be unavailable. Else a file that is there would be new mail once more, and a move would mean another thing.
+The files of a folder that was deleted were not seen to leave it: they count as gone since the folder is missing in a
+mailbox that can be looked at.
 
 Kept are also the messages that were ever learned or imported, those that a person wants where they are, and those
 with an action that is open, withheld, or takes another one back. The newest message and the newest action are kept
@@ -16,6 +18,7 @@ from typing import Any
 from spamnb.ledger.connection import Connection
 
 _ROWS = 500  # a transaction: some milliseconds, and one wait for the disk
+_MISSING = "folder missing "  # and the folder's id: a note, since when
 
 
 class Retention:
@@ -24,12 +27,27 @@ class Retention:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
+    def missing(self, mailbox: int, present: Collection[str], at: float) -> None:
+        """Record since when folders of a mailbox are missing in which files lay; `present`: names of the others."""
+        known = (
+            "SELECT id, name FROM folder WHERE mailbox = ?"
+            " AND EXISTS (SELECT 1 FROM file WHERE file.folder = folder.id AND file.gone_at IS NULL)"
+        )
+        with self._db.transaction():
+            for folder, name in self._db.all(known, (mailbox,)):
+                note = f"{_MISSING}{folder}"
+                if name in present:
+                    self._db.execute("DELETE FROM note WHERE name = ?", (note,))
+                else:
+                    self._db.execute("INSERT OR IGNORE INTO note VALUES (?, ?)", (note, str(at)))
+
     def forget(self, gone_before: float, judged_before: float) -> Iterator[int]:
         """Forget files gone before a time, and verdicts given before another; seconds since the epoch.
 
         Gives the number of rows forgotten after each step. Each step is a transaction of its own, after which the
         ledger is sound, wherever the work is broken off.
         """
+        yield from self._count_as_gone(gone_before)
         after: Any = (float("-inf"), -1, b"")
         while after is not None:
             with self._db.transaction():
@@ -42,6 +60,23 @@ class Retention:
             yield forgotten
         with self._db.transaction():
             self._forget_directories()
+
+    def _count_as_gone(self, before: float) -> Iterator[int]:
+        """The files of a folder that is missing since before that time went with it."""
+        missing = self._db.all("SELECT name, value FROM note WHERE name GLOB ?", (f"{_MISSING}*",))
+        for note, since in missing:
+            bases = [()] if float(since) < before else []
+            while bases:
+                folder = int(note.removeprefix(_MISSING))
+                with self._db.transaction():
+                    bases = self._db.all(
+                        "SELECT ?, folder, base FROM file WHERE folder = ? AND gone_at IS NULL LIMIT ?",
+                        (float(since), folder, _ROWS),
+                    )
+                    self._db.executemany("UPDATE file SET gone_at = ? WHERE folder = ? AND base = ?", bases)
+                    if not bases:
+                        self._db.execute("DELETE FROM note WHERE name = ?", (note,))
+                yield 0
 
     def _forget_files(
         self, after: tuple[float, int, bytes], gone_before: float, judged_before: float

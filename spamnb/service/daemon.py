@@ -135,7 +135,7 @@ class Daemon:
 
     def _use(self, ledger: Ledger) -> None:
         self._mailboxes = Mailboxes(self._config, ledger, self._faults, now=self._now, alive=self._long_work)
-        self._forgetting = Forgetting(ledger)
+        self._forgetting = Forgetting(ledger, self._mailboxes.present)
 
     @contextmanager
     def _held(self) -> Iterator[None]:

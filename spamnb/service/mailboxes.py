@@ -52,6 +52,11 @@ class Mailboxes:
         """All folders, as they were when last looked at."""
         return [folder for sorter in self._sorters.values() for folder in sorter.folders]
 
+    def present(self) -> dict[int, set[str]]:
+        """The names of the folders of each mailbox that can be looked at, by its id in the ledger."""
+        there = [sorter for root, sorter in self._sorters.items() if root in self._begun and root not in self._faults]
+        return {sorter.id: names for sorter in there if (names := sorter.present()) is not None}
+
     def meet(self) -> None:
         """Raise SpamnbError for a mailbox that was never seen before and is not there: its path is rather mistyped."""
         for root, sorter in self._sorters.items():

@@ -212,6 +212,10 @@ class Sorter:
         except FolderUnavailableError:
             return False
 
+    def present(self) -> set[str] | None:
+        """The names of the folders as they were when last looked at; None where the disk may not be mounted."""
+        return None if self._is_bare() else {folder.name for folder in self.folders}
+
     @property
     def folders(self) -> list[Folder]:
         """The folders as they were when last looked at."""

@@ -4,7 +4,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from spamnb.config import Retention
 from spamnb.errors import LedgerError
@@ -58,10 +58,14 @@ class DailyCopies:
 
 
 class Forgetting:
-    """Forgets once a day what is long over, in steps between which mail is looked at and other processes can write."""
+    """Forgets once a day what is long over, in steps between which mail is looked at and other processes can write.
 
-    def __init__(self, ledger: Ledger) -> None:
+    `present` gives the folders of each mailbox that can be looked at, by the mailbox's id.
+    """
+
+    def __init__(self, ledger: Ledger, present: Callable[[], Mapping[int, Collection[str]]]) -> None:
         self._ledger = ledger
+        self._present = present
         self._steps: Iterator[None] | None = None
         self._not_before = 0.0
 
@@ -89,6 +93,8 @@ class Forgetting:
         if 0 <= now - done < _DAY:
             self._not_before = done + _DAY
             return
+        for mailbox, folders in self._present().items():
+            self._ledger.retention.missing(mailbox, folders, now)
         forgotten = 0
         before = (now - days * _DAY if days else -math.inf for days in (retention.gone_days, retention.verdict_days))
         for rows in self._ledger.retention.forget(*before):

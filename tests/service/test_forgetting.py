@@ -1,6 +1,7 @@
 """Once a day the service forgets what is long over."""
 
 import math
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,10 +49,10 @@ def known(ledger: Ledger) -> int:
 
 def test_once_a_day(ledger: Ledger) -> None:
     """What is gone for so many days is forgotten, once a day, also over a restart or where the clock is set back."""
-    two, forgetting = Retention(2, 2), Forgetting(ledger)
+    two, forgetting = Retention(2, 2), Forgetting(ledger, dict)
     assert run(forgetting, 5.5 * DAY, two) > 0
     assert known(ledger) == 7
-    for again in (forgetting, Forgetting(ledger)):
+    for again in (forgetting, Forgetting(ledger, dict)):
         assert run(again, 6.4 * DAY, two) == 0
         assert run(again, 6.4 * DAY, two) == 0
     assert run(forgetting, 6.6 * DAY, two) > 0
@@ -62,13 +63,34 @@ def test_once_a_day(ledger: Ledger) -> None:
 
 def test_kept_for_good(ledger: Ledger) -> None:
     """With 0 days nothing is forgotten."""
-    assert run(Forgetting(ledger), math.nextafter(math.inf, 0), Retention(0, 0)) > 0
+    assert run(Forgetting(ledger, dict), math.nextafter(math.inf, 0), Retention(0, 0)) > 0
     assert known(ledger) == 11
+
+
+def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
+    """The mail of a folder that is missing in a mailbox which can be looked at is forgotten when it is so for so long;
+    one that came back meanwhile is missing from then on."""
+    year, mailbox = Retention(365, 365), ledger.files.mailbox("/mail")[0]
+    inbox = {mailbox: {"INBOX"}}
+    present: dict[int, set[str]] = {}
+    forgetting = Forgetting(ledger, lambda: present)
+    deleted = ledger.messages.ensure(b"deleted", "", 0.0)
+    ledger.files.put(ledger.files.folder(mailbox, "Old"), "deleted", deleted.id, "appeared", b"", "", 0.0)
+    ledger.messages.ensure(b"newest", "", 0.0)
+    for day, there in ((100, {}), (500, inbox), (700, {mailbox: {"INBOX", "Old"}}), (701, inbox), (1065, inbox)):
+        present = there
+        assert run(forgetting, day * DAY, year) > 0
+        assert ledger.messages.find(b"deleted") is not None
+        assert ledger.files.lying_in(ledger.files.folder(mailbox, "Old")) == {"deleted": ""}
+    assert run(forgetting, 1067 * DAY, year) > 0
+    assert ledger.messages.find(b"deleted") is None
+    assert ledger.note(f"folder missing {ledger.files.folder(mailbox, 'Old')}") is None
+    assert ledger.learned.verify() == []
 
 
 def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
     """Where the ledger is held by another process the service goes on, and tries again an hour later."""
-    forgetting = Forgetting(ledger)
+    forgetting = Forgetting(ledger, dict)
     with Ledger(ledger.path) as other, other.transaction():
         assert run(forgetting, 9 * DAY, Retention(2, 2)) == 0
         with pytest.raises(LedgerBusyError):
@@ -84,6 +106,7 @@ def test_by_the_service(site: Site) -> None:
     site.teach()
     assert site.once() == 0
     here, gone = (site.deliver(message("spam", number)) for number in (500, 501))
+    site.deliver(message("ham", 503), "Archive")
     assert site.once() == 0
     assert site.contents("INBOX") == []
     site.path_of("Junk", gone).unlink()
@@ -94,6 +117,7 @@ def test_by_the_service(site: Site) -> None:
         ledger._connection.execute("UPDATE action SET at = ? WHERE kind = 'moved'", (then,))
         ledger._connection.execute("UPDATE message SET judged_at = ? WHERE judged_at IS NOT NULL", (then,))
         ledger.set_note("forgotten at", None)
+    shutil.rmtree(site.folders["Archive"].path)
     later = site.deliver(message("ham", 502))
     assert site.once() == 0
     with Ledger(str(site.ledger)) as ledger:
@@ -103,6 +127,9 @@ def test_by_the_service(site: Site) -> None:
         assert there is not None
         assert len(ledger.files.of_message(there.id)) == 1
         assert [action.kind for action in ledger.journal.of_message(there.id)] == ["moved"]
+        missing = {name: ledger.files.folder(ledger.files.mailbox(str(site.root))[0], name) for name in site.folders}
+        notes = {name: ledger.note(f"folder missing {folder}") for name, folder in missing.items()}
+        assert [name for name, note in notes.items() if note] == ["Archive"]
     assert "forgot 4 rows" in site.log()
     assert site.faults() == []
     site.move(here, "Junk", "INBOX")
