@@ -110,6 +110,10 @@ class Connection:
         self._check_still()
         return found
 
+    def cursor(self, statement: str) -> Iterator[Any]:
+        """The rows that a statement finds as SQLite gives them, for very many of them. Raises SQLite's own faults."""
+        return self._sqlite.execute(statement)
+
     def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters."""
         try:

@@ -53,7 +53,7 @@ def roll(ledger: str, at: float, keep: int, alive: Callable[[], None] = lambda: 
     `alive` is called between the steps; what it raises ends the copying. Raises LedgerError where the copy cannot be
     made or is not sound; then no other copy is touched.
 
-    Of its counts only the sums are compared: the proof of all of them takes 40 MB at 500,000 tokens, in a process
+    Of its counts only the sums are compared: the proof of all of them takes some 60 MB at 500,000 tokens, in a process
     that is to stay below 70 MB.
     """
     final = of_day(ledger, at)

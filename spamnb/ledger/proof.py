@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from spamnb.errors import LedgerError
 from spamnb.ledger.blob import unpacked
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.faults import plain_faults
 from spamnb.ledger.imports import Import, imported
 
 _COUNTED = "SELECT token, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count ORDER BY token"
@@ -82,7 +83,8 @@ class _Sums:
 def _numbers(db: Connection, select: str, columns: int) -> NDArray[np.int64]:
     """The rows of a statement, int64 (n, columns). Raises LedgerError where damage has made something else of them."""
     try:
-        return np.fromiter(db.all(select), np.dtype((np.int64, columns)))
+        with plain_faults(db.path):  # not a list of all rows: of 2.4 million tokens that took 83 MB more
+            return np.fromiter(db.cursor(select), np.dtype((np.int64, columns)))
     except (TypeError, ValueError, OverflowError) as fault:
         raise LedgerError(f"what should be numbers is not ({select}): put back a copy of the ledger") from fault
 

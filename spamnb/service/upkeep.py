@@ -46,7 +46,7 @@ class DailyCopies:
     def make_if_due(self, now: float, keep: int) -> None:
         """Make the copy of the day and keep the newest ones; where it fails the service goes on, and tries later.
 
-        Mail waits for it: 173 MB took 2.5 s on two cores that were busy with other work, in steps of at most 0.1 s.
+        Mail waits for it: 11.5 MB took 0.45 s of processor time, 94 MB 3.7 s, 171 MB 6.7 s, half of it to compress.
         """
         if not keep or now < self._not_before or os.path.exists(of_day(self._path, now)):
             return

@@ -1,5 +1,6 @@
 """The service and its ledger's copies: made each day, and put in place where the ledger is damaged."""
 
+import fcntl
 import os
 import re
 import sqlite3
@@ -16,7 +17,7 @@ from spamnb.ledger.copying import roll
 from spamnb.ledger.faults import plain
 from spamnb.ledger.ledger import Ledger
 from spamnb.service import upkeep
-from spamnb.service.alone import is_running
+from spamnb.service.alone import alone, is_running
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from spamnb.service.sorter import Sorter
@@ -191,6 +192,28 @@ def test_not_while_it_runs(site: Site) -> None:
     assert aside(site) == []
     spam = site.deliver(message("spam", 941))
     until(lambda: spam in site.contents("Junk"), "spam moved all the while")
+
+
+def test_asked_while_it_starts(site: Site) -> None:
+    """Whoever asks whether a service runs at the moment it starts does not keep it from starting."""
+    site.teach()
+    path = str(site.ledger)
+    with alone(path):
+        pass
+    asking = os.open(path + ".lock", os.O_RDONLY)  # as `is_running` holds it for an instant
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    waited: list[float] = []
+
+    def pause(seconds: float) -> None:
+        waited.append(seconds)
+        fcntl.flock(asking, fcntl.LOCK_UN)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spamnb.service.alone.time.sleep", pause)
+        with alone(path):
+            assert is_running(path)
+    assert len(waited) == 1
+    os.close(asking)
 
 
 def test_pruned_while_it_runs(site: Site) -> None:
