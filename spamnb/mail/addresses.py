@@ -7,7 +7,8 @@ _ATOM = r"[^\s()<>@,:;\\\"\[\].]+"
 _DOTTED = rf"{_ATOM}(?:\.{_ATOM})*"
 _PHRASE = r"[^()<>@,:;\\\"\[\]\t\r\n]*"
 # `name <a@b>`, `"name" <a@b>` and `a@b`: 97 of 100 addresses in real mail.
-_PLAIN = re.compile(rf' *(?:(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})) *')
+# The blanks around are taken off before: a pattern that may begin with blanks tries each division of them.
+_PLAIN = re.compile(rf'(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})')
 _DEEPEST = 20  # comments and groups; the standard parser recurses into each
 
 
@@ -20,7 +21,7 @@ def addresses(values: Sequence[str]) -> list[tuple[str, str]]:
     [('A. B', 'a@b.example'), ('', 'c@d.example')]
     """
     text = ", ".join(values)
-    plain = [_PLAIN.fullmatch(piece) for piece in text.split(",")]
+    plain = [_PLAIN.fullmatch(piece.strip(" ")) for piece in text.split(",")]
     if all(plain):
         return [(found[1] or " ".join((found[2] or "").split()), found[3] or found[4]) for found in plain if found]
     from email.utils import getaddresses  # noqa: PLC0415 - 28 ms, see above

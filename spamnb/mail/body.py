@@ -8,6 +8,7 @@ from spamnb.mail.limits import Limits
 from spamnb.mail.message import Message
 from spamnb.mail.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
 from spamnb.mail.urls import hosts, urls
+from spamnb.mail.work import Work
 
 if TYPE_CHECKING:
     from spamnb.mail.html import HtmlText
@@ -22,27 +23,33 @@ _SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
 # How far into a text the opening reaches, and where the closing begins, in words. The ends of a text tell more than
 # its middle: pairs over all of it would add 127 new tokens a message to the ledger; these add 8 and do as much.
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
+_UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 75, 130, 20  # of work, for a hundred characters
+_UNITS_A_TAG = 6
 
 
-def body_tokens(message: Message, limits: Limits) -> Counter[str]:
+def body_tokens(message: Message, limits: Limits, work: Work) -> Counter[str]:
     """All texts; of the alternatives of one content each token counts as often as in the one that has most."""
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
     for text in message.texts:
-        found = _html(text.text, limits) if text.is_html else _plain(text.text, limits)
+        found = _html(text.text, limits, work) if text.is_html else _plain(text.text, limits, work)
         if text.group:
             groups[text.group] = groups[text.group] | found if text.group in groups else found
         else:
             total.update(found)
     for found in groups.values():
         total.update(found)
-    return total or Counter(["body-empty"])
+    total = total or Counter(["body-empty"])
+    if work.is_spent:
+        total["limit:work"] = 1
+    return total
 
 
-def _plain(text: str, limits: Limits) -> Counter[str]:
+def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
+    text = text[: work.share(len(text), _UNITS_ASCII if text.isascii() else _UNITS_BEYOND)]
     if "-----BEGIN " in text:
         text = _ARMOUR.sub("", text)
-    shown, notes = normalise(text)
+    shown, notes = normalise(text, limits.text_chars)
     if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
         shown = shown[: limits.text_chars]
         notes.append("limit:text_chars")
@@ -69,11 +76,12 @@ def _plain(text: str, limits: Limits) -> Counter[str]:
     return tokens
 
 
-def _html(markup: str, limits: Limits) -> Counter[str]:
+def _html(markup: str, limits: Limits, work: Work) -> Counter[str]:
     from spamnb.mail.html import read_html  # noqa: PLC0415 - BeautifulSoup takes 0.2 s to import
 
-    read: HtmlText = read_html(markup, limits)
-    tokens = _plain(read.visible[: limits.text_chars], limits)
+    units = _UNITS_MARKUP + 100 * _UNITS_A_TAG * markup.count("<") // (len(markup) or 1)
+    read: HtmlText = read_html(markup[: work.share(len(markup), units)], limits, work)
+    tokens = _plain(read.visible[: limits.text_chars], limits, work)
     if max(len(read.visible), len(read.hidden)) > limits.text_chars:
         tokens["limit:text_chars"] = 1
     more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]

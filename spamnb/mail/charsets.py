@@ -103,7 +103,7 @@ def is_telling(codec: str | None) -> bool:
 
 def is_utf8(raw: bytes) -> bool:
     """Whether all of it is UTF-8."""
-    return _decode_strictly(raw, "utf-8") is not None
+    return raw.isascii() or _decode_strictly(raw, "utf-8") is not None
 
 
 def declared_in(markup: bytes) -> str:

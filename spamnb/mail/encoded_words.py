@@ -5,18 +5,30 @@ from collections.abc import Callable, Iterator
 
 from spamnb.mail.charsets import decode
 from spamnb.mail.transfer import decode_transfer
+from spamnb.mail.work import Work
 
 _ENCODED_WORD = re.compile(r"=\?([^?]{1,60})\?([bqBQ])\?")
 _SPECIAL = re.compile(r"[,;:<>@()\[\]]")
+_UNITS_A_WORD = 130  # of work: 10 where its charset holds, so much where the likeliest one must be found
 _FOLD = re.compile(r"[\r\n]+[ \t]*")
 _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
 
 
-def decode_fields(fields: tuple[tuple[str, str], ...], spoken: Callable[[], str]) -> tuple[tuple[str, str], ...]:
-    """All fields decoded. Most header blocks have nothing but folds to undo, which is asked once of the whole."""
+def decode_fields(
+    fields: tuple[tuple[str, str], ...], spoken: Callable[[], str], work: Work
+) -> tuple[tuple[str, str], ...]:
+    """All fields decoded, as far as `work` goes; those behind are left out.
+
+    Most header blocks have nothing but folds to undo, which is asked once of the whole.
+    """
     if _is_plain("".join([value for _, value in fields])):
         return tuple([(name, _FOLD.sub(" ", value) if "\n" in value else value) for name, value in fields])
-    return tuple([(name, decode_field(value, spoken, name in _ADDRESS_FIELDS)) for name, value in fields])
+    decoded = [
+        (name, decode_field(value, spoken, name in _ADDRESS_FIELDS))
+        for name, value in fields
+        if work.take(_UNITS_A_WORD * value.count("=?") + len(value) // 10)
+    ]
+    return tuple(decoded)
 
 
 def charsets_of(value: str) -> Iterator[str]:

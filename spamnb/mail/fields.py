@@ -14,6 +14,7 @@ from typing import Any
 
 from spamnb.mail.charsets import decode
 from spamnb.mail.limits import Limits
+from spamnb.mail.work import Work
 
 _FIELD = re.compile(r"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)(?:\n|\Z)")
 _SKIPPED = re.compile(r"(?:From |:|[ \t])[^\n]*(?:\n|\Z)")  # as the standard parser does; continuations have no field
@@ -88,8 +89,11 @@ def first_word(value: str) -> str:
     return re.split(r"[;(\s]", value[:200].strip().lower(), maxsplit=1)[0].strip("'\"")
 
 
-def parameters(value: str) -> Mapping[str, str]:
+def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:
     """The parameters of a field, decoded; names in lower case. Of two with one name, the first.
+
+    The standard library takes the square of a value's length for quotes and semicolons: 15 ms for 4,000 of them. Where
+    `work` has not so much left, there are none.
 
     >>> dict(parameters('text/plain; charset="utf-8"; format=flowed'))
     {'charset': 'utf-8', 'format': 'flowed'}
@@ -98,6 +102,8 @@ def parameters(value: str) -> Mapping[str, str]:
         return _NO_PARAMETERS
     plain = plain_parameters(value)
     if plain is None:
+        if work is not None and not work.take(20 + len(value) ** 2 // 1000):
+            return _NO_PARAMETERS
         return _parameters_by_the_book(value)
     found: dict[str, str] = {}
     for name, text in plain:

@@ -75,9 +75,8 @@ def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
         yield f"date-zone:{zone[1] if zone else 'none'}"
     yield from (f"refers:{name}" for name in ("in-reply-to", "references") if first.get(name))
     yield from _other_fields(first, limits)
-    for name, value in message.inner:
-        if name == "subject":
-            yield from words(normalise(value)[0], limits.token_chars)
+    for subject in message.subjects:
+        yield from words(normalise(subject)[0], limits.token_chars)
 
 
 def _prefixed(prefix: str, text: str, limits: Limits) -> Iterator[str]:

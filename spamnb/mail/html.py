@@ -17,7 +17,8 @@ from bs4.builder._lxml import LXMLTreeBuilder
 
 from spamnb.mail.limits import Limits
 from spamnb.mail.sheet import Sheet
-from spamnb.mail.style import STYLING, Declared, Style, styled
+from spamnb.mail.style import STYLING, Style, styled
+from spamnb.mail.work import Work
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
 _INLINE = frozenset(
@@ -28,6 +29,7 @@ _UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes",
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
 )
+_UNITS_STYLED = 10  # of work, to find out how an element looks
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
 _HOST = re.compile(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
@@ -50,8 +52,11 @@ class HtmlText:
     notes: list[str] = field(default_factory=list)
 
 
-def read_html(markup: str, limits: Limits) -> HtmlText:
-    """Read markup of any quality. Never raises for bad markup: what could be read is returned, with a note."""
+def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText:
+    """Read markup of any quality. Never raises for bad markup: what could be read is returned, with a note.
+
+    Where no `work` is left, elements look like those around them.
+    """
     read = HtmlText()
     if len(markup) > limits.html_chars:
         read.notes.append("limit:html_chars")
@@ -59,7 +64,7 @@ def read_html(markup: str, limits: Limits) -> HtmlText:
     markup = _XML_DECLARATION.sub("", markup).replace("\0", "")
     if "<" not in markup:  # BeautifulSoup warns of "markup" that might be a file's name
         markup = "<p>" + markup
-    reader = _Reader(read, limits)
+    reader = _Reader(read, limits, work or Work(limits.work))
     try:
         reader.read(markup)
     except (ParserRejectedMarkup, AssertionError, ValueError, RecursionError):
@@ -107,8 +112,9 @@ class _Builder(LXMLTreeBuilder):
 class _Reader(BeautifulSoup):
     """A BeautifulSoup that takes the builder's events and builds nothing."""
 
-    def __init__(self, read: HtmlText, limits: Limits) -> None:
+    def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         self._read = read
+        self._work = work
         self._limits = limits
         self._visible: list[str] = []
         self._hidden: list[str] = []
@@ -148,9 +154,7 @@ class _Reader(BeautifulSoup):
             elif name == "style" and _is_for_all(attrs):
                 self._css = []
         else:
-            sheet = self._sheet.of(name, attrs) if self._sheet.rules else []
-            if sheet or (attrs and not STYLING.isdisjoint(attrs)):
-                style = self._styled(attrs, style, sheet)
+            style = self._styled(name, attrs, style)
         self._styles.append(style)
         if name == "a":
             self._open_link(attrs)
@@ -212,7 +216,13 @@ class _Reader(BeautifulSoup):
             return
         found.append(url[:2000].strip())
 
-    def _styled(self, attrs: Mapping[str, str], above: Style, sheet: list[Declared]) -> Style:
+    def _styled(self, name: str, attrs: Mapping[str, str], above: Style) -> Style:
+        has_own = bool(attrs) and not STYLING.isdisjoint(attrs)
+        if not (has_own or self._sheet.rules) or not self._work.take(_UNITS_STYLED):
+            return above
+        sheet = self._sheet.of(name, attrs) if self._sheet.rules else []
+        if not (has_own or sheet):
+            return above
         style = styled(attrs, above, sheet)
         if style.same_colour and not self._sheet.certain:
             style = replace(style, same_colour=False)

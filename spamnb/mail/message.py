@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from spamnb.mail.charsets import codec_name, declared_in, decode, is_telling, is_utf8
@@ -10,10 +10,12 @@ from spamnb.mail.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.mime import Entity, Part, parse_entity
 from spamnb.mail.tongues import likely_codec
+from spamnb.mail.work import Work
 
 _HTML = frozenset({"text/html", "application/xhtml+xml", "text/x-amp-html"})
 _ENRICHED = re.compile(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SIGNATURE_SPACE = "-- "
+_UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, for a hundred bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,18 @@ class Attachment:
 class Message:
     """What a message says. Field names are in lower case; values are decoded and unfolded.
 
-    `structure` are the media types from the root to each leaf, `notes` what was odd or left out.
+    `subjects` are those of forwarded messages. `structure` are the media types from the root to each leaf, `notes`
+    what was odd or left out, `work` the units of work that are left for what comes of it.
     """
 
     fields: tuple[tuple[str, str], ...]
-    inner: tuple[tuple[str, str], ...]
+    subjects: tuple[str, ...]
     texts: tuple[Text, ...]
     attachments: tuple[Attachment, ...]
     structure: tuple[tuple[str, ...], ...]
     charsets: tuple[str, ...]
     notes: tuple[str, ...]
+    work: int
 
     def by_name(self) -> dict[str, list[str]]:
         """The values of all fields, in order, by their names."""
@@ -72,7 +76,8 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     if len(raw) > limits.message_bytes:
         notes.append("limit:message_bytes")
         raw = raw[: limits.message_bytes]
-    entity = parse_entity(raw, limits)
+    work = Work(limits.work)
+    entity = parse_entity(raw, limits, work)
     notes.extend(entity.notes)
     spoken = cache(partial(_spoken, entity))
     texts, attachments, charsets = [], [], []
@@ -85,7 +90,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
             attachments.append(Attachment(part.media_type, filename, part.size, part.disposition == "inline"))
             continue
         is_html = part.media_type in _HTML
-        text, claim = _decode_text(part, is_html, spoken)
+        text, claim = _decode_text(_affordable(part, work), is_html, spoken)
         if claim:
             notes.append(f"charset-{claim}")
         charsets.append(part.charset or "none")
@@ -104,20 +109,32 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
                 text = "<".join(text.split("<", tags_left + 1)[:-1])
             tags_left = max(0, tags_left - tags)
         texts.append(Text(text, is_html, part.group))
+    fields = decode_fields(entity.fields, spoken, work)
+    inner = decode_fields(tuple([field for field in entity.inner if field[0] == "subject"]), spoken, work)
+    if work.is_spent:
+        notes.append("limit:work")
     return Message(
-        fields=decode_fields(entity.fields, spoken),
-        inner=decode_fields(entity.inner, spoken),
+        fields=fields,
+        subjects=tuple([value for _, value in inner]),
         texts=tuple(texts),
         attachments=tuple(attachments),
         structure=tuple(part.path for part in entity.parts),
         charsets=tuple(charsets),
         notes=tuple(dict.fromkeys(notes)),
+        work=work.left,
     )
 
 
 def _is_text(part: Part) -> bool:
     """Text that a reader is shown; a text file sent as an attachment is only named."""
     return bool(part.content) and part.disposition != "attachment"
+
+
+def _affordable(part: Part, work: Work) -> Part:
+    """As much of a text part as there is work left to decode."""
+    rate = (_UNITS_UTF8 if is_utf8(part.content) else _UNITS_BROKEN) + (_UNITS_FLOWED if part.flowed else 0)
+    size = work.share(len(part.content), rate)
+    return part if size == len(part.content) else replace(part, content=part.content[:size])
 
 
 def _decode_text(part: Part, is_html: bool, spoken: Callable[[], str]) -> tuple[str, str]:

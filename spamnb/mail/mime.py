@@ -13,6 +13,7 @@ from spamnb.mail.envelope import without_envelope
 from spamnb.mail.fields import HeaderBlock, first_word, media_type, parameters, read_fields
 from spamnb.mail.limits import Limits
 from spamnb.mail.transfer import decode_transfer, without_uuencoded
+from spamnb.mail.work import Work
 
 _LIKE_BOUNDARY = re.compile(
     rb"^(--[^\r\n]{0,199}[^\r\n\t ])[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
@@ -52,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A header block and all leaves below it; `inner` are the header fields of forwarded messages."""
+    """A header block and all leaves below it; `inner` are the header fields of forwarded messages, as they stand."""
 
     fields: tuple[tuple[str, str], ...]
     inner: tuple[tuple[str, str], ...]
@@ -60,9 +61,9 @@ class Entity:
     notes: tuple[str, ...]
 
 
-def parse_entity(raw: bytes, limits: Limits) -> Entity:
+def parse_entity(raw: bytes, limits: Limits, work: Work) -> Entity:
     """Read a whole message. Any bytes at all yield an Entity."""
-    walk = _Walk(limits)
+    walk = _Walk(limits, work)
     block, body = walk.split(without_envelope(raw))
     parts = tuple(walk.leaves(block, body, (), 0, 0))
     return Entity(block.fields, tuple(walk.inner), parts, tuple(dict.fromkeys(walk.notes)))
@@ -71,8 +72,9 @@ def parse_entity(raw: bytes, limits: Limits) -> Entity:
 class _Walk:
     """One reading of one message: what has been met so far, against the limits."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, work: Work) -> None:
         self.limits = limits
+        self.work = work
         self.notes: list[str] = []
         self.inner: list[tuple[str, str]] = []
         self.parts = 0
@@ -93,6 +95,7 @@ class _Walk:
             self.notes.append("limit:header_bytes")
             block = block[: self.limits.header_bytes]
         header = read_fields(block, self.limits)
+        self.work.take(len(header.fields))
         self.notes.extend(header.notes)
         if header.stray:
             body = header.stray.encode("utf-8", "surrogateescape") + b"\n\n" + body
@@ -117,12 +120,12 @@ class _Walk:
             inner, inner_body = self.split(without_envelope(content))
             self.inner.extend(inner.fields)
             if kind == "text/rfc822-headers":  # of a message that was returned; there is no body
-                yield _leaf(_NO_FIELDS, b"", path, group)
+                yield _leaf(_NO_FIELDS, b"", path, group, self.work)
                 return
             yield from self.leaves(inner, inner_body, path, group, depth + 1)
             return
         elif nested:
-            sections = list(self.sections(parameters(own_type).get("boundary", ""), body))
+            sections = list(self.sections(parameters(own_type, self.work).get("boundary", ""), body))
             if sections:
                 if kind == "multipart/alternative":
                     self.groups += 1
@@ -136,7 +139,7 @@ class _Walk:
             self.notes.append("multipart-broken")
             path = (*path, "text/html" if b"<html" in body[:5000].lower() else "text/plain")
             block = _NO_FIELDS
-        yield _leaf(block, body, path, group)
+        yield _leaf(block, body, path, group, self.work)
 
     def sections(self, boundary: str, body: bytes) -> Iterator[bytes]:
         """The bytes between the boundary lines (RFC 2046, 5.1.1); the preamble and the epilogue are dropped."""
@@ -148,7 +151,7 @@ class _Walk:
             self.notes.append("multipart-broken")
             line = like[1]
         start = None
-        for count, (before, after, last) in enumerate(_marks(line, body)):
+        for count, (before, after, last) in enumerate(_marks(line, body, self.work)):
             if start is not None:
                 yield body[start:before]
             start = after
@@ -159,24 +162,24 @@ class _Walk:
             yield body[start:]
 
 
-def _marks(line: bytes, body: bytes) -> Iterator[tuple[int, int, bool]]:
+def _marks(line: bytes, body: bytes, work: Work) -> Iterator[tuple[int, int, bool]]:
     """Where each boundary line begins and ends, and whether it is the closing one (RFC 2046, 5.1.1).
 
     The boundary is found as a literal: to compile a pattern of it takes as long as to read a short message.
     """
     place = body.find(line)
-    while place >= 0:
+    while place >= 0 and work.take(1):
         rest = _AFTER_BOUNDARY.match(body, place + len(line))
         if rest and (place == 0 or body[place - 1] == _LINE_FEED):
             yield place, rest.end(), rest[1] is not None
         place = body.find(line, rest.end() if rest else place + 1)
 
 
-def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int) -> Part:
+def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, work: Work) -> Part:
     encoding = first_word(block.first("content-transfer-encoding"))
-    claims = parameters(block.first("content-type"))
+    claims = parameters(block.first("content-type"), work)
     disposition = block.first("content-disposition")
-    filename = parameters(disposition).get("filename") or claims.get("name", "")
+    filename = parameters(disposition, work).get("filename") or claims.get("name", "")
     content, broken = decode_transfer(body, encoding)
     notes = [broken] if broken else []
     size = len(content)

@@ -28,6 +28,7 @@ _NO_SPACES = (
 )
 _UNSPACED = re.compile(f"[{_NO_SPACES}]+")
 _STRETCH_CHARS = 256
+_ANY_LENGTH = 1 << 62
 # Emoji, stars, arrows and the like; not the tones of skin, nor what boxes are drawn with.
 _SYMBOLS = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 _SYMBOL = re.compile(f"[{_SYMBOLS}]")
@@ -51,10 +52,11 @@ _MARKS = re.compile(r"[!?$*#=_~.,+-]{2,}")
 _PUNCTUATION = re.compile(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 
 
-def normalise(text: str) -> tuple[str, list[str]]:
+def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
     """Compatibility forms folded (NFKC), invisible characters removed, look-alike letters made Latin.
 
-    Returns the text, and notes on what had been disguised: `invisible`, `lookalike`.
+    Returns the text, and notes on what had been disguised: `invisible`, `lookalike`. It may end anywhere behind `most`
+    characters: one ligature is made eighteen letters.
 
     >>> normalise("ｖiаgra")  # a full-width v, a Cyrillic a
     ('viagra', ['lookalike'])
@@ -65,7 +67,7 @@ def normalise(text: str) -> tuple[str, list[str]]:
     shown = _INVISIBLE.sub("", text)
     if len(shown) != len(text) and _INVISIBLE.search(_JOINED.sub("", text)):
         notes.append("invisible")
-    shown = _compatible(_COMBINING.sub("", shown))
+    shown = _compatible(_COMBINING.sub("", shown), most)
     if _CYRILLIC_OR_GREEK.search(shown):
         folded = re.sub(r"\w+", _fold_lookalikes, shown)
         if folded != shown:
@@ -74,16 +76,21 @@ def normalise(text: str) -> tuple[str, list[str]]:
     return shown, notes
 
 
-def _compatible(text: str) -> str:
-    """The text in normal form NFKC.
+def _compatible(text: str, most: int) -> str:
+    """The text in normal form NFKC, at least `most` characters of it.
 
     Python sorts a run of combining marks by insertion, so that 200,000 of them take half a minute. White space
     ends a run; where there is none for long, the text is cut.
     """
     if max(map(len, text.split()), default=0) <= _STRETCH_CHARS:
         return unicodedata.normalize("NFKC", text)
-    pieces = (text[start : start + _STRETCH_CHARS] for start in range(0, len(text), _STRETCH_CHARS))
-    return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces)
+    pieces: list[str] = []
+    for start in range(0, len(text), _STRETCH_CHARS):
+        pieces.append(unicodedata.normalize("NFKC", text[start : start + _STRETCH_CHARS]))
+        most -= len(pieces[-1])
+        if most < 0:
+            break
+    return "".join(pieces)
 
 
 def _fold_lookalikes(word: re.Match[str]) -> str:

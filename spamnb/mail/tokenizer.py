@@ -14,6 +14,7 @@ from spamnb.mail.header import header_tokens
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.message import Attachment, Message
 from spamnb.mail.text import normalise
+from spamnb.mail.work import Work
 
 _TOKEN_CHARS = 100  # of a whole token with its prefix
 VERSION = 3  # raised when the same message yields other tokens; kept with what was learned
@@ -25,7 +26,7 @@ def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int
     Never empty, and at most `limits.tokens` distinct ones: the first that were met.
     """
     tokens: dict[str, int] = Counter(chain(_structure(message), header_tokens(message, limits)))
-    bodies = body_tokens(message, limits)
+    bodies = body_tokens(message, limits, Work(message.work))
     both = {token: tokens[token] + bodies[token] for token in tokens.keys() & bodies.keys()}
     tokens = {**tokens, **bodies, **both}
     if not "".join(tokens).isprintable() or max(map(len, tokens)) > _TOKEN_CHARS:

@@ -18,6 +18,20 @@ MOST = DEFAULT_LIMITS.message_bytes + 1  # the caller reads no more of a file
 FIELD = 70_000  # a little more than a header block may have
 
 
+def forwarded_subjects(unit: bytes) -> bytes:
+    """Messages in messages, each with Subjects that are `unit` again and again."""
+    subjects = filled(b"Subject: %s\n" % filled(unit, 4000), 60_000)
+    return (b"Content-Type: message/rfc822\n%s\n\n" % subjects) * 12
+
+
+def two_parts(text: bytes, markup: bytes) -> bytes:
+    """As much text and as much HTML as are read, each `unit` again and again."""
+    return b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\n%s\n--b\nContent-Type: text/html\n\n%s\n" % (
+        filled(text, 510_000),
+        filled(markup, 410_000),
+    )
+
+
 def filled(unit: bytes, size: int = MOST) -> bytes:
     """`unit` again and again, `size` bytes of it."""
     return (unit * (size // len(unit) + 1))[:size]
@@ -128,7 +142,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "parts-empty": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b\n"), {"limit:parts"}),
     "parts-html": (
         lambda: many_parts(90, b"Content-Type: text/html\n\n" + filled(b"<p><b>x</b>y", 11_000) + b"\n"),
-        {"limit:html_chars", "limit:html_tags"},
+        {"limit:html_chars", "limit:html_tags", "limit:work"},
     ),
     "parts-text": (lambda: many_parts(90, b"\n" + filled(b"word1 ", 11_000) + b"\n"), {"limit:text_chars"}),
     "parts-headers": (lambda: many_parts(90, filled(b"A: b\n", 11_000) + b"\nx\n"), {"limit:header_fields"}),
@@ -143,7 +157,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "boundary-everywhere": (
         lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b "),
-        {"limit:text_chars", "multipart-broken"},
+        {"limit:text_chars", "limit:work", "multipart-broken"},
     ),
     "boundary-and-blanks": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--b" + filled(b" "), set()),
     "boundary-missing-and-blanks": (
@@ -167,11 +181,11 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "parts-parameters": (
         lambda: many_parts(90, b"Content-Type: text/plain" + filled(b"; a='", 4000) + b"\n\nx\n"),
-        set(),
+        {"limit:work"},
     ),
     "parts-quoted-parameters": (
         lambda: many_parts(90, b"Content-Type: text/plain; a=" + filled(b'";', 4000) + b"\n\nx\n"),
-        set(),
+        {"limit:work"},
     ),
     "parts-addresses": (
         lambda: b"Content-Type: message/rfc822\n" + filled(b"From: (((a@b.c\n", 9000) + b"\nx",
@@ -218,7 +232,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "encoded-word-idna": (lambda: field("Subject", b"xn--a.", b"=?idna?q?"), _FIELD_LIMITS),
     "encoded-words-everywhere": (
         lambda: b"".join(b"X-%d: %s\n" % (n, b"=?utf-8?q?=41?= " * 8) for n in range(490)),
-        {"limit:header_bytes"},
+        {"limit:header_bytes", "limit:work"},
     ),
     "address-comments": (lambda: field("From", b"("), {"limit:field_chars", "limit:header_bytes"}),
     "address-comments-closed": (lambda: field("From", b"()"), {"limit:field_chars", "limit:header_bytes"}),
@@ -251,6 +265,27 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "message-id-hosts": (lambda: field("Message-ID", b"a.", b"<x@"), {"limit:field_chars", "limit:header_bytes"}),
     "names-long": (lambda: field("Received", b"a.-"), {"limit:field_chars", "limit:header_bytes"}),
     "names-digits": (lambda: field("Received", b"1.1."), {"limit:field_chars", "limit:header_bytes"}),
+    "address-blanks": (lambda: (b"To: a@b.c," + b" " * 1989 + b"\n") * 32 + b"\nx", set()),
+    "address-blanks-by-the-book": (lambda: (b"Cc: a@b.c," + b" " * 1980 + b"(\n") * 32 + b"\nx", set()),
+    "parts-closed-parameters": (
+        lambda: many_parts(
+            99, b"Content-Type: text/plain%s\nContent-Disposition: attachment%s\n\nx\n" % (b";)" * 2000, b";)" * 2000)
+        ),
+        {"limit:work"},
+    ),
+    "forwarded-words": (lambda: forwarded_subjects(b"=?a?q?A?= "), {"limit:nesting", "limit:work"}),
+    "forwarded-words-of-two-charsets": (
+        lambda: forwarded_subjects(b"=?a?q?A?= =?b?q?B?= "),
+        {"limit:nesting", "limit:work"},
+    ),
+    "forwarded-words-base64": (
+        lambda: forwarded_subjects(b"=?iso-2022-jp?b?GyRCJDM?= "),
+        {"limit:nesting", "limit:work"},
+    ),
+    "forwarded-words-broken": (
+        lambda: forwarded_subjects(b"=?utf-8?q?\xff=FF=FE\xe4=80?= \xff\xfe"),
+        {"limit:nesting", "limit:work"},
+    ),
     # Transfer encodings and charsets.
     "base64-broken": (
         lambda: b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\n" + filled(b"QUJD*"),
@@ -268,8 +303,14 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "uuencoded-begins": (lambda: plain(b"begin 644 a\n"), {"limit:text_chars"}),
     "uuencoded-files": (lambda: plain(b"begin 644 a\n\nend\n"), {"uuencoded"}),
     "uuencode": (lambda: b"Content-Transfer-Encoding: x-uuencode\n\n" + filled(b"#86)C\n"), {"limit:text_chars"}),
-    "flowed": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"), {"limit:text_chars"}),
-    "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), {"limit:text_chars"}),
+    "flowed": (
+        lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"),
+        {"limit:text_chars", "limit:work"},
+    ),
+    "flowed-empty": (
+        lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"),
+        {"limit:text_chars", "limit:work"},
+    ),
     "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), set()),
     "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), {"limit:text_chars"}),
     "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars"}),
@@ -280,9 +321,9 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "punycode": (lambda: plain(b"a-99", "punycode"), {"charset-unknown", "limit:text_chars"}),
     "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown", "limit:text_chars"}),
     "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown", "limit:text_chars"}),
-    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong", "limit:text_chars"}),
-    "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong"}),
-    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong", "limit:text_chars"}),
+    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong", "limit:text_chars", "limit:work"}),
+    "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong", "limit:work"}),
+    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong", "limit:text_chars", "limit:work"}),
     "charset-many": (
         lambda: many_parts(90, b"Content-Type: text/plain; charset=x-%d\n\n\xff\n" % 1),
         {"charset-unknown"},
@@ -316,30 +357,47 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "at-hosts-almost": (lambda: plain(b"@a-1."), {"limit:text_chars"}),
     "at-long": (lambda: plain(b"@" + b"a" * 63 + b"."), {"limit:text_chars"}),
     "at-only": (lambda: plain(b"@"), {"limit:text_chars"}),
-    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "漢字"}),
+    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "limit:work", "漢字"}),
     "han-distinct": (
         lambda: plain("".join(map(chr, range(0x4E00, 0x9FFF))).encode()),
         {"limit:text_chars", "limit:tokens"},
     ),
     "look-alikes": (lambda: plain("vіаgra ".encode()), {"body-lookalike", "limit:text_chars", "viagra"}),
-    "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars"}),
+    "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars", "limit:work"}),
     "combining": (lambda: plain(b"a\xcc\x80\xcc\x96"), {"limit:text_chars"}),
-    "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars"}),
-    "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars"}),
-    "ligatures": (lambda: plain("\ufdfa".encode()), {"limit:text_chars"}),
-    "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible", "limit:text_chars"}),
-    "dotted-capital-i": (lambda: plain("İ".encode()), {"limit:text_chars"}),
+    "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars", "limit:work"}),
+    "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars", "limit:work"}),
+    "ligatures": (lambda: plain("\ufdfa".encode()), {"limit:text_chars", "limit:work"}),
+    "ligatures-spaced": (lambda: plain("\ufdfa ".encode()), {"limit:text_chars"}),
+    "text-and-links": (
+        lambda: two_parts("\ufdfd аb v-ı 1,2 http:// @a.b ".encode(), b"<a href=x>y "),
+        {"limit:html_chars", "limit:links", "limit:text_chars", "limit:work"},
+    ),
+    "text-and-sheet": (
+        lambda: two_parts(
+            "аb漢字漢".encode(), b"<style>.a{display:block} .b{background:red}</style><p class='a b'>x" * 2
+        ),
+        {"limit:html_chars", "limit:text_chars", "limit:work"},
+    ),
+    "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible", "limit:text_chars", "limit:work"}),
+    "dotted-capital-i": (lambda: plain("İ".encode()), {"limit:text_chars", "limit:work"}),
     # HTML.
     "html-depth": (lambda: html(b"<div>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-depth-links": (lambda: html(b"<a>"), {"limit:html_chars", "limit:html_tags"}),
-    "html-depth-text": (lambda: html(b"<div>x "), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
-    "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_chars", "limit:html_depth"}),
+    "html-depth-text": (
+        lambda: html(b"<div>x "),
+        {"limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
+    ),
+    "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_chars", "limit:html_depth", "limit:work"}),
     "html-depth-inline": (lambda: html(b"<b><i>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-tables": (lambda: html(b"<table><tr><td>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-closed": (lambda: html(b"</p></b>"), {"limit:html_chars", "limit:html_tags"}),
     "html-crossed": (lambda: html(b"<b><p></b></p>x"), {"limit:html_chars", "limit:html_tags"}),
     "html-lists": (lambda: html(b"<ul><li>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
-    "html-forms": (lambda: html(b"<form action=a><input>"), {"html:form", "limit:html_chars", "limit:links"}),
+    "html-forms": (
+        lambda: html(b"<form action=a><input>"),
+        {"html:form", "limit:html_chars", "limit:links", "limit:work"},
+    ),
     "html-breaks": (lambda: html(b"<br>"), {"limit:html_chars", "limit:html_tags"}),
     "html-less-than": (lambda: html(b"<"), {"limit:html_chars", "limit:html_tags"}),
     "html-open-tag": (lambda: html(b"a=b "), {"limit:html_chars", "limit:text_chars"}),
@@ -359,16 +417,19 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: html(b"".join(b"&#%d;" % n for n in range(19_968, 40_000))),
         {"limit:html_chars", "limit:tokens"},
     ),
-    "html-comments": (lambda: html(b"<!-- x -->y"), {"html:comment", "limit:html_chars"}),
+    "html-comments": (lambda: html(b"<!-- x -->y"), {"html:comment", "limit:html_chars", "limit:work"}),
     "html-comment-open": (lambda: html(b"- ", b"<!--"), {"limit:html_chars"}),
     "html-instructions": (lambda: html(b"<?a b>"), {"limit:html_chars", "limit:html_tags"}),
     "html-doctypes": (lambda: html(b"<!DOCTYPE html>"), {"limit:html_chars"}),
-    "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags"}),
-    "html-script": (lambda: html(b"</scrip", b"<script>"), {"html:script", "limit:html_chars", "limit:html_tags"}),
-    "html-titles": (lambda: html(b"<title>x</title>"), {"limit:html_chars", "limit:html_tags"}),
+    "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-script": (
+        lambda: html(b"</scrip", b"<script>"),
+        {"html:script", "limit:html_chars", "limit:html_tags", "limit:work"},
+    ),
+    "html-titles": (lambda: html(b"<title>x</title>"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
     "html-links": (
         lambda: html(b'<a href="http://a.bb/">http://c.dd/</a>'),
-        {"html:link-shows-another-host", "limit:html_chars", "limit:links"},
+        {"html:link-shows-another-host", "limit:html_chars", "limit:links", "limit:work"},
     ),
     "html-links-distinct": (
         lambda: (
@@ -377,9 +438,12 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         ),
         {"limit:html_chars", "limit:links"},
     ),
-    "html-links-open": (lambda: html(b"<a href=x>y "), {"limit:html_chars", "limit:links"}),
+    "html-links-open": (lambda: html(b"<a href=x>y "), {"limit:html_chars", "limit:links", "limit:work"}),
     "html-link-text": (lambda: html(b"a.", b"<a href=http://x.y>"), {"limit:html_chars", "limit:text_chars"}),
-    "html-styles": (lambda: html(b'<p style="display:none">x</p>y'), {"html:hidden-text", "limit:html_chars"}),
+    "html-styles": (
+        lambda: html(b'<p style="display:none">x</p>y'),
+        {"html:hidden-text", "limit:html_chars", "limit:work"},
+    ),
     "html-style-blanks": (lambda: html(b" ", b'<p style="color'), {"limit:html_chars"}),
     "html-style-long": (lambda: html(b'<p style="' + b"height " * 140 + b'">'), {"limit:html_chars"}),
     "html-style-blank": (lambda: html(b'<p style="' + b";" + b" " * 998 + b'">'), {"limit:html_chars"}),
@@ -394,7 +458,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
             b"<style>p{font-size:9px} .a{display:block} .b{background:red} .c{visibility:visible} p i{background:blue}"
             b"#e{font-size:9pt}</style>",
         ),
-        {"limit:html_chars"},
+        {"limit:html_chars", "limit:work"},
     ),
     "html-links-odd": (
         lambda: (
@@ -414,20 +478,26 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "html-bom": (
         lambda: html(b"<p>x", "\ufeff<?xml encoding='utf-16'?>".encode()),
-        {"limit:html_chars", "limit:html_tags"},
+        {"limit:html_chars", "limit:html_tags", "limit:work"},
     ),
-    "html-charset": (lambda: html(b"<p>x", b"<meta charset=utf-7>"), {"limit:html_chars", "limit:html_tags"}),
-    "html-nuls": (lambda: html(b"<p>\0x"), {"limit:html_chars", "limit:html_tags"}),
+    "html-charset": (
+        lambda: html(b"<p>x", b"<meta charset=utf-7>"),
+        {"limit:html_chars", "limit:html_tags", "limit:work"},
+    ),
+    "html-nuls": (lambda: html(b"<p>\0x"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
     "html-svg": (
         lambda: html(b"<svg><math><template>"),
-        {"html:svg", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
+        {"html:svg", "limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
     ),
     "html-select": (
         lambda: html(b"<select><option>x"),
-        {"html:select", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
+        {"html:select", "limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
     ),
-    "html-plaintext": (lambda: html(b"<p>x", b"<plaintext>"), {"limit:html_chars", "limit:html_tags"}),
-    "html-frameset": (lambda: html(b"<frameset><frame>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
+    "html-plaintext": (lambda: html(b"<p>x", b"<plaintext>"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-frameset": (
+        lambda: html(b"<frameset><frame>"),
+        {"limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
+    ),
 }
 
 

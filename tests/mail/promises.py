@@ -7,7 +7,7 @@ from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.reading import Reading, read
 
 TOKEN_CHARS = 100  # of a whole token with its prefix
-SECONDS = 1.0  # of processor time: for the worst message that we know it is a quarter of a second
+SECONDS = 1.0  # of processor time: for the worst message that we know it is a third of a second
 
 # Limits that a message of a few lines meets, so that small inputs come to every place where something is left out.
 SMALL = Limits(
@@ -22,6 +22,7 @@ SMALL = Limits(
     html_tags=40,
     html_depth=9,
     links=3,
+    work=2000,
     tokens=120,
     token_chars=8,
 )
