@@ -103,7 +103,8 @@ _STEPS = (
     CREATE INDEX action_message ON action (message);
     CREATE INDEX action_at ON action (at);
     CREATE INDEX action_taken_back ON action (takes_back) WHERE takes_back IS NOT NULL;
-    CREATE INDEX action_open ON action (state) WHERE state IN ('intent', 'withheld');
+    CREATE INDEX action_intent ON action (state) WHERE state = 'intent';
+    CREATE INDEX action_withheld ON action (state) WHERE state = 'withheld';
     CREATE TABLE import (
         action INTEGER PRIMARY KEY REFERENCES action,
         message INTEGER NOT NULL REFERENCES message,
