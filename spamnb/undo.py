@@ -47,7 +47,8 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
         action = ledger.journal.get(number)
         if action is None and number <= ledger.journal.newest_id():
             raise NoSuchActionError(
-                f"cannot undo {number}: it is not in the history any more, which keeps as long as `retention` says"
+                f"action {number} is forgotten, it cannot be undone: its message is long gone and was never learned;"
+                " see `retention` in the configuration"
             )
         if action is None:
             raise NoSuchActionError(f"there is no action {number}: see `spamnb history`")

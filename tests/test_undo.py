@@ -195,7 +195,7 @@ def test_what_retention_has_forgotten(desk: Desk) -> None:
     for number in range(3):
         desk.learn(number, 0)
     desk.ledger._connection.execute("DELETE FROM action WHERE id = 2")  # as retention does
-    with pytest.raises(NoSuchActionError, match="cannot undo 2: it is not in the history any more"):
+    with pytest.raises(NoSuchActionError, match="action 2 is forgotten"):
         of_ids(desk.ledger, [2])
     with pytest.raises(NoSuchActionError, match="there is no action 17: see `spamnb history`"):
         of_ids(desk.ledger, [17])

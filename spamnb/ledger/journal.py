@@ -81,11 +81,9 @@ _COLUMNS = (
     " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
 )
 _SELECT = f"SELECT {_COLUMNS} FROM action AS a JOIN message AS m ON m.id = a.message"  # noqa: S608 - no text from outside
-_OPEN = "a.state IN ('intent', 'withheld')"  # SQLite takes an index over some of the rows only for its very condition
 _TAKEN = "takes_back = a.id AND state IN ('done', 'undone')"  # of an action that has taken back another one
 _WITHHELD = (
-    f"{_SELECT} WHERE {_OPEN}"  # noqa: S608
-    " AND a.state = 'withheld' AND m.label IS NULL AND m.rescued_at IS NULL"
+    f"{_SELECT} WHERE a.state = 'withheld' AND m.label IS NULL AND m.rescued_at IS NULL"  # noqa: S608
     " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
 )
 # CROSS JOIN: the actions are walked by id, so that a page ends as soon as it is full.
@@ -179,7 +177,7 @@ class Journal:
 
     def intents(self) -> list[Action]:
         """Moves that were begun and not ended: another process is at it, or the last one died."""
-        return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE {_OPEN} AND a.state = 'intent' ORDER BY a.id")]
+        return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE a.state = 'intent' ORDER BY a.id")]
 
     def owner(self, action: int) -> str | None:
         """Which process carries out an open intent (`Owner.name`); None where that is not known."""
