@@ -76,22 +76,10 @@ class Boxes:
         return self._by_path.get(path)
 
     def named(self, name: str) -> Box:
-        """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted.
-
-        Raises FolderUnavailableError where there is none.
-        """
-        found = self._named(name)
-        if found is None or not is_maildir(found.folder.path):
+        """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted."""
+        if not is_maildir(next(box for box in self if box.folder.name == name).folder.path):
             self.refresh()
-            found = self._named(name)
-        if found is None:
-            raise FolderUnavailableError(
-                f"{self.root} has no folder {name!r}: make it, or give its role to another folder in the configuration"
-            )
-        return found
-
-    def _named(self, name: str) -> Box | None:
-        return next((box for box in self if box.folder.name == name), None)
+        return next(box for box in self if box.folder.name == name)
 
     def spot(self, folder: int) -> Spot | None:
         """A folder of this mailbox by the ledger's id, or None."""
