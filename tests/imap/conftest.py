@@ -319,6 +319,8 @@ class Host(Site):
         for action in reversed(self.ask("history", "--limit", "100000")):
             if action["digest"] != identity(content).hex() or action["state"] not in {"done", "undone"}:
                 continue
+            if action["kind"] == "judged":
+                continue
             if action["kind"] == "moved":
                 told.append(f"moved {action['source']} {action['destination']}")
             else:
@@ -339,7 +341,7 @@ class Host(Site):
         with Ledger(str(self.ledger)) as ledger:
             known = ledger.messages.find(identity(content))
             actions = [] if known is None else ledger.journal.of_message(known.id)
-            return sum(action.state in {"done", "undone"} for action in actions)
+            return sum(action.state in {"done", "undone"} and action.kind != "judged" for action in actions)
 
     def wait_until_judged(self, *contents: bytes) -> None:
         """Wait until each message was judged."""
