@@ -76,10 +76,17 @@ class Boxes:
         return self._by_path.get(path)
 
     def named(self, name: str) -> Box:
-        """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted."""
-        if not is_maildir(next(box for box in self if box.folder.name == name).folder.path):
-            self.refresh()
-        return next(box for box in self if box.folder.name == name)
+        """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted.
+
+        Raises MaildirError where there is none.
+        """
+        for is_last in (False, True):
+            box = next((box for box in self if box.folder.name == name), None)
+            if box is not None and (is_last or is_maildir(box.folder.path)):
+                return box
+            if not is_last:
+                self.refresh()
+        raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def spot(self, folder: int) -> Spot | None:
         """A folder of this mailbox by the ledger's id, or None."""
