@@ -82,7 +82,7 @@ mailboxes:
     unsure_folder: Maybe
 ledger: ~/ledger.sqlite
 scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
-learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false}
+learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no}
 breaker: {window: 10, share: 1}
 service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
 log: {subjects: false}
@@ -102,7 +102,7 @@ log: {subjects: false}
         mailboxes=(Mailbox(Path("/srv/mail/anna"), roles, "fs", Role.NEUTRAL, "Maybe"),),
         ledger=Path("/home/anna/ledger.sqlite"),
         scoring=Scoring("bernoulli", 1.0, 0.9, 0.1),
-        learning=Learning(False, 1.5, 0.0, 1, False),
+        learning=Learning(False, 1.5, 0.0, 1, False, False),
         breaker=Breaker(10, 1.0),
         service=Service(60.0, "polling", 0.5),
         log=Log(False),

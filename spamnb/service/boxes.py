@@ -78,20 +78,15 @@ class Boxes:
     def named(self, name: str) -> Box:
         """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted.
 
-        Raises FolderUnavailableError where there is none.
+        Raises MaildirError where there is none.
         """
-        found = self._named(name)
-        if found is None or not is_maildir(found.folder.path):
-            self.refresh()
-            found = self._named(name)
-        if found is None:
-            raise FolderUnavailableError(
-                f"{self.root} has no folder {name!r}: make it, or give its role to another folder in the configuration"
-            )
-        return found
-
-    def _named(self, name: str) -> Box | None:
-        return next((box for box in self if box.folder.name == name), None)
+        for is_last in (False, True):
+            box = next((box for box in self if box.folder.name == name), None)
+            if box is not None and (is_last or is_maildir(box.folder.path)):
+                return box
+            if not is_last:
+                self.refresh()
+        raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def spot(self, folder: int) -> Spot | None:
         """A folder of this mailbox by the ledger's id, or None."""

@@ -27,7 +27,7 @@ ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
 def test_copy_out_of_junk(
     tmp_path: Path, maildir: Callable[..., dict[str, Folder]], lag: float, folder: str, label: int | None, stays: bool
 ) -> None:
-    """A copy of what lies in Junk that comes to the inbox late is ham; at once it is a second delivery."""
+    """A copy of what lies in Junk that comes to the inbox late is ham once the original goes; at once it is judged."""
     folders, ahead = maildir("Junk", "Archive"), -lag
     roots = Path(folders["INBOX"].path)
     with Ledger(str(tmp_path / "ledger")) as ledger:
@@ -50,6 +50,13 @@ def test_copy_out_of_junk(
         sorter.reconcile()
         ahead = 10.0  # the dwell is over
         sorter.settle()
+        assert ledger.learned.label(identity(spam)) is None
+        if label is not None:
+            Path(entry.path(folders["Junk"])).unlink()
+            for _ in range(2):
+                sorter.reconcile()
+                ahead += 10.0
+                sorter.settle()
         assert ledger.learned.label(identity(spam)) == label
         assert len(scan(folders[folder])) == stays
-        assert len(scan(folders["Junk"])) == 2 - stays
+        assert len(scan(folders["Junk"])) == 2 - stays - (label is not None)

@@ -2,22 +2,20 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.sample_mail import message
-from spamnb.config import Mailbox, Role
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.mailbox import Entry, deliver, locate, scan
 from spamnb.service import arrivals, traces, unread
-from spamnb.service.boxes import Boxes
 from spamnb.service.unread import Unread
-from tests.service.desk import ROLES, Desk
+from tests.service.desk import Desk
 
 
 @contextmanager
@@ -157,18 +155,6 @@ def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: py
         assert due - clock == pytest.approx(1.0)
     desk.work()
     assert desk.lesson(letter) == (0, False)
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path, maildir: Callable[..., object]) -> None:
-    """A move into a folder that is gone and cannot be made again is a fault that names the folder and what to do."""
-    maildir("Junk")
-    (root,) = (path.parent for path in tmp_path.rglob("cur") if path.parent.name[0] != ".")
-    with Ledger(str(tmp_path / "ledger")) as ledger:
-        boxes = Boxes(Mailbox(root, ROLES), ledger, lambda _, name: (ROLES.get(name, Role.HAM), False))
-        boxes.refresh()
-        assert boxes.named("Junk").role is Role.SPAM
-        with pytest.raises(FolderUnavailableError, match="has no folder 'Projects': make it"):
-            boxes.named("Projects")
 
 
 def test_a_renamed_folder_holds_the_ledger_for_few_statements(tmp_path: Path) -> None:

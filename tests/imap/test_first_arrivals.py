@@ -1,0 +1,220 @@
+"""Rows of docs/learning.md with a real server: Sieve, MOVE, COPY with and without hard links, and mbsync."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Role
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
+from spamnb.policy import COPY_SECONDS
+from tests.imap.conftest import LAYOUTS, Client, Host, new_mail, program
+from tests.imap.test_mbsync import Pair, lies_in, maildir_store, sites, take
+from tests.service.conftest import PATIENCE, Site, until
+
+__all__ = ["sites"]  # the fixture
+
+_WITH_SIEVE = "protocol lda {\n  mail_plugins = sieve\n}\n"
+_RULES = """
+require ["fileinto", "imap4flags", "copy", "envelope", "subaddress"];
+if envelope :detail "to" "TrainHam" { fileinto "TrainHam"; stop; }
+if header :is "x-rule" "junk" { fileinto "Junk"; }
+if header :is "x-rule" "read junk" { setflag "\\\\Seen"; fileinto "Junk"; }
+if header :is "x-rule" "copy" { fileinto :copy "Junk"; }
+if header :is "x-rule" "archive" { setflag "\\\\Seen"; fileinto "Archive"; }
+"""
+_WITHOUT_LINKS = "maildir_copy_with_hardlinks = no"
+DECIDED, WEAK = False, True
+
+
+def lesson(site: Site, content: bytes) -> tuple[str | None, bool]:
+    """What a message is learned as, and whether weakly."""
+    with Ledger(str(site.ledger)) as ledger:
+        known = ledger.messages.find(identity(content))
+    if known is None or known.label is None:
+        return None, False
+    return ("ham", "spam")[known.label], bool(known.weak)
+
+
+def wait_for_lesson(site: Site, content: bytes, *wanted: object) -> None:
+    """Wait until a message is learned as it should be."""
+    until(lambda: lesson(site, content) == wanted, f"{wanted}, it is {lesson(site, content)}: {site.log()}")
+
+
+def with_rules(host: Host, **learning: object) -> Host:
+    """Anna's rules run at delivery, and she has a folder for training ham. Starts the service."""
+    if not Path("/usr/lib/dovecot/modules/lib90_sieve_plugin.so").exists():
+        pytest.skip("needs Sieve (Debian: dovecot-sieve)")
+    rules = host.directory / ".dovecot.sieve"
+    rules.write_text(_RULES)
+    host.own(rules)
+    client = host.client()
+    client.must(client.create("TrainHam"))
+    host.roles["TrainHam"] = Role.TRAIN_HAM
+    host.look_again()
+    settings = {"dwell_seconds": 0.4, **learning}
+    host.configure("learning: {" + ", ".join(f"{key}: {value}" for key, value in settings.items()) + "}")
+    host.start()
+    return host
+
+
+def deliver(host: Host, content: bytes, rule: str = "", to: str = "anna@home.example") -> bytes:
+    """dovecot-lda, with a header field that a rule looks for; what was delivered."""
+    content = b"X-Rule: %s\n" % rule.encode() + content
+    lda = program("dovecot-lda") or ""
+    done = host.as_owner(lda, "-c", str(host.conf), "-d", "anna", "-a", to, "-r", to, "-e", stdin=content)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return content
+
+
+@pytest.fixture(params=LAYOUTS)
+def sieve_host(request: pytest.FixtureRequest, make_host: Callable[..., Host]) -> Host:
+    """Anna's home with Sieve, once with Maildir++ and once with LAYOUT=fs."""
+    return make_host(request.param, more=_WITH_SIEVE)
+
+
+def test_what_sieve_files(sieve_host: Host) -> None:
+    """What Sieve files into Junk, read or not, or as a copy, is learned weakly; what it files elsewhere, not at all."""
+    host = with_rules(sieve_host)
+    filed = {rule: deliver(host, new_mail("ham"), rule) for rule in ("junk", "read junk", "copy", "archive", "")}
+    for rule in ("junk", "read junk", "copy"):
+        wait_for_lesson(host, filed[rule], "spam", WEAK)
+    host.wait_until_judged(filed["copy"], filed[""])
+    host.settle(host.client())
+    assert lesson(host, filed["archive"]) == lesson(host, filed[""]) == (None, False)
+    assert sorted(host.where(filed["copy"])) == ["INBOX", "Junk"]
+    assert len(re.findall("learned weakly as spam, first seen in a spam folder", host.log())) == 3
+
+
+def test_what_sieve_files_is_not_trusted(sieve_host: Host) -> None:
+    """Without trust in deliveries Sieve teaches nothing, and what a person moves is a decision all the same."""
+    host = with_rules(sieve_host, trust_delivery=False)
+    client = host.client()
+    filed, moved = deliver(host, new_mail("ham"), "read junk"), deliver(host, new_mail("ham"))
+    train = deliver(host, new_mail("spam"), to="anna+TrainHam@home.example")
+    host.wait_until_judged(moved)
+    client.move(moved, "INBOX", "Junk")
+    wait_for_lesson(host, moved, "spam", DECIDED)
+    until(lambda: host.log().count("first seen there, and learning.trust_delivery is false") == 2, "both said")
+    assert lesson(host, filed) == lesson(host, train) == (None, False)
+    assert host.where(train) == ["TrainHam"]
+    client.move(train, "TrainHam", "Trash")
+    host.settle(client)
+    client.move(train, "Trash", "TrainHam")
+    wait_for_lesson(host, train, "ham", DECIDED)
+    until(lambda: host.where(train) == ["INBOX"], "it to be moved on")
+
+
+def test_detail_of_an_address_trains(sieve_host: Host) -> None:
+    """By default what a server files by the detail of an address into a training folder is learned, and moved on."""
+    host = with_rules(sieve_host)
+    train = deliver(host, new_mail("spam"), to="anna+TrainHam@home.example")
+    wait_for_lesson(host, train, "ham", DECIDED)
+    until(lambda: host.where(train) == ["INBOX"], "it to be moved on")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("links", [True, False])
+def test_decisions_of_clients(make_host: Callable[..., Host], layout: str, links: bool) -> None:
+    """MOVE of an unread message, and COPY with STORE \\Deleted, from the inbox to Junk are decisions, linked or not."""
+    host = make_host(layout, more="" if links else _WITHOUT_LINKS)
+    host.start()
+    client, moved, copied = host.client(), new_mail("ham"), new_mail("ham")
+    for content in (moved, copied):
+        client.put("INBOX", content)
+    host.wait_until_judged(moved, copied)
+    client.move(moved, "INBOX", "Junk")
+    client.copy_over(copied, "INBOX", "Junk")
+    client.mark(copied, "INBOX", "\\Deleted")
+    wait_for_lesson(host, moved, "spam", DECIDED)
+    wait_for_lesson(host, copied, "spam", DECIDED)
+
+
+def spam_in_junk_for_a_minute(host: Host, client: Client) -> bytes:
+    """Spam that the filter has put into Junk, by the ledger a minute ago; the service runs."""
+    host.configure("service: {reconcile_seconds: 1}")
+    host.start()
+    client.put("INBOX", spam := new_mail("spam"))
+    host.wait_for(spam, "moved INBOX Junk")
+    host.end()
+    with Ledger(str(host.ledger)) as ledger:
+        ledger.files._db.execute("UPDATE file SET since = since - ?", (2 * COPY_SECONDS,))
+    host.start()
+    return spam
+
+
+@pytest.mark.parametrize("how", ["marked", "expunged", "moved"])
+def test_a_rescue_by_copy_waits_for_the_original(make_host: Callable[..., Host], how: str, tmp_path: Path) -> None:
+    """A copy out of Junk that is a file of its own waits, restarts too, and is ham once the original goes."""
+    host = make_host(more=_WITHOUT_LINKS)
+    client = host.client()
+    spam = spam_in_junk_for_a_minute(host, client)
+    client.copy_over(spam, "Junk", "INBOX")
+    until(lambda: "the same delivery lies in spam" in host.log(), "it to wait")
+    host.end()
+    host.start()
+    host.settle(client)
+    assert lesson(host, spam) == (None, False)
+    assert sorted(host.where(spam)) == ["INBOX", "Junk"]
+    if how == "moved":
+        client.move(spam, "Junk", "Trash")
+    else:
+        client.mark(spam, "Junk", "\\Deleted")
+        if how == "expunged":
+            client.must(client.expunge())
+    wait_for_lesson(host, spam, "ham", DECIDED)
+    assert "INBOX" in host.where(spam)
+
+
+def test_the_same_bytes_delivered_twice(make_host: Callable[..., Host]) -> None:
+    """A second delivery of the same bytes, while the first lies in Junk, is neither judged nor moved nor learned."""
+    host = make_host()
+    client = host.client()
+    spam = spam_in_junk_for_a_minute(host, client)
+    client.put("INBOX", spam)
+    until(lambda: "the same delivery lies in spam" in host.log(), "it to wait")
+    host.settle(client)
+    assert host.story(spam) == ["moved INBOX Junk"]
+    assert sorted(host.where(spam)) == ["INBOX", "Junk"]
+
+
+@pytest.mark.skipif(shutil.which("mbsync") is None, reason="needs mbsync (Debian: isync)")
+@pytest.mark.parametrize(("near_layout", "far_layout"), [LAYOUTS, LAYOUTS[::-1]])
+def test_mbsync_brings_what_was_moved_elsewhere(
+    sites: Callable[[str, str], tuple[Site, Site]],
+    near_layout: str,
+    far_layout: str,
+) -> None:
+    """What was in Junk before it was first synchronised is weakly spam; what mbsync moves there later is a decision."""
+    near, far = sites(near_layout, far_layout)
+
+    def run(*command: str) -> subprocess.CompletedProcess[bytes]:
+        environ = os.environ | {"HOME": str(near.directory)}
+        return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, env=environ)
+
+    stores = maildir_store("near", near.root, near_layout) + maildir_store("far", far.root, far_layout)
+    pair = Pair(near, stores, run)
+    pair.sync()
+    near.start()
+    on_the_phone, later, rescued = (message("ham", 2100 + number) for number in range(3))
+    for content in (on_the_phone, later, rescued):
+        far.deliver(content)
+    take(far, on_the_phone, "INBOX", "Junk", "S")
+    take(far, rescued, "INBOX", "Junk", "")
+    pair.sync()
+    for content in (on_the_phone, rescued):
+        wait_for_lesson(near, content, "spam", WEAK)
+    until(lambda: near.log().count("stays in INBOX, ham") == 1, "the other judged")
+    take(far, later, "INBOX", "Junk", "S")
+    take(far, rescued, "Junk", "INBOX", "S")
+    pair.sync()
+    wait_for_lesson(near, later, "spam", DECIDED)
+    wait_for_lesson(near, rescued, "ham", DECIDED)
+    for content, folder in ((on_the_phone, "Junk"), (later, "Junk"), (rescued, "INBOX")):
+        assert lies_in(near, content) == [folder]
