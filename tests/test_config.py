@@ -214,7 +214,7 @@ def test_a_folder_inside_of_one_that_a_pattern_names():
         ("auto", ".Junk", "Junk"),
         ("auto", ".Old.Junk", "Old/Junk"),
         ("auto", "INBOX.Junk", "INBOX.Junk"),
-        ("maildir++", ".INBOX.Junk", "Junk"),
+        ("maildir++", ".INBOX.Junk", "INBOX/Junk"),
         ("maildir++", "INBOX.Junk", "Junk"),
         ("maildir++", "Old.Junk", "Old/Junk"),
         ("maildir++", "INBOX/Junk", "INBOX/Junk"),
@@ -400,6 +400,10 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
         (
             MINIMAL.replace("Junk", ".Junk") + "    layout: fs\n",
             "c.yaml:4: mailboxes[0].roles: '.Junk' begins with a dot, as no folder does in the layout fs; write 'Junk'",
+        ),
+        (
+            MINIMAL + "    unsure_folder: .Junk..x\n",
+            "c.yaml:6: mailboxes[0].unsure_folder: '.Junk..x' has an empty part between dots; write '/'",
         ),
         (
             MINIMAL + "    patterns: {}\n",

@@ -143,7 +143,9 @@ def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> 
     spelled: dict[str, str] = {}
     for key, name in [*(("roles", name) for name in roles), *([("unsure_folder", unsure)] if unsure else [])]:
         plain = plain_spelling(name, layout)
-        if layout == "fs" and plain != name:
+        if "" in plain.split("/"):
+            yield key, f"{shown(name)} has an empty part between dots; write '/' between the levels"
+        elif layout == "fs" and plain != name:
             yield key, f"{shown(name)} begins with a dot, as no folder does in the layout fs; write '{plain}'"
         elif key == "roles" and plain in spelled:
             yield key, f"{shown(spelled[plain])} and {shown(name)} are one folder; keep one of them"
