@@ -208,6 +208,13 @@ def test_a_folder_inside_of_one_that_a_pattern_names():
     assert found == [Role.SPAM, Role.NEUTRAL, Role.NEUTRAL, Role.HAM]
 
 
+def test_whose_role_is_written():
+    """A pattern names the folders that match it, but not what may have slipped into a spam folder."""
+    mailbox = parse(PATTERNS.replace("Spam?", "*Spam*"), "c.yaml", HOME).mailboxes[0]
+    found = {name: mailbox.names(name) for name in ("Junk", "Spam1", "Spam1/2023", "Junk/MySpam", "Junk/a", "INBOX")}
+    assert [name for name, is_named in found.items() if is_named] == ["Junk", "Spam1", "INBOX"]
+
+
 @pytest.mark.parametrize(
     ("layout", "name", "meant"),
     [

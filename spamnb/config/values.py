@@ -64,6 +64,12 @@ class Mailbox:
             return role
         return self.other_folders if is_ordinary else Role.NEUTRAL
 
+    def names(self, folder: str) -> bool:
+        """Whether a folder's role is written, by name or by a pattern, and is not that of a spam folder it lies in."""
+        above = folder.rpartition("/")[0]
+        is_apart = not above or self.role_of(above) is not Role.SPAM
+        return folder in self.roles or (is_apart and self.by_pattern(folder) is not None)
+
     def by_pattern(self, folder: str, beginning: str = "") -> Role | None:
         """The role of the first pattern with this beginning that matches, in the order written; None without one."""
         if folder.upper() == "INBOX":

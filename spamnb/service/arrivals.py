@@ -151,7 +151,7 @@ class Arrivals:
             traces,
             same_name=known is not None and self._had_its_name(known, box, entry),
             many=self._now() < self._many_until,
-            named=box.folder.name in self._boxes.mailbox.roles,
+            named=self._boxes.mailbox.names(box.folder.name),
         )
         if meant.do is Do.JUDGE:
             self._judge(box, entry, reading)
