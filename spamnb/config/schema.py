@@ -58,8 +58,8 @@ def config_kind(environ: Mapping[str, str]) -> Kind[dict[str, Any]]:
             "scoring": _SCORING,
             "learning": _LEARNING,
             "breaker": _BREAKER,
-            "service": _SERVICE,
             "log": _LOG,
+            "service": _SERVICE,
         },
         {**_defaults(Config), "ledger": None},
     )
@@ -226,6 +226,7 @@ _LEARNING = _made(
     },
 )
 _BREAKER = _made(Breaker, {"window": whole(1, 10_000), "share": number(0, 1, above=True)})
+_LOG = _made(Log, {"subjects": flag})
 _SERVICE = _made(
     Service,
     {
@@ -235,4 +236,3 @@ _SERVICE = _made(
         "copies": whole(0, 365),
     },
 )
-_LOG = _made(Log, {"subjects": flag})

@@ -123,6 +123,13 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
+
+    subjects: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """How the service notices what happens in the folders, and how many daily copies of the ledger it keeps."""
 
@@ -130,13 +137,6 @@ class Service:
     watch: Watch = "auto"
     poll_seconds: float = 10.0
     copies: int = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
-
-    subjects: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,5 +148,5 @@ class Config:
     scoring: Scoring = field(default_factory=Scoring)
     learning: Learning = field(default_factory=Learning)
     breaker: Breaker = field(default_factory=Breaker)
-    service: Service = field(default_factory=Service)
     log: Log = field(default_factory=Log)
+    service: Service = field(default_factory=Service)
