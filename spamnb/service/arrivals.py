@@ -161,7 +161,7 @@ class Arrivals:
             verdict=None if known is None else known.verdict,
             same_name=known is not None and self._had_its_name(known, box, entry),
             many=self._now() < self._many_until,
-            named=box.folder.name in self._boxes.mailbox.roles,
+            named=self._boxes.mailbox.names(box.folder.name),
             trust_delivery=self._config.learning.trust_delivery,
         )
         if meant.do is Do.JUDGE:
