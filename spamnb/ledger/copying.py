@@ -93,9 +93,9 @@ def write(ledger: str, final: str, alive: Callable[[], None] = lambda: None, *, 
 def send(ledger: str, descriptor: int) -> Held:
     """Copy a ledger into what is open already, once the copy is whole and proven; what it holds. Raises OSError too."""
     directory = directory_of(ledger)
-    try:
+    with contextlib.suppress(OSError):
         os.makedirs(directory, mode=0o700, exist_ok=True)
-    except OSError:  # its disk takes no writing
+    if not os.access(directory, os.W_OK | os.X_OK):
         directory = tempfile.gettempdir()
     with _drafted(ledger, os.path.join(directory, os.path.basename(ledger))) as draft:
         held = _copy_proven(ledger, draft)
