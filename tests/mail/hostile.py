@@ -142,7 +142,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "parts-empty": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b\n"), {"limit:parts"}),
     "parts-html": (
         lambda: many_parts(90, b"Content-Type: text/html\n\n" + filled(b"<p><b>x</b>y", 11_000) + b"\n"),
-        {"limit:html_chars", "limit:html_tags", "limit:work"},
+        {"limit:html_chars", "limit:html_tags"},
     ),
     "parts-text": (lambda: many_parts(90, b"\n" + filled(b"word1 ", 11_000) + b"\n"), {"limit:text_chars"}),
     "parts-headers": (lambda: many_parts(90, filled(b"A: b\n", 11_000) + b"\nx\n"), {"limit:header_fields"}),
@@ -157,7 +157,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "boundary-everywhere": (
         lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b "),
-        {"limit:text_chars", "limit:work", "multipart-broken"},
+        {"limit:text_chars", "multipart-broken"},
     ),
     "boundary-and-blanks": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--b" + filled(b" "), set()),
     "boundary-missing-and-blanks": (
@@ -305,11 +305,11 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "uuencode": (lambda: b"Content-Transfer-Encoding: x-uuencode\n\n" + filled(b"#86)C\n"), {"limit:text_chars"}),
     "flowed": (
         lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"),
-        {"limit:text_chars", "limit:work"},
+        {"limit:text_chars"},
     ),
     "flowed-empty": (
         lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"),
-        {"limit:text_chars", "limit:work"},
+        {"limit:text_chars"},
     ),
     "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), set()),
     "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), {"limit:text_chars"}),
@@ -321,9 +321,9 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "punycode": (lambda: plain(b"a-99", "punycode"), {"charset-unknown", "limit:text_chars"}),
     "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown", "limit:text_chars"}),
     "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown", "limit:text_chars"}),
-    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong", "limit:text_chars", "limit:work"}),
-    "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong", "limit:work"}),
-    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong", "limit:text_chars", "limit:work"}),
+    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong", "limit:text_chars"}),
+    "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong"}),
+    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong", "limit:text_chars"}),
     "charset-many": (
         lambda: many_parts(90, b"Content-Type: text/plain; charset=x-%d\n\n\xff\n" % 1),
         {"charset-unknown"},
@@ -357,17 +357,17 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "at-hosts-almost": (lambda: plain(b"@a-1."), {"limit:text_chars"}),
     "at-long": (lambda: plain(b"@" + b"a" * 63 + b"."), {"limit:text_chars"}),
     "at-only": (lambda: plain(b"@"), {"limit:text_chars"}),
-    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "limit:work", "漢字"}),
+    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "漢字"}),
     "han-distinct": (
         lambda: plain("".join(map(chr, range(0x4E00, 0x9FFF))).encode()),
         {"limit:text_chars", "limit:tokens"},
     ),
     "look-alikes": (lambda: plain("vіаgra ".encode()), {"body-lookalike", "limit:text_chars", "viagra"}),
-    "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars", "limit:work"}),
+    "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars"}),
     "combining": (lambda: plain(b"a\xcc\x80\xcc\x96"), {"limit:text_chars"}),
-    "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars", "limit:work"}),
-    "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars", "limit:work"}),
-    "ligatures": (lambda: plain("\ufdfa".encode()), {"limit:text_chars", "limit:work"}),
+    "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars"}),
+    "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars"}),
+    "ligatures": (lambda: plain("\ufdfa".encode()), {"limit:text_chars"}),
     "ligatures-spaced": (lambda: plain("\ufdfa ".encode()), {"limit:text_chars"}),
     "text-and-links": (
         lambda: two_parts("\ufdfd аb v-ı 1,2 http:// @a.b ".encode(), b"<a href=x>y "),
@@ -379,14 +379,14 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         ),
         {"limit:html_chars", "limit:text_chars", "limit:work"},
     ),
-    "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible", "limit:text_chars", "limit:work"}),
-    "dotted-capital-i": (lambda: plain("İ".encode()), {"limit:text_chars", "limit:work"}),
+    "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible", "limit:text_chars"}),
+    "dotted-capital-i": (lambda: plain("İ".encode()), {"limit:text_chars"}),
     # HTML.
     "html-depth": (lambda: html(b"<div>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-depth-links": (lambda: html(b"<a>"), {"limit:html_chars", "limit:html_tags"}),
     "html-depth-text": (
         lambda: html(b"<div>x "),
-        {"limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
+        {"limit:html_chars", "limit:html_depth", "limit:html_tags"},
     ),
     "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_chars", "limit:html_depth", "limit:work"}),
     "html-depth-inline": (lambda: html(b"<b><i>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
@@ -396,7 +396,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-lists": (lambda: html(b"<ul><li>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-forms": (
         lambda: html(b"<form action=a><input>"),
-        {"html:form", "limit:html_chars", "limit:links", "limit:work"},
+        {"html:form", "limit:html_chars", "limit:links"},
     ),
     "html-breaks": (lambda: html(b"<br>"), {"limit:html_chars", "limit:html_tags"}),
     "html-less-than": (lambda: html(b"<"), {"limit:html_chars", "limit:html_tags"}),
@@ -417,19 +417,19 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: html(b"".join(b"&#%d;" % n for n in range(19_968, 40_000))),
         {"limit:html_chars", "limit:tokens"},
     ),
-    "html-comments": (lambda: html(b"<!-- x -->y"), {"html:comment", "limit:html_chars", "limit:work"}),
+    "html-comments": (lambda: html(b"<!-- x -->y"), {"html:comment", "limit:html_chars"}),
     "html-comment-open": (lambda: html(b"- ", b"<!--"), {"limit:html_chars"}),
     "html-instructions": (lambda: html(b"<?a b>"), {"limit:html_chars", "limit:html_tags"}),
     "html-doctypes": (lambda: html(b"<!DOCTYPE html>"), {"limit:html_chars"}),
-    "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags"}),
     "html-script": (
         lambda: html(b"</scrip", b"<script>"),
-        {"html:script", "limit:html_chars", "limit:html_tags", "limit:work"},
+        {"html:script", "limit:html_chars", "limit:html_tags"},
     ),
-    "html-titles": (lambda: html(b"<title>x</title>"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-titles": (lambda: html(b"<title>x</title>"), {"limit:html_chars", "limit:html_tags"}),
     "html-links": (
         lambda: html(b'<a href="http://a.bb/">http://c.dd/</a>'),
-        {"html:link-shows-another-host", "limit:html_chars", "limit:links", "limit:work"},
+        {"html:link-shows-another-host", "limit:html_chars", "limit:links"},
     ),
     "html-links-distinct": (
         lambda: (
@@ -438,11 +438,11 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         ),
         {"limit:html_chars", "limit:links"},
     ),
-    "html-links-open": (lambda: html(b"<a href=x>y "), {"limit:html_chars", "limit:links", "limit:work"}),
+    "html-links-open": (lambda: html(b"<a href=x>y "), {"limit:html_chars", "limit:links"}),
     "html-link-text": (lambda: html(b"a.", b"<a href=http://x.y>"), {"limit:html_chars", "limit:text_chars"}),
     "html-styles": (
         lambda: html(b'<p style="display:none">x</p>y'),
-        {"html:hidden-text", "limit:html_chars", "limit:work"},
+        {"html:hidden-text", "limit:html_chars"},
     ),
     "html-style-blanks": (lambda: html(b" ", b'<p style="color'), {"limit:html_chars"}),
     "html-style-long": (lambda: html(b'<p style="' + b"height " * 140 + b'">'), {"limit:html_chars"}),
@@ -458,7 +458,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
             b"<style>p{font-size:9px} .a{display:block} .b{background:red} .c{visibility:visible} p i{background:blue}"
             b"#e{font-size:9pt}</style>",
         ),
-        {"limit:html_chars", "limit:work"},
+        {"limit:html_chars"},
     ),
     "html-links-odd": (
         lambda: (
@@ -478,25 +478,25 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "html-bom": (
         lambda: html(b"<p>x", "\ufeff<?xml encoding='utf-16'?>".encode()),
-        {"limit:html_chars", "limit:html_tags", "limit:work"},
+        {"limit:html_chars", "limit:html_tags"},
     ),
     "html-charset": (
         lambda: html(b"<p>x", b"<meta charset=utf-7>"),
-        {"limit:html_chars", "limit:html_tags", "limit:work"},
+        {"limit:html_chars", "limit:html_tags"},
     ),
-    "html-nuls": (lambda: html(b"<p>\0x"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-nuls": (lambda: html(b"<p>\0x"), {"limit:html_chars", "limit:html_tags"}),
     "html-svg": (
         lambda: html(b"<svg><math><template>"),
-        {"html:svg", "limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
+        {"html:svg", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
     ),
     "html-select": (
         lambda: html(b"<select><option>x"),
-        {"html:select", "limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
+        {"html:select", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
     ),
-    "html-plaintext": (lambda: html(b"<p>x", b"<plaintext>"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-plaintext": (lambda: html(b"<p>x", b"<plaintext>"), {"limit:html_chars", "limit:html_tags"}),
     "html-frameset": (
         lambda: html(b"<frameset><frame>"),
-        {"limit:html_chars", "limit:html_depth", "limit:html_tags", "limit:work"},
+        {"limit:html_chars", "limit:html_depth", "limit:html_tags"},
     ),
 }
 
