@@ -20,8 +20,8 @@ def history(options: argparse.Namespace) -> int:
         until=moment_or_none(options.until),
         kind=options.kind,
         verdict=options.verdict,
-        folder=options.folder,
-        text=options.word or "",
+        folder=None if options.folder is None else _text(options.folder),
+        text=_text(options.word or ""),
     )
     _, ledger = open_to_read(options)
     lines = [] if ledger is None else _page(ledger, wanted, options)
@@ -37,6 +37,11 @@ def history(options: argparse.Namespace) -> int:
     if len(lines) == options.limit and lines[-1].action.id > 1 and is_terminal(sys.stdout):
         print(f"What came before: --before {lines[-1].action.id}", file=sys.stderr)
     return 0
+
+
+def _text(typed: str) -> str:
+    """What was typed, with ? for bytes that are no text in this locale: nothing in the ledger holds such."""
+    return typed.encode(errors="replace").decode()
 
 
 def _page(ledger: Ledger, wanted: Wanted, options: argparse.Namespace) -> list[Line]:

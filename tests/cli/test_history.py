@@ -72,6 +72,8 @@ def test_choosing(home: Path, run: Run) -> None:
         (("no such word",), 0),
     ):
         assert len(run("history", "--json", *arguments).out.splitlines()) == number, arguments
+    assert run("history", "--json", "\udce9", "--kind", "judged").out == "", "bytes that are no text are nowhere"
+    assert run("history", "--folder", "\udce9").code == 64
     assert run("history", "xyzzy").out == "Nothing in the history is like that.\n"
     assert run("history", "--before", "3", "--limit", "1").out.startswith("2  ")
 
