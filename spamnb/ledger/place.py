@@ -46,7 +46,7 @@ def hold(path: str, *, alone: bool, seconds: float, only_read: bool = False) -> 
             return descriptor
         os.close(descriptor)
         if only_read:
-            raise LedgerError(f"The ledger {path} is about to be replaced, which was interrupted: run spamnb verify")
+            raise LedgerError(f"The ledger {path} is about to be replaced, which was interrupted: run spamnb status")
         with holding(path, seconds=seconds):
             finish(path)
 

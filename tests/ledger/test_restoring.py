@@ -253,7 +253,7 @@ def test_only_reading_makes_no_replacement(path: str) -> None:
     """A replacement that was interrupted is an error where nothing may be written, and says how to end it."""
     used(path)
     shutil.copy(rolling(path)[0], f"{path}.incoming-replaced")
-    with pytest.raises(LedgerError, match="run spamnb verify"):
+    with pytest.raises(LedgerError, match="run spamnb status"):
         Ledger(path, only_read=True)
     Ledger(path).close()
     Ledger(path, only_read=True).close()
