@@ -60,9 +60,9 @@ def told(line: Line) -> str:
     action = line.action
     state = "" if action.state == "done" else f" [{action.state}]"
     if action.kind == "moved":
-        return f"moved {line.source} → {line.destination}{state}: {action.why}{_later(line)}"
+        return f"moved {line.source} → {line.destination}{state}{_later(line)}: {action.why}"
     if action.kind == "judged":
-        return f"judged {action.verdict}{state}, stays in {line.source}: {action.why}{_later(line)}"
+        return f"judged {action.verdict}{state}{_later(line)}, stays in {line.source}: {action.why}"
     if action.kind == "imported":
         return f"imported{state}: {action.why}"
     if action.after is None:
@@ -72,9 +72,9 @@ def told(line: Line) -> str:
 
 
 def _later(line: Line) -> str:
-    moved = "" if line.moved_by is None else f"; moved later, by {line.moved_by}"
-    learned = "" if line.label is None else f"; later learned {_LABELS[line.label]}{' weakly' if line.weak else ''}"
-    return f"{moved}{learned}"
+    moved = [] if line.moved_by is None else [f"moved later, by {line.moved_by}"]
+    learned = [] if line.label is None else [f"later learned {_LABELS[line.label]}{' weakly' if line.weak else ''}"]
+    return f" ({', '.join([*moved, *learned])})" if moved or learned else ""
 
 
 def as_object(line: Line) -> dict[str, object]:

@@ -41,7 +41,7 @@ def test_what_became_of_a_judgement(home: Path, run: Run) -> None:
     with Ledger(str(ledger_file(home))) as ledger:
         folder = ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX")
         ledger.journal.judged(1, (folder, "1"), "ham", 0.1, "ham", 1.0)
-    assert "judged ham, stays in INBOX: ham; later learned spam " in run("history").out.splitlines()[0]
+    assert "judged ham (later learned spam), stays in INBOX: ham " in run("history").out.splitlines()[0]
     found = json.loads(run("history", "--json", "--limit", "1").out)
     assert (found["learned_later"], found["learned_later_weak"]) == ("spam", False)
 
