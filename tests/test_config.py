@@ -3,7 +3,7 @@
 import itertools
 import os
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, fields, is_dataclass
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -564,17 +564,17 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
     names = draw(st.lists(folder_names, min_size=2, max_size=6, unique=True))
     roles = {names[0]: Role.INBOX, names[1]: Role.SPAM}
     roles |= {name: draw(st.sampled_from(Role)) for name in names[2:]}
-    safe = draw(folder_names.filter(lambda name: roles.get(name, Role.HAM) in (Role.HAM, Role.NEUTRAL)))
-    return Mailbox(
+    signs = draw(st.sets(st.sampled_from("*?")))
+    mailbox = Mailbox(
         path=Path("/") / draw(folder_names),
         roles=roles,
-        patterns={
-            f"{draw(folder_names)}/{sign}": draw(st.sampled_from(Role)) for sign in draw(st.sets(st.sampled_from("*?")))
-        },
+        patterns={f"{draw(folder_names)}/{sign}": draw(st.sampled_from(Role)) for sign in signs},
         layout=draw(st.sampled_from(["auto", "maildir++", "fs"])),
         other_folders=draw(st.sampled_from([Role.HAM, Role.NEUTRAL])),
-        unsure_folder=draw(st.none() | st.just(safe)),
     )
+    given = {None, Role.HAM, Role.NEUTRAL}
+    safe = folder_names.filter(lambda name: (roles.get(name) or mailbox.by_pattern(name)) in given)
+    return replace(mailbox, unsure_folder=draw(st.none() | safe))
 
 
 @given(mailboxes(), st.none() | folder_names.map(lambda name: Path("/") / name))
