@@ -157,7 +157,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "boundary-everywhere": (
         lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b "),
-        {"limit:text_chars", "multipart-broken"},
+        {"limit:text_chars", "limit:work", "multipart-broken"},
     ),
     "boundary-and-blanks": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--b" + filled(b" "), set()),
     "boundary-missing-and-blanks": (
