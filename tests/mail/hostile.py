@@ -157,7 +157,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "boundary-everywhere": (
         lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + filled(b"--b "),
-        {"limit:text_chars", "multipart-broken"},
+        {"limit:text_chars", "limit:work", "multipart-broken"},
     ),
     "boundary-and-blanks": (lambda: b"Content-Type: multipart/mixed; boundary=b\n\n--b" + filled(b" "), set()),
     "boundary-missing-and-blanks": (
@@ -225,7 +225,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "encoded-words-many": (lambda: field("Subject", b"=?utf-8?q?=41?= "), {"limit:field_chars", "limit:header_bytes"}),
     "encoded-words-open": (lambda: field("Subject", b"=?utf-8?q?"), {"limit:field_chars", "limit:header_bytes"}),
     "encoded-words-base64": (lambda: field("Subject", b"=?utf-8?b?QQ?="), {"limit:field_chars", "limit:header_bytes"}),
-    "encoded-words-marks": (lambda: field("Subject", b"=?"), {"limit:field_chars", "limit:header_bytes"}),
+    "encoded-words-marks": (lambda: field("Subject", b"=?"), {"limit:field_chars", "limit:header_bytes", "limit:work"}),
     "encoded-word-utf-7": (lambda: field("Subject", b"+2D3cAA-", b"=?utf-7?q?"), _FIELD_LIMITS),
     "encoded-word-hz": (lambda: field("Subject", b"~{VPND~}", b"=?hz?q?"), _FIELD_LIMITS),
     "encoded-word-punycode": (lambda: field("Subject", b"a-99", b"=?punycode?q?"), _FIELD_LIMITS),
@@ -442,7 +442,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-link-text": (lambda: html(b"a.", b"<a href=http://x.y>"), {"limit:html_chars", "limit:text_chars"}),
     "html-styles": (
         lambda: html(b'<p style="display:none">x</p>y'),
-        {"html:hidden-text", "limit:html_chars"},
+        {"html:hidden-text", "limit:html_chars", "limit:work"},
     ),
     "html-style-blanks": (lambda: html(b" ", b'<p style="color'), {"limit:html_chars"}),
     "html-style-long": (lambda: html(b'<p style="' + b"height " * 140 + b'">'), {"limit:html_chars"}),
@@ -458,7 +458,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
             b"<style>p{font-size:9px} .a{display:block} .b{background:red} .c{visibility:visible} p i{background:blue}"
             b"#e{font-size:9pt}</style>",
         ),
-        {"limit:html_chars"},
+        {"limit:html_chars", "limit:work"},
     ),
     "html-links-odd": (
         lambda: (
