@@ -33,6 +33,8 @@ from spamnb.policy import (
     paused_until,
 )
 
+_GONE = "it is not in the inbox any more"
+
 
 @dataclass(frozen=True, slots=True)
 class Stop:
@@ -48,11 +50,15 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A message that was withheld, looked at again. moved: it is in the spam folder now; else why it stays."""
+    """A message that was withheld, looked at again.
+
+    moved: it is in the spam folder now; else why it stays. failed: it stays because something could not be done.
+    """
 
     action: Action
     moved: bool
     why: str
+    failed: bool = False
 
 
 def stop_of(ledger: Ledger, now: float) -> Stop | None:
@@ -81,21 +87,15 @@ def move_withheld(ledger: Ledger, config: Config, now: Callable[[], float] = tim
 
     A message is moved that lies where it was delivered, in the inbox, and is not read, marked, learned or rescued; and
     that is spam by what the filter knows now. The verdicts are not kept: they are about mail that came before, and
-    would open the breaker again. May be called while the service runs. Raises MaildirError where there is no spam
-    folder.
+    would open the breaker again. May be called while the service runs. Raises LedgerError where the ledger cannot be
+    used any more.
     """
     totals = ledger.learned.totals().tolist()
     missing = missing_lessons(totals[0], totals[1], config.learning)
     spot = functools.cache(lambda folder: find_spot(ledger, folder))
     review = _Review(ledger, config, missing, spot, Mover(ledger, now, bases_now(), spot))
     for action in ledger.journal.withheld():
-        why = "it is not in the inbox any more"
-        moved = False
-        for placed in ledger.files.of_message(action.message):
-            if placed.gone_at is None and placed.origin == "appeared":
-                why = review.move(action, placed)
-                moved = moved or not why
-        yield Reviewed(action, moved, why)
+        yield review.of(action)
     review.mover.departures.touch_all(time.sleep)
 
 
@@ -109,26 +109,39 @@ class _Review:
     spot: Callable[[int], Spot | None]
     mover: Mover
 
-    def move(self, action: Action, placed: Placed) -> str:
-        """Move one file if it is spam still. Returns why it stays, or "" where it was moved."""
+    def of(self, action: Action) -> Reviewed:
+        """Move what lies in an inbox of the message that was withheld, if it is spam still."""
+        why, moved = _GONE, False
+        try:
+            for placed in self.ledger.files.of_message(action.message):
+                if placed.gone_at is None and placed.origin == "appeared":
+                    why = self._move(action, placed)
+                    moved = moved or not why
+        except MaildirError as fault:
+            return Reviewed(action, moved, str(fault), failed=True)
+        return Reviewed(action, moved, why)
+
+    def _move(self, action: Action, placed: Placed) -> str:
+        """Move one file. Returns why it stays, or "" where it was moved."""
         mailbox = self._mailbox(placed)
         source = self.spot(placed.folder)
         entry = None if source is None else locate(source.folder, placed.base, placed.flags)
         if mailbox is None or source is None or entry is None:
-            return "it is not in the inbox any more"
+            return _GONE
         judgement = self._judged(source, entry, action)
         if judgement is None:
-            return "it is not in the inbox any more"
-        known = self.ledger.messages.get(action.message)
+            return _GONE
         name = parse_name(entry.name)
-        then = consequence(judgement.verdict, name, known.label, self.missing, tripped=False, has_unsure_folder=False)
-        if known.label is not None or known.rescued_at is not None:
-            return "a person has decided on it"
+        then = consequence(judgement.verdict, name, None, self.missing, tripped=False, has_unsure_folder=False)
         if then.goal is not Goal.SPAM:
             return then.why
         why = f"withheld before, {then.why}, probability {judgement.probability:.4f}"
         goal = self._spam_folder(placed.mailbox, mailbox)
-        intent = self.mover.intend(action.message, source, entry, goal, why, judgement=judgement)
+        with self.ledger.transaction():
+            known = self.ledger.messages.get(action.message)
+            if known.label is not None or known.rescued_at is not None:
+                return "it was learned or rescued meanwhile"
+            intent = self.mover.intend(action.message, source, entry, goal, why, judgement=judgement)
         return "" if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
     def _mailbox(self, placed: Placed) -> Mailbox | None:

@@ -176,10 +176,15 @@ class Mover:
         # Its owner may have ended it just before its own end, and another process may be about to end it too.
         return self._ledger.journal.claim(action.id, former, self._ledger.owner.name())
 
-    def is_moving(self, folder: int, base: str) -> bool:
-        """Whether a move is open that brings a file of that name to the folder, so that no person brought it."""
-        places = ((one.destination, one.destination_base) for one in self._ledger.journal.intents())
-        return (folder, base) in places
+    def _is_of_another(self, action: Action) -> bool:
+        return self._ledger.owner.is_another(self._ledger.journal.owner(action.id))
+
+    def is_brought(self, folder: int, base: str) -> bool:
+        """Whether another process is moving a file of that name to the folder just now: no person brought it."""
+        return any(
+            (intent.destination, intent.destination_base) == (folder, base) and self._is_of_another(intent)
+            for intent in self._ledger.journal.intents()
+        )
 
     def take_back(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.

@@ -37,7 +37,7 @@ class Trace:
     since: when it came there, in seconds since the epoch. lag: seconds from then until the file in question appeared.
     lately: where it has left, it was not long gone when the file in question appeared.
     alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It is listed
-    where that message lies nowhere any more, and may tell where the file came from; no label passes over.
+    where no such message lies anywhere any more, and may tell where the file came from; no label passes over.
     """
 
     role: Role
@@ -101,7 +101,8 @@ def meaning(
     the folder it lies in. `trust_delivery`: as in the configuration.
     """
     if role in (Role.TRAIN_SPAM, Role.TRAIN_HAM):
-        if not trust_delivery and not _was_elsewhere(traces):
+        # A head is no proof here: who may deliver into this folder could write that of a message which is deleted soon.
+        if not trust_delivery and not _was_elsewhere([trace for trace in traces if not trace.alike]):
             return Meaning(Do.NOTHING, f"first seen there, and {_NOT_TRUSTED}", news=True)
         if role is Role.TRAIN_SPAM:
             return Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")

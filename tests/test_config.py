@@ -3,7 +3,7 @@
 import itertools
 import os
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, fields, is_dataclass
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -208,13 +208,20 @@ def test_a_folder_inside_of_one_that_a_pattern_names():
     assert found == [Role.SPAM, Role.NEUTRAL, Role.NEUTRAL, Role.HAM]
 
 
+def test_whose_role_is_written():
+    """A pattern names the folders that match it, but not what may have slipped into a spam folder."""
+    mailbox = parse(PATTERNS.replace("Spam?", "*Spam*"), "c.yaml", HOME).mailboxes[0]
+    found = {name: mailbox.names(name) for name in ("Junk", "Spam1", "Spam1/2023", "Junk/MySpam", "Junk/a", "INBOX")}
+    assert [name for name, is_named in found.items() if is_named] == ["Junk", "Spam1", "INBOX"]
+
+
 @pytest.mark.parametrize(
     ("layout", "name", "meant"),
     [
         ("auto", ".Junk", "Junk"),
         ("auto", ".Old.Junk", "Old/Junk"),
         ("auto", "INBOX.Junk", "INBOX.Junk"),
-        ("maildir++", ".INBOX.Junk", "Junk"),
+        ("maildir++", ".INBOX.Junk", "INBOX/Junk"),
         ("maildir++", "INBOX.Junk", "Junk"),
         ("maildir++", "Old.Junk", "Old/Junk"),
         ("maildir++", "INBOX/Junk", "INBOX/Junk"),
@@ -260,7 +267,7 @@ learning:
 """
     assert faults(content) == [
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, breaker, "
-        "service, retention, log (did you mean mailboxes?)",
+        "log, service, retention (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -400,6 +407,10 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
         (
             MINIMAL.replace("Junk", ".Junk") + "    layout: fs\n",
             "c.yaml:4: mailboxes[0].roles: '.Junk' begins with a dot, as no folder does in the layout fs; write 'Junk'",
+        ),
+        (
+            MINIMAL + "    unsure_folder: .Junk..x\n",
+            "c.yaml:6: mailboxes[0].unsure_folder: '.Junk..x' has an empty part between dots; write '/'",
         ),
         (
             MINIMAL + "    patterns: {}\n",
@@ -553,17 +564,17 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
     names = draw(st.lists(folder_names, min_size=2, max_size=6, unique=True))
     roles = {names[0]: Role.INBOX, names[1]: Role.SPAM}
     roles |= {name: draw(st.sampled_from(Role)) for name in names[2:]}
-    safe = draw(folder_names.filter(lambda name: roles.get(name, Role.HAM) in (Role.HAM, Role.NEUTRAL)))
-    return Mailbox(
+    signs = draw(st.sets(st.sampled_from("*?")))
+    mailbox = Mailbox(
         path=Path("/") / draw(folder_names),
         roles=roles,
-        patterns={
-            f"{draw(folder_names)}/{sign}": draw(st.sampled_from(Role)) for sign in draw(st.sets(st.sampled_from("*?")))
-        },
+        patterns={f"{draw(folder_names)}/{sign}": draw(st.sampled_from(Role)) for sign in signs},
         layout=draw(st.sampled_from(["auto", "maildir++", "fs"])),
         other_folders=draw(st.sampled_from([Role.HAM, Role.NEUTRAL])),
-        unsure_folder=draw(st.none() | st.just(safe)),
     )
+    given = {None, Role.HAM, Role.NEUTRAL}
+    safe = folder_names.filter(lambda name: (roles.get(name) or mailbox.by_pattern(name)) in given)
+    return replace(mailbox, unsure_folder=draw(st.none() | safe))
 
 
 @given(mailboxes(), st.none() | folder_names.map(lambda name: Path("/") / name))

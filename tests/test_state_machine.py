@@ -587,7 +587,7 @@ class Sorting(RuleBasedStateMachine):
 
     @rule(trust=st.sampled_from([True, True, False]))
     def restart(self, trust: bool) -> None:
-        if not trust:
+        if trust != self.trusting:
             self.calm()  # what nobody has seen yet would be met with another mind than it was put there
         self.configure(trust)
         self.watch(self.reopen)

@@ -19,7 +19,6 @@ from spamnb.service.alone import is_running, running_since
 
 _EXIT_STOPPED = 1
 _EXIT_ERROR = 3
-_EXIT_CONFIG = 78
 _NO_TOTALS = [0] * 7
 
 
@@ -43,15 +42,13 @@ class _Status:
 def status(options: argparse.Namespace) -> int:
     """Print what the filter knows, and whether it moves mail. Returns 1 where it has stopped by itself."""
     config, ledger = open_to_read(options)
-    if ledger is None and not config.mailboxes:
-        raise ConfigError(f"No configuration at {config_path(options)}. Run: spamnb init")
     found = _status(config, ledger, time.time())
     if options.json:
         print(as_json(_as_object(found, config, options)))
-    else:
+    elif ledger is not None or config.mailboxes:
         _print(found, config)
     if not config.mailboxes:
-        return _EXIT_CONFIG
+        raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     return _EXIT_STOPPED if found.stop is not None and found.stop.tripped_at is not None else 0
 
 
@@ -139,8 +136,6 @@ def _print(found: _Status, config: Config) -> None:
     print(table(rows))
     if found.missing and found.stop is None:
         print(f"\nNothing is moved yet: {found.missing}. Move mail between your folders, or: spamnb train --help")
-    if not config.mailboxes:
-        print("\nNo mailbox is configured. Run: spamnb init")
 
 
 def _stopped(stop: Stop, withheld: int) -> str:

@@ -19,7 +19,7 @@ _EXIT_FAULTS = 1
 
 def doctor(options: argparse.Namespace) -> int:
     """Print what was found. Returns 0, or 1 where there are faults."""
-    # that no mail is moved is what a person has to hear first
+    # that no mail is moved is what a person has to know first
     found = sorted(_findings(options), key=lambda one: (one.what, one.state) != ("moving", FAULT))
     if options.json:
         for one in found:

@@ -20,8 +20,8 @@ def history(options: argparse.Namespace) -> int:
         until=moment_or_none(options.until),
         kind=options.kind,
         verdict=options.verdict,
-        folder=options.folder,
-        text=options.word or "",
+        folder=None if options.folder is None else _text(options.folder),
+        text=_text(options.word or ""),
     )
     _, ledger = open_to_read(options)
     lines = [] if ledger is None else _page(ledger, wanted, options)
@@ -37,6 +37,11 @@ def history(options: argparse.Namespace) -> int:
     if len(lines) == options.limit and lines[-1].action.id > 1 and is_terminal(sys.stdout):
         print(f"What came before: --before {lines[-1].action.id}", file=sys.stderr)
     return 0
+
+
+def _text(typed: str) -> str:
+    """What was typed, with ? for bytes that are no text in this locale: nothing in the ledger holds such."""
+    return typed.encode(errors="replace").decode()
 
 
 def _page(ledger: Ledger, wanted: Wanted, options: argparse.Namespace) -> list[Line]:
@@ -55,9 +60,9 @@ def told(line: Line) -> str:
     action = line.action
     state = "" if action.state == "done" else f" [{action.state}]"
     if action.kind == "moved":
-        return f"moved {line.source} → {line.destination}{state}: {action.why}{_later(line)}"
+        return f"moved {line.source} → {line.destination}{state}{_later(line)}: {action.why}"
     if action.kind == "judged":
-        return f"judged {action.verdict}{state}, stays in {line.source}: {action.why}{_later(line)}"
+        return f"judged {action.verdict}{state}{_later(line)}, stays in {line.source}: {action.why}"
     if action.kind == "imported":
         return f"imported{state}: {action.why}"
     if action.after is None:
@@ -67,9 +72,9 @@ def told(line: Line) -> str:
 
 
 def _later(line: Line) -> str:
-    moved = "" if line.moved_by is None else f"; moved later, by {line.moved_by}"
-    learned = "" if line.label is None else f"; later learned {_LABELS[line.label]}{' weakly' if line.weak else ''}"
-    return f"{moved}{learned}"
+    moved = [] if line.moved_by is None else [f"moved later, by {line.moved_by}"]
+    learned = [] if line.label is None else [f"later learned {_LABELS[line.label]}{' weakly' if line.weak else ''}"]
+    return f" ({', '.join([*moved, *learned])})" if moved or learned else ""
 
 
 def as_object(line: Line) -> dict[str, object]:

@@ -110,7 +110,7 @@ def _add(path: Path, config: Config, found: Sequence[_Found], options: argparse.
     say(f"\nAdded to {printable(str(path))}; the former one is kept as {printable(str(kept))}.")
     code = _learn_all(found, options)
     if is_running(str(config.ledger)):
-        say("\nNext: let the service read it: systemctl --user reload spamnb, or kill -HUP and its process number")
+        say("\nNext: let the service read it again: systemctl --user reload spamnb, or send it SIGHUP")
     else:
         _take_note(options)
         say(f"\nNext: {_command(options)} run    (or the systemd unit; see the README)")

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import sys
 import time
 from collections.abc import Iterator
 
@@ -10,6 +11,8 @@ from spamnb.cli.context import open_ledger
 from spamnb.cli.output import clock, plural, printable
 from spamnb.cli.times import span
 from spamnb.errors import UsageError
+
+_EXIT_ERROR = 3
 
 
 def pause(options: argparse.Namespace) -> int:
@@ -31,8 +34,8 @@ def resume(options: argparse.Namespace) -> int:
         stopped = breaker.resume(ledger, time.time()) is not None
         print("Spam is moved again." if stopped else "Moving was not stopped.")
         if options.move:
-            _move(breaker.move_withheld(ledger, config), options)
-        elif withheld := len(ledger.journal.withheld()):
+            return _move(breaker.move_withheld(ledger, config), options)
+        if withheld := len(ledger.journal.withheld()):
             print(
                 f"{plural(withheld, 'message')} stayed where {'it was' if withheld == 1 else 'they were'} meanwhile;"
                 " to move what is unread spam still: spamnb resume --move"
@@ -40,15 +43,19 @@ def resume(options: argparse.Namespace) -> int:
     return 0
 
 
-def _move(reviewed: Iterator[breaker.Reviewed], options: argparse.Namespace) -> None:
-    moved = left = 0
+def _move(reviewed: Iterator[breaker.Reviewed], options: argparse.Namespace) -> int:
+    moved = left = failed = 0
     for one in reviewed:
         moved += one.moved
         left += not one.moved
-        if not options.quiet:
+        failed += one.failed
+        if one.failed:
+            print(f"spamnb: {printable(one.why)}", file=sys.stderr)
+        elif not options.quiet:
             what = "moved" if one.moved else f"left, {printable(one.why)}"
             print(f"{what}: {printable(one.action.summary)}")
     print(f"moved {plural(moved, 'message')} that had been withheld, left {left}")
+    return _EXIT_ERROR if failed else 0
 
 
 def until_when(until: float) -> str:

@@ -3,10 +3,11 @@
 import argparse
 import collections
 import sys
+import time
 
 from spamnb.cli.context import open_ledger, open_to_read
 from spamnb.cli.history import told
-from spamnb.cli.output import is_terminal, plural, printable, progress
+from spamnb.cli.output import clock, is_terminal, plural, printable, progress
 from spamnb.cli.times import moment_or_none
 from spamnb.errors import UsageError
 from spamnb.ledger.journal import Action, Kind
@@ -94,6 +95,7 @@ def _agreed(actions: list[Action], options: argparse.Namespace) -> bool:
 
 def _undo(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:
     failed = undone = 0
+    start = time.time()
     shown = progress(
         take_back(ledger, actions), "undoing", options.quiet or is_terminal(sys.stdout), len(actions)
     )  # on a terminal the lines themselves are the progress
@@ -112,5 +114,5 @@ def _undo(ledger: Ledger, actions: list[Action], options: argparse.Namespace) ->
     if not actions:
         print("There is nothing to undo.")
     elif undone > _MANY and not options.quiet:
-        print(f"undid {plural(undone, 'action')}; to take that back: spamnb undo --undos --since 5m")
+        print(f"undid {plural(undone, 'action')}; to take that back: spamnb undo --undos --since '{clock(start)}'")
     return _EXIT_ERROR if failed else 0

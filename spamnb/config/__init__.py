@@ -1,8 +1,9 @@
 """What a person may decide, read from YAML into frozen values.
 
-`values` names the decisions and their defaults, `roles` what a folder may be for, and `usual` what its name says of
-that; `reading` turns YAML nodes into values, `schema` says which key holds which kind of value, `loading` reads a file,
-`places` knows where the files lie, `writing` makes the text of a new file.
+`values` names the decisions and their defaults, `roles` what a folder may be for, `usual` what its name says of that,
+and `folders` how it is written; `reading` turns YAML nodes into values, `schema` says which key holds which kind of
+value, `loading` reads a file, `places` knows where the files lie, `writing` makes the text of a new file, and `adding`
+adds a mailbox to one.
 """
 
 from spamnb.config.loading import MAX_BYTES, load, parse

@@ -52,17 +52,18 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def plain_spelling(written: str, layout: str) -> str:
-    """The spelling used here of a folder that is written as on the disk of a Maildir++, or as IMAP servers do over it.
+    """The spelling used here of a folder that is written as its directory in a Maildir++, or as IMAP servers name it.
 
     `.Junk` can be nothing but a directory of a Maildir++. A dot divides levels there, so where `layout` says
-    "maildir++" `INBOX.Junk` is unambiguous too; elsewhere it may be a folder of that name.
+    "maildir++", `INBOX.Junk` is Junk behind the usual prefix of Courier and Dovecot; elsewhere it may be a folder.
 
     >>> plain_spelling(".Archive.2024", "auto"), plain_spelling("INBOX.Junk", "maildir++")
     ('Archive/2024', 'Junk')
     >>> plain_spelling("INBOX.Junk", "auto"), plain_spelling("INBOX", "maildir++")
     ('INBOX.Junk', 'INBOX')
     """
-    if "/" in written or not (written.startswith(".") or layout == "maildir++"):
+    if "/" in written:
         return written
-    name = written.removeprefix(".").removeprefix("INBOX.")
-    return name.replace(".", "/")
+    if written.startswith("."):
+        return written[1:].replace(".", "/")
+    return written.removeprefix("INBOX.").replace(".", "/") if layout == "maildir++" else written

@@ -59,9 +59,9 @@ def config_kind(environ: Mapping[str, str]) -> Kind[dict[str, Any]]:
             "scoring": _SCORING,
             "learning": _LEARNING,
             "breaker": _BREAKER,
+            "log": _LOG,
             "service": _SERVICE,
             "retention": _RETENTION,
-            "log": _LOG,
         },
         {**_defaults(Config), "ledger": None},
     )
@@ -145,7 +145,9 @@ def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> 
     spelled: dict[str, str] = {}
     for key, name in [*(("roles", name) for name in roles), *([("unsure_folder", unsure)] if unsure else [])]:
         plain = plain_spelling(name, layout)
-        if layout == "fs" and plain != name:
+        if "" in plain.split("/"):
+            yield key, f"{shown(name)} has an empty part between dots; write '/' between the levels"
+        elif layout == "fs" and plain != name:
             yield key, f"{shown(name)} begins with a dot, as no folder does in the layout fs; write '{plain}'"
         elif key == "roles" and plain in spelled:
             yield key, f"{shown(spelled[plain])} and {shown(name)} are one folder; keep one of them"
@@ -226,6 +228,7 @@ _LEARNING = _made(
     },
 )
 _BREAKER = _made(Breaker, {"window": whole(1, 10_000), "share": number(0, 1, above=True)})
+_LOG = _made(Log, {"subjects": flag})
 _SERVICE = _made(
     Service,
     {
@@ -236,4 +239,3 @@ _SERVICE = _made(
     },
 )
 _RETENTION = _made(Retention, {"gone_days": number(0, 36_500), "verdict_days": number(0, 36_500)})
-_LOG = _made(Log, {"subjects": flag})

@@ -64,6 +64,12 @@ class Mailbox:
             return role
         return self.other_folders if is_ordinary else Role.NEUTRAL
 
+    def names(self, folder: str) -> bool:
+        """Whether a folder's role is written, by name or by a pattern, and is not that of a spam folder it lies in."""
+        above = folder.rpartition("/")[0]
+        is_apart = not above or self.role_of(above) is not Role.SPAM
+        return folder in self.roles or (is_apart and self.by_pattern(folder) is not None)
+
     def by_pattern(self, folder: str, beginning: str = "") -> Role | None:
         """The role of the first pattern with this beginning that matches, in the order written; None without one."""
         if folder.upper() == "INBOX":
@@ -117,14 +123,10 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
-    """How long the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned.
+class Log:
+    """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
 
-    In days; 0 keeps them for good.
-    """
-
-    gone_days: float = 365.0
-    verdict_days: float = 365.0
+    subjects: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +140,14 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
-    """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
+class Retention:
+    """How long the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned.
 
-    subjects: bool = True
+    In days; 0 keeps them for good.
+    """
+
+    gone_days: float = 365.0
+    verdict_days: float = 365.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +159,6 @@ class Config:
     scoring: Scoring = field(default_factory=Scoring)
     learning: Learning = field(default_factory=Learning)
     breaker: Breaker = field(default_factory=Breaker)
+    log: Log = field(default_factory=Log)
     service: Service = field(default_factory=Service)
     retention: Retention = field(default_factory=Retention)
-    log: Log = field(default_factory=Log)

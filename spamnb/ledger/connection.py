@@ -134,8 +134,10 @@ class Connection:
         with contextlib.suppress(*FAULTS):  # whoever works with the ledger next meets what is wrong with it
             (patience,) = self._sqlite.execute("PRAGMA busy_timeout").fetchone()
             self._sqlite.execute("PRAGMA busy_timeout = 0")  # who reads need not be waited for: there is a next time
-            self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            self._sqlite.execute(f"PRAGMA busy_timeout = {patience}")
+            try:
+                self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self._sqlite.execute(f"PRAGMA busy_timeout = {patience}")
 
     def close(self) -> None:
         """Close the file. Uncommitted work is rolled back."""

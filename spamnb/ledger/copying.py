@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spamnb.errors import LedgerDamagedError, LedgerError, LedgerNoRoomError
-from spamnb.ledger.copies import of_day, rolling
+from spamnb.ledger.copies import directory_of, of_day, rolling
 from spamnb.ledger.faults import plain, primary_code
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.packing import is_packed, new_file, pack, unpack, unpacked
@@ -92,7 +92,9 @@ def write(ledger: str, final: str, alive: Callable[[], None] = lambda: None, *, 
 
 def send(ledger: str, descriptor: int) -> Held:
     """Copy a ledger into what is open already, once the copy is whole and proven; what it holds. Raises OSError too."""
-    directory = os.path.dirname(os.path.abspath(ledger))
+    directory = directory_of(ledger)
+    with contextlib.suppress(OSError):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
     if not os.access(directory, os.W_OK | os.X_OK):
         directory = tempfile.gettempdir()
     with _drafted(ledger, os.path.join(directory, os.path.basename(ledger))) as draft:

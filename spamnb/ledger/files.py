@@ -1,7 +1,7 @@
 """Where each message lies, and where it has lain: mailboxes, folders, and the files in them."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -128,12 +128,9 @@ class Files:
         )
         return [_placed(row) for row in rows]
 
-    def of_delivery(self, message: int, content: bytes) -> list[Placed]:
-        """All files of that delivery, but those that the filter itself moved away."""
-        rows = self._db.rows(
-            f"SELECT {_COLUMNS} WHERE f.message = ? AND f.content = ? AND f.gone_by IS NULL", (message, content)
-        )
-        return [_placed(row) for row in rows]
+    def all_of_message(self, message: int) -> Iterator[Placed]:
+        """All files that the message has, and had until another program took them, in no order."""
+        return map(_placed, self._db.rows(f"SELECT {_COLUMNS} WHERE f.message = ? AND f.gone_by IS NULL", (message,)))
 
     def set_origin(self, folder: int, base: str, origin: Origin) -> None:
         """Record who put a file where it is, after that was open."""

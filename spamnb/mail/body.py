@@ -23,7 +23,7 @@ _SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
 # How far into a text the opening reaches, and where the closing begins, in words. The ends of a text tell more than
 # its middle: pairs over all of it would add 127 new tokens a message to the ledger; these add 8 and do as much.
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
-_UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 75, 130, 20  # of work, for a hundred characters
+_UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, for a hundred characters
 _UNITS_A_TAG = 6
 
 
@@ -46,7 +46,7 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> Counter[str]:
 
 
 def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
-    text = text[: work.share(len(text), _UNITS_ASCII if text.isascii() else _UNITS_BEYOND)]
+    text = text[: work.share(len(text), _units(text))]
     if "-----BEGIN " in text:
         text = _ARMOUR.sub("", text)
     shown, notes = normalise(text, limits.text_chars)
@@ -74,6 +74,14 @@ def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
     tokens = Counter(count_forms(found, limits.token_chars))
     tokens.update(more)  # once for all: each call costs as much as thirty words
     return tokens
+
+
+def _units(text: str) -> int:
+    """What a hundred characters of a text take."""
+    if text.isascii():
+        return _UNITS_ASCII
+    beyond = len(text) - len(text.encode("ascii", "ignore"))
+    return _UNITS_ASCII + (_UNITS_BEYOND - _UNITS_ASCII) * beyond // len(text)
 
 
 def _html(markup: str, limits: Limits, work: Work) -> Counter[str]:

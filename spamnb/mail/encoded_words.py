@@ -9,7 +9,7 @@ from spamnb.mail.work import Work
 
 _ENCODED_WORD = re.compile(r"=\?([^?]{1,60})\?([bqBQ])\?")
 _SPECIAL = re.compile(r"[,;:<>@()\[\]]")
-_UNITS_A_WORD = 130  # of work: 10 where its charset holds, so much where the likeliest one must be found
+_UNITS_A_WORD = 200  # of work: 15 where its charset holds, so much where the likeliest one must be found
 _FOLD = re.compile(r"[\r\n]+[ \t]*")
 _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
 

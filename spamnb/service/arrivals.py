@@ -136,7 +136,7 @@ class Arrivals:
         box = self._boxes.at(path)
         if box is None or self._ledger.files.get(box.spot.id, key) is not None:
             return
-        if self.mover.is_moving(box.spot.id, key):
+        if self.mover.is_brought(box.spot.id, key):
             raise FolderUnavailableError(f"{key!r} is still being moved to {box.folder.path}")
         entry = locate(box.folder, key, parse_name(self._waiting[path, key].name).flags)
         raw = None if entry is None else self._boxes.read(box, entry)
@@ -161,7 +161,7 @@ class Arrivals:
             verdict=None if known is None else known.verdict,
             same_name=known is not None and self._had_its_name(known, box, entry),
             many=self._now() < self._many_until,
-            named=box.folder.name in self._boxes.mailbox.roles,
+            named=self._boxes.mailbox.names(box.folder.name),
             trust_delivery=self._config.learning.trust_delivery,
         )
         if meant.do is Do.JUDGE:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from itertools import groupby
 
 from spamnb.ledger.files import Placed
 from spamnb.ledger.ledger import Ledger
@@ -34,15 +33,15 @@ class Traces:
         return [trace for placed, trace in found if trace.left or placed.origin != "waiting"]
 
     def alike(self, unread: Unread, box: Box, entry: Entry) -> list[Trace]:
-        """Places that messages with the same Message-ID, Date and From have left, if these lie nowhere any more."""
+        """Places that messages with the same Message-ID, Date and From have left.
+
+        None where one of them lies somewhere still. So a stranger who writes the head of a message into mail for a
+        ham folder, again and again until that message is deleted, has one try.
+        """
         appeared = self.appeared(box, entry)
         places = self._ledger.files.alike(unread.header_digest, unread.digest)
-        found = []
-        for _, of_one in groupby(sorted(places, key=lambda placed: placed.message), key=lambda placed: placed.message):
-            traces = [self._trace(placed, unread, box, entry, appeared, alike=True) for placed in of_one]
-            if all(trace.left for trace in traces):
-                found += traces
-        return found
+        traces = [self._trace(placed, unread, box, entry, appeared, alike=True) for placed in places]
+        return traces if all(trace.left for trace in traces) else []
 
     def appeared(self, box: Box, entry: Entry) -> float:
         """Since when the file has lain there; a rename sets the time of a file's last status change."""

@@ -33,29 +33,29 @@ class Waiting:
         or the folder has another role.
         """
         self.due = None
-        ends: dict[tuple[int, bytes], float | None] = {}  # a thousand files of one delivery wait for the same
+        ends: dict[int, dict[bytes, float]] = {}  # a thousand files of one message are looked up once
         for box in self._boxes:
             if box.role is not Role.INBOX:
                 continue
             for placed in self._ledger.files.waiting(box.spot.id):
-                of = placed.message, placed.content
-                if of not in ends:
-                    ends[of] = self._end(*of)
-                end = ends[of]
+                if placed.message not in ends:
+                    ends[placed.message] = self._ends(placed.message)
+                end = ends[placed.message].get(placed.content)
                 if end is not None and end > self._now():
                     if end < _NEVER:
                         self.due = min(end, self.due or _NEVER)
                 elif "T" not in placed.flags:
                     yield box, placed, end is not None
 
-    def _end(self, message: int, content: bytes) -> float | None:
-        """From when on the delivery lies in spam no more, seconds since the epoch; None where it never did."""
-        ends = [
-            (placed.gone_at or 0.0) + self._dwell if placed.gone_at is not None or "T" in placed.flags else _NEVER
-            for placed in self._ledger.files.of_delivery(message, content)
-            if placed.origin != "waiting" and self._is_spam(placed)
-        ]
-        return max(ends, default=None)
+    def _ends(self, message: int) -> dict[bytes, float]:
+        """From when on each delivery that ever lay in spam lies there no more, in seconds since the epoch."""
+        ends: dict[bytes, float] = {}
+        for placed in self._ledger.files.all_of_message(message):
+            if placed.origin != "waiting" and self._is_spam(placed):
+                has_left = placed.gone_at is not None or "T" in placed.flags
+                end = (placed.gone_at or 0.0) + self._dwell if has_left else _NEVER
+                ends[placed.content] = max(end, ends.get(placed.content, end))
+        return ends
 
     def _is_spam(self, placed: Placed) -> bool:
         role, unsure = self._boxes.role_of(placed.mailbox, placed.folder_name)

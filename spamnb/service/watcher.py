@@ -93,6 +93,8 @@ class Watcher:
         self._hints: queue.SimpleQueue[Hint | None] = queue.SimpleQueue()
         self._observer: BaseObserver | None = None
         self._probed: dict[str, threading.Event] = {}
+        # Counted in watchdog's thread and reset in ours, without a lock. A hint that is lost between the two makes the
+        # count one too low; the limit that it is held against is a quarter of the kernel's queue.
         self._since_reconcile = 0
         self._burst = _burst_limit()
         self._gave_up = how == "polling"

@@ -181,10 +181,12 @@ def test_status_without_a_configuration(home: Path, run: Run) -> None:
     result = run("status")
     assert (result.code, result.out) == (78, "")
     assert "Run: spamnb init" in result.err
+    result = run("status", "--json")
+    assert (result.code, json.loads(result.out)["config"]) == (78, None)
     assert list(home.iterdir()) == []
     run("train", "--ham", mail(home / "a", "ham", 1))
     result = run("status")
-    assert (result.code, "1 ham, 0 spam" in result.out, "Run: spamnb init" in result.out) == (78, True, True)
+    assert (result.code, "1 ham, 0 spam" in result.out, "Run: spamnb init" in result.err) == (78, True, True)
 
 
 def test_status_makes_no_ledger(configured: Path, run: Run) -> None:

@@ -41,7 +41,7 @@ def test_what_became_of_a_judgement(home: Path, run: Run) -> None:
     with Ledger(str(ledger_file(home))) as ledger:
         folder = ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX")
         ledger.journal.judged(1, (folder, "1"), "ham", 0.1, "ham", 1.0)
-    assert "judged ham, stays in INBOX: ham; later learned spam " in run("history").out.splitlines()[0]
+    assert "judged ham (later learned spam), stays in INBOX: ham " in run("history").out.splitlines()[0]
     found = json.loads(run("history", "--json", "--limit", "1").out)
     assert (found["learned_later"], found["learned_later_weak"]) == ("spam", False)
 
@@ -72,6 +72,8 @@ def test_choosing(home: Path, run: Run) -> None:
         (("no such word",), 0),
     ):
         assert len(run("history", "--json", *arguments).out.splitlines()) == number, arguments
+    assert run("history", "--json", "\udce9", "--kind", "judged").out == "", "bytes that are no text are nowhere"
+    assert run("history", "--folder", "\udce9").code == 64
     assert run("history", "xyzzy").out == "Nothing in the history is like that.\n"
     assert run("history", "--before", "3", "--limit", "1").out.startswith("2  ")
 

@@ -7,7 +7,7 @@ import pytest
 
 from spamnb.cli import grammar, init, output
 from spamnb.cli.output import as_json, printable, table
-from spamnb.config import Role, usual
+from spamnb.config import Role, folders, usual
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_table_cuts_what_is_endless() -> None:
     assert max(map(len, table([("x" * 5000, 1), ("y", 2)]).splitlines())) < 130
 
 
-@pytest.mark.parametrize("module", [output, usual, init, grammar])
+@pytest.mark.parametrize("module", [output, usual, folders, init, grammar])
 def test_examples(module: object) -> None:
     """The examples in the text are true."""
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]

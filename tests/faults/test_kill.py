@@ -102,8 +102,7 @@ def _traced(site: Faulty, *options: str) -> int:
     if child == 0:
         code = 1
         try:
-            os.close(writing)
-            os.read(reading, 1)  # until strace is there
+            os.read(reading, 1)  # until strace is there; nothing that it could count comes before
             site.work()
             code = 0
         finally:
@@ -117,6 +116,7 @@ def _traced(site: Faulty, *options: str) -> int:
             assert time.monotonic() < end
             time.sleep(0.001)
     finally:
+        os.write(writing, b".")
         os.close(writing)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     tracer.communicate()

@@ -327,6 +327,17 @@ def test_a_log_that_is_read(path: str) -> None:
         assert service.learned.totals()[1] == 4
 
 
+def test_a_log_that_cannot_be_emptied(path: str) -> None:
+    """Where emptying the log fails nothing else changes: a writer still waits for another as long as it did."""
+    with Ledger(path) as ledger:
+        fill(ledger, "a", 60_000)
+        before = ledger._connection.row("PRAGMA busy_timeout")
+        with ledger.transaction():
+            ledger.empty_log()  # SQLite refuses it here
+        assert ledger._connection.row("PRAGMA busy_timeout") == before
+        assert os.path.getsize(path + "-wal") > 1_000_000
+
+
 def test_read_while_it_is_written(path: str) -> None:
     """A reader of a ledger with a log goes on seeing one moment, and the log stays as it is when it is closed."""
     with Ledger(path) as service:

@@ -100,3 +100,17 @@ def test_which_tokens_are_kept_is_no_chance():
             subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True).stdout
         )
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"".join(b"Subject: %s\n" % (b"=?utf-8?q?=FF?= " * 200) for _ in range(15)),
+        b"X-A: " + b"=?" * 2000 + b"\n",
+        b"Content-Disposition: inline" + b";)" * 2000 + b"\n",
+    ],
+    ids=["encoded-words", "marks", "parameters"],
+)
+def test_a_header_does_not_use_up_the_work_that_the_text_needs(head):
+    """Whatever stands in its header, the text of a message is read."""
+    assert "words" in read(head + b"\nwords\n").tokens

@@ -185,6 +185,27 @@ def test_changed_copies(desk: Desk, destination: str, left: str) -> None:
     assert desk.lesson(copy) == ((SPAM, True) if destination == "Junk" else (None, False))
 
 
+def test_one_try_for_a_forger(desk: Desk) -> None:
+    """Mail under the head of a message, sent to a ham folder again and again until that is deleted, is not learned."""
+    spam = message("spam", 901)
+    desk.deliver(message("ham", 902))
+    desk.deliver(spam)
+    sprayed = [as_if(message("spam", number), spam) for number in (902, 903, 904)]
+    desk.deliver(sprayed[0], "Archive")
+    desk.paths(spam, "Junk")[0].unlink()
+    for content in sprayed[1:]:
+        desk.deliver(content, "Archive")
+    assert {desk.lesson(content) for content in sprayed} == {(None, False)}
+
+
+def test_a_head_opens_no_training_folder(desk: Desk) -> None:
+    """Without trust in deliveries the head of a message that was just deleted teaches nothing in a training folder."""
+    desk.restart(trust_delivery=False)
+    desk.deliver(message("ham", 902))
+    desk.deliver(letter := message("ham", 901))
+    assert desk.lesson(move_changed(desk, letter, "INBOX", "TrainSpam")) == (None, False)
+
+
 def test_changed_while_the_service_was_down(desk: Desk) -> None:
     """What was found gone long after the other appeared proves nothing."""
     desk.ahead = 0.0

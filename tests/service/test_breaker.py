@@ -1,5 +1,6 @@
 """What keeps the filter from following its own mistakes: the circuit breaker, and that it never teaches itself."""
 
+import shutil
 import time
 
 import pytest
@@ -157,4 +158,18 @@ def test_the_filter_never_learns_from_its_own_verdict_alone(site: Site) -> None:
     assert len(site.contents("Junk")) == 20
     with Ledger(str(site.ledger)) as ledger:
         assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS]
+    assert site.faults() == []
+
+
+def test_a_spam_folder_that_is_gone(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the spam folder is gone, `resume --move` leaves the messages, says what to do, and ends with 3."""
+    site.teach()
+    site.once()
+    assert site.spamnb("pause") == 0
+    content = site.deliver(message("spam", 3400))
+    assert site.once() == 0
+    shutil.rmtree(site.folders["Junk"].path)
+    assert site.spamnb("resume", "--move") == 3
+    assert "start the service, which makes it" in capsys.readouterr().err
+    assert site.contents("INBOX") == [content]
     assert site.faults() == []

@@ -8,6 +8,8 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.restoring import restore
 from spamnb.maildir.names import parse_name
 from spamnb.policy import COPY_SECONDS
 from tests.service.desk import DAY, ROLES, Desk
@@ -212,19 +214,29 @@ def test_rescued_is_never_moved_again(desk: Desk) -> None:
     assert (desk.lesson(spam), desk.where(third)) == ((SPAM, DECIDED), ["Junk"])
 
 
-def test_rescued_before_the_places_were_forgotten(desk: Desk) -> None:
-    """It stays there also where the ledger has forgotten where it lay, and a synchroniser brings it again."""
+def test_rescued_before_the_ledger_was_restored(desk: Desk) -> None:
+    """It stays there also after a ledger was restored, and a synchroniser has brought all mail again."""
     spam = message("spam", 901)
     desk.deliver(spam)
     desk.take(spam, "Junk", "INBOX", "")
     known = desk.known(spam)
     assert known is not None
     desk.ledger.learned.set_label(known.id, None, desk.now(), "by hand")
-    for folder in range(1, 9):
-        desk.ledger.files._db.execute("DELETE FROM file WHERE folder = ?", (folder,))
-    desk.paths(spam, "INBOX")[0].rename(Path(desk.folder("INBOX").subdir("new")) / next(desk.bases))
+    copy, path = str(desk.directory / "copy"), desk.ledger.path
+    desk.stop()
+    desk.ledger.close()
+    shutil.copy(path, copy)
+    restore(path, copy, desk.now())
+    desk.ledger = Ledger(path)
+    desk.start()  # the mail that lies there is known again, and no more
+    desk.paths(spam, "INBOX")[0].unlink()
+    desk.put("ham", "INBOX")
     desk.work()
-    assert desk.where(spam) == ["INBOX"]
+    again = b"Received: by another.example\n" + spam
+    desk.deliver(again)
+    assert desk.where(again) == ["INBOX"]
+    (judged,) = (one for one in desk.ledger.journal.of_message(known.id) if one.kind == "judged")
+    assert judged.why == "spam, but a person put this message back once"
 
 
 # A second delivery while the first lies in Junk.

@@ -1,5 +1,6 @@
 """Once a day the service forgets what is long over."""
 
+import logging
 import math
 import shutil
 import time
@@ -91,6 +92,7 @@ def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
 def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
     """Where the ledger is held by another process the service goes on, and tries again an hour later."""
     forgetting = Forgetting(ledger, dict)
+    caplog.set_level(logging.WARNING)
     with Ledger(ledger.path) as other, other.transaction():
         assert run(forgetting, 9 * DAY, Retention(2, 2)) == 0
         with pytest.raises(LedgerBusyError):

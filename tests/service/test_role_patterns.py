@@ -1,0 +1,24 @@
+"""Folders whose role is written as a pattern."""
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Role
+from spamnb.ledger.learned import SPAM
+from spamnb.maildir.folders import create_folder
+from tests.service.conftest import Site
+
+
+def test_patterns_hold_for_what_is_moved(site: Site) -> None:
+    """Mail that is moved into a folder is learned by the role of the pattern that matches it."""
+    site.configure(patterns={"Lists/*": Role.NEUTRAL, "Spam?": Role.SPAM})
+    for name in ("Lists/python", "Lists", "Spam1"):
+        site.folders[name] = create_folder(str(site.root), site.layout, name)  # type: ignore[arg-type]
+    filed, junked, kept = (message("ham", number) for number in (1, 2, 3))
+    site.deliver(junked, "Archive")
+    for content in (filed, kept):
+        site.deliver(content)
+    assert site.once() == 0
+    site.move(filed, "INBOX", "Lists/python")
+    site.move(kept, "INBOX", "Lists")
+    site.move(junked, "Archive", "Spam1")
+    assert site.once() == 0
+    assert [site.label(content) for content in (filed, kept, junked)] == [None, 0, SPAM]
