@@ -53,6 +53,8 @@ def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
     if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
         shown = shown[: limits.text_chars]
         notes.append("limit:text_chars")
+    if (more_letters := len(shown) - len(text)) > 0:  # and the parts of a message can hold many such texts
+        shown = shown[: len(text) + work.share(more_letters, _UNITS_BEYOND)]
     more: list[str] = [note if ":" in note else f"body-{note}" for note in notes]
     lower = shown.lower()
     if "://" in lower or "www." in lower:

@@ -368,6 +368,10 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars"}),
     "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars"}),
     "ligatures": (lambda: plain("\ufdfa".encode()), {"limit:text_chars"}),
+    "ligatures-in-parts": (
+        lambda: many_parts(20, b"\n" + "\ufdfa".encode() * 11_500 + b"\n"),
+        {"limit:text_chars", "limit:work"},
+    ),
     "ligatures-spaced": (lambda: plain("\ufdfa ".encode()), {"limit:text_chars"}),
     "text-and-links": (
         lambda: two_parts("\ufdfd аb v-ı 1,2 http:// @a.b ".encode(), b"<a href=x>y "),
