@@ -94,6 +94,7 @@ def move_withheld(ledger: Ledger, config: Config, now: Callable[[], float] = tim
     missing = missing_lessons(totals[0], totals[1], config.learning)
     spot = functools.cache(lambda folder: find_spot(ledger, folder))
     review = _Review(ledger, config, missing, spot, Mover(ledger, now, bases_now(), spot))
+    review.mover.resolve()  # what an earlier call that was killed has left open would stand in the way
     for action in ledger.journal.withheld():
         yield review.of(action)
     review.mover.departures.touch_all(time.sleep)

@@ -8,6 +8,8 @@ import pytest
 from spamnb.breaker import pause
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.mailbox import Entry
+from spamnb.moves import Mover, bases_now, find_spot
 from tests.service.conftest import LESSONS, Site, until
 
 
@@ -119,6 +121,28 @@ def test_a_withheld_message_that_is_no_spam_today_stays(site: Site, capsys: pyte
     assert site.spamnb("resume", "--move") == 0
     assert "moved 0 messages" in capsys.readouterr().out
     assert {third, *contents} == set(site.contents("INBOX"))
+
+
+def test_after_a_resume_that_was_killed(site: Site) -> None:
+    """What a `resume --move` that was killed has left open is ended by the next one, without a service that runs."""
+    site.teach()
+    site.once()
+    assert site.spamnb("pause") == 0
+    content = site.deliver(message("spam", 5000))
+    assert site.once() == 0
+    with Ledger(str(site.ledger)) as dead:
+        (action,) = dead.journal.withheld()
+        assert action.source is not None
+        source = find_spot(dead, action.source)
+        assert source is not None
+        box = dead.files.mailbox(str(site.root))[0]
+        junk = find_spot(dead, dead.files.folder(box, "Junk"))
+        assert junk is not None
+        mover = Mover(dead, time.time, bases_now(), lambda folder: find_spot(dead, folder))
+        mover.intend(action.message, source, Entry("new", action.source_base), junk, "spam")
+    assert site.spamnb("resume", "--move") == 0
+    assert site.contents("Junk") == [content]
+    assert site.faults() == []
 
 
 def test_a_pause_ends_by_the_clock(site: Site) -> None:
