@@ -3,11 +3,12 @@
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
-from spamnb.config.places import default_config_path, default_ledger_path
+from spamnb.config.places import default_config_path, default_ledger_path, without_link
 from spamnb.config.reading import Fault, Wrong
 from spamnb.config.schema import config_kind
 from spamnb.config.values import Config
@@ -47,7 +48,8 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"the byte 0x{content[error.start]:02x}"
         raise ConfigError(f"{source}:{line}: {byte} is not UTF-8; save the file as UTF-8") from None
-    return parse(decoded, source, environ)
+    config = parse(decoded, source, environ)
+    return replace(config, ledger=without_link(config.ledger))
 
 
 def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) -> Config:

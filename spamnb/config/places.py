@@ -36,6 +36,11 @@ def default_ledger_path(environ: Mapping[str, str] = os.environ) -> Path:
     return share / "spamnb" / "ledger.sqlite"
 
 
+def without_link(ledger: Path) -> Path:
+    """The ledger itself where the path is a symbolic link to it: locks and copies go by the directory it lies in."""
+    return Path(os.path.realpath(ledger)) if ledger.is_symlink() else ledger
+
+
 def first_directory(environ: Mapping[str, str], name: str) -> Path | None:
     """The first absolute directory in a variable of the environment, if it names one.
 

@@ -409,3 +409,20 @@ def test_prune_refuses(taught: Path, run: Run) -> None:
 def test_no_sizes(taught: Path, run: Run, size: str) -> None:
     """What is no size is a wrong call."""
     assert run("prune", f"--to={size}").code == 64
+
+
+def test_a_ledger_behind_a_link(run: Run, home: Path) -> None:
+    """A ledger that is used by its own path and by a link is one ledger: whoever has it open keeps out a restore."""
+    true = home / "disk" / "ledger.sqlite"
+    (home / "here").mkdir()
+    link = home / "here" / "ledger.sqlite"
+    link.symlink_to(true)
+    mailbox = f"mailboxes: [{{path: {home}/Maildir, roles: {{INBOX: inbox, Junk: spam}}}}]"
+    (home / "here.yaml").write_text(f"{mailbox}\nledger: {link}\n")
+    linked = ("--config", str(home / "here.yaml"))
+    with Ledger(str(true)):
+        assert run(*linked, "backup", "copy").code == 0
+        assert run(*linked, "restore", "copy").code == 75
+    assert run(*linked, "restore", "copy").code == 0
+    assert link.is_symlink()
+    assert list(link.parent.iterdir()) == [link]
