@@ -575,11 +575,11 @@ def test_a_name_that_is_listed_and_cannot_be_opened(site: Site, monkeypatch: pyt
     entry = site.put("1.host")
     intent = site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
 
-    def denied(path: str, limit: int) -> tuple[bytes, int]:
+    def denied(path: str) -> Iterator[bytes]:
         raise FileNotFoundError(errno.ENOENT, "a stale handle", path)
 
     with monkeypatch.context() as stale:
-        stale.setattr(moves, "read_bytes", denied)
+        stale.setattr(moves, "read_chunks", denied)
         with pytest.raises(MaildirError, match="gone whenever it is opened"):
             site.mover.carry_out(intent, entry)
     assert site.names("INBOX") == ["new/1.host"]

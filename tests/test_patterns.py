@@ -362,6 +362,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"a", 1 << 16, b"From "),
         ),
     ),
+    "config.folders._SIGN": (every, (fill("[", NAME), fill("[*", NAME), fill("*", NAME), fill("[*]", NAME))),
     "config.usual._PATTERNS": (
         fullmatch,
         (fill("deleted ", NAME), fill("a", NAME), fill("sent-", NAME), fill("INBOX", NAME)),
