@@ -5,12 +5,13 @@ import re
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.maildir import mailbox
-from spamnb.service import arrivals
+from spamnb.service import unread
 from tests.faults.conftest import Faulty
 from tests.service.conftest import until
 
@@ -106,15 +107,15 @@ def test_hidden_files_are_no_messages(site: Faulty) -> None:
 
 def between_reading_and_moving(monkeypatch: pytest.MonkeyPatch, change) -> None:
     """Let something happen after a message was read, once."""
-    read, done = arrivals.read, []
+    tokenize, done = unread.tokenize, []
 
-    def read_and_change(raw: bytes):
+    def read_and_change(*arguments: Any) -> Any:
         if not done:
             done.append(1)
             change()
-        return read(raw)
+        return tokenize(*arguments)
 
-    monkeypatch.setattr(arrivals, "read", read_and_change)
+    monkeypatch.setattr(unread, "tokenize", read_and_change)
 
 
 def arriving(site: Faulty) -> Path:
