@@ -46,6 +46,10 @@ class MovedSinceError(SpamnbError):
     """A message is not where the filter put it: a person has moved it since, and it is left there."""
 
 
+class InHandError(FolderUnavailableError):
+    """Another process has a move of the same file open: what is to be done with it has to wait for that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A folder as the ledger knows it, and as it lies on disk."""
@@ -132,20 +136,29 @@ class Mover:
         takes_back: int | None = None,
         judgement: Judgement | None = None,
     ) -> Intent:
-        """Write a move down. In one transaction with the decision, so that a crash does not part the two."""
+        """Write a move down. In one transaction with the decision, so that a crash does not part the two.
+
+        Raises InHandError where another process has a move of that file open: made by both, it could be copied twice.
+        """
         name = parse_name(entry.name)
         base = name.key
-        action = self._ledger.journal.intend(
-            message,
-            (source.id, base),
-            (destination.id, base),
-            why,
-            self._now(),
-            takes_back=takes_back,
-            verdict=None if judgement is None else judgement.verdict,
-            probability=None if judgement is None else judgement.probability,
-            owner=self._ledger.owner.name(),
-        )
+        owner = self._ledger.owner.name()
+        with self._ledger.transaction():
+            if self._ledger.journal.is_leaving(source.id, base, owner):
+                raise InHandError(
+                    f"another process is moving a message out of {source.folder.path} just now: try again"
+                )
+            action = self._ledger.journal.intend(
+                message,
+                (source.id, base),
+                (destination.id, base),
+                why,
+                self._now(),
+                takes_back=takes_back,
+                verdict=None if judgement is None else judgement.verdict,
+                probability=None if judgement is None else judgement.probability,
+                owner=owner,
+            )
         digest = self._ledger.messages.get(message).digest
         return Intent(action, message, digest, source, base, destination, base, name.flags, takes_back)
 
@@ -157,10 +170,11 @@ class Mover:
         return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
 
     def _is_left(self, action: Action) -> bool:
-        if self._is_of_another(action):
+        former = self._ledger.journal.owner(action.id)
+        if self._ledger.owner.is_another(former):
             return False
-        now = self._ledger.journal.get(action.id)  # its owner may have ended it just before its own end
-        return now is not None and now.state == "intent"
+        # Its owner may have ended it just before its own end, and another process may be about to end it too.
+        return self._ledger.journal.claim(action.id, former, self._ledger.owner.name())
 
     def _is_of_another(self, action: Action) -> bool:
         return self._ledger.owner.is_another(self._ledger.journal.owner(action.id))

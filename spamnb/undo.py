@@ -79,6 +79,7 @@ def undo(ledger: Ledger, actions: Iterable[Action], now: Callable[[], float] = t
     disk before the file is renamed. Raises LedgerError where the ledger cannot be used any more.
     """
     mover = Mover(ledger, now, bases_now(), functools.cache(lambda folder: find_spot(ledger, folder)))
+    mover.resolve()  # what an earlier undo that was killed has left open would stand in the way
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
             for batch in _batches(following):

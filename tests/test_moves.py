@@ -24,7 +24,7 @@ from spamnb.maildir import rename
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.mailbox import Entry, scan
 from spamnb.maildir.names import fresh_bases, parse_name
-from spamnb.moves import Mover, Spot, find_spot
+from spamnb.moves import InHandError, Mover, Spot, find_spot
 from tests.dying import killed_at
 
 MAIL = b"Message-ID: <1@host>\nSubject: a message\n\nIts body.\n" * 3
@@ -529,6 +529,10 @@ def moving_in_another_process(site: Site) -> Iterator[tuple[int, int]]:
         assert os.read(told, 1) == b"."
         yield child, go
     finally:
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(child, os.WNOHANG) == (0, 0):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
         for end in (told, tell, wait, go):
             os.close(end)
 
@@ -543,6 +547,38 @@ def test_resolve_leaves_a_living_process_its_own(far_site: Site) -> None:
         os.write(go, b".")
         assert os.waitpid(child, 0)[1] == 0
     assert not site.mover.is_brought(site.spots["Junk"].id, "1.host")
+    assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
+    site.agrees()
+
+
+def test_one_file_is_moved_by_one_process(far_site: Site) -> None:
+    """A file that another process is moving is refused to a second mover, and lies in one place in the end."""
+    site = far_site
+    with moving_in_another_process(site) as (child, go):
+        with pytest.raises(InHandError, match="another process is moving"):
+            site.move(Entry("new", "1.host"), destination="Archive")
+        os.write(go, b".")
+        assert os.waitpid(child, 0)[1] == 0
+    assert (site.names("INBOX"), site.names("Junk"), site.names("Archive")) == ([], ["new/1.host"], [])
+    site.agrees()
+
+
+def test_an_intent_is_ended_once(far_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two processes that find an intent whose owner is gone, one ends it, and the other leaves it to that one."""
+    site = far_site
+    entry = site.put("1.host")
+    with Ledger(site.path) as dead:
+        site.make_mover(dead).intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+    true = moves.move
+
+    def meanwhile(*where: Any) -> str:
+        monkeypatch.setattr(moves, "move", true)
+        with Ledger(site.path) as other:
+            assert site.make_mover(other).resolve() == 0
+        return true(*where)
+
+    monkeypatch.setattr(moves, "move", meanwhile)
+    assert site.mover.resolve() == 1
     assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
     site.agrees()
 

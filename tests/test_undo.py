@@ -210,3 +210,18 @@ def test_many_learnings_are_taken_back_in_few_transactions(desk: Desk) -> None:
     assert time.process_time() - start < 4
     assert [outcome.fault for outcome in outcomes] == [None] * 2000
     assert desk.ledger.learned.totals().tolist() == [0] * 7
+
+
+def test_after_an_undo_that_was_killed(desk: Desk) -> None:
+    """What an undo that was killed has left open is ended by the next one, without a service that runs."""
+    first, second = desk.spam_moved(1), desk.spam_moved(2)
+    action = desk.ledger.journal.get(first)
+    assert action is not None
+    entry = next(entry for entry in scan(desk.folders["Junk"]) if entry.name == action.destination_base)
+    with Ledger(desk.ledger.path) as dead:
+        mover = Mover(dead, time.time, bases_now(), lambda folder: find_spot(dead, folder))
+        junk, inbox = desk.spots["Junk"], desk.spots["INBOX"]
+        mover.intend(action.message, junk, entry, inbox, "an undo", takes_back=first)
+    assert [outcome.fault for outcome in undo(desk.ledger, of_ids(desk.ledger, [second]))] == [None]
+    assert desk.ledger.journal.intents() == []
+    assert len(scan(desk.folders["INBOX"])) == 2

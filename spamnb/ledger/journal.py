@@ -179,6 +179,24 @@ class Journal:
         """Moves that were begun and not ended: another process is at it, or the last one died."""
         return [_action(row) for row in self._db.rows(f"{_SELECT} WHERE a.state = 'intent' ORDER BY a.id")]
 
+    def is_leaving(self, folder: int, base: str, owner: str | None) -> bool:
+        """Whether a move of that file is open that is not this owner's."""
+        found = self._db.row(
+            "SELECT 1 FROM action WHERE state = 'intent' AND source = ? AND source_base = ? AND owner IS NOT ?",
+            (folder, os.fsencode(base), owner),
+        )
+        return found is not None
+
+    def claim(self, action: int, former: str | None, owner: str | None) -> bool:
+        """Make an open intent another owner's; False where it is not open, or the former owner's, any more."""
+        with self._db.transaction():
+            row = self._db.row("SELECT owner FROM action WHERE id = ? AND state = 'intent'", (action,))
+            if row is None or row[0] != former:
+                return False
+            if owner != former:
+                self._db.execute("UPDATE action SET owner = ? WHERE id = ?", (owner, action))
+            return True
+
     def owner(self, action: int) -> str | None:
         """Which process carries out an open intent (`Owner.name`); None where that is not known."""
         row = self._db.row("SELECT owner FROM action WHERE id = ?", (action,))

@@ -29,6 +29,8 @@ _IDENTITY = re.compile(
 # What programs read in more than one way: text in the header block, where the blank line is missing between it and the
 # body; a line of blanks, which may end the block; returns, which may end a line.
 _STRAY = re.compile(rb"\n(?![!-9;-~]+:|[ \t]+[^ \t\n]|\Z)")
+# mbsync writes this at the end of every header block, another one for each copy.
+_SYNCHRONISED = re.compile(rb"\nX-TUID: [A-Za-z0-9+/]{12}\Z")
 
 # Written by mail software after delivery: mbox and IMAP programs, synchronisers, filters at any station.
 _ADDED_LATER = re.compile(
@@ -154,7 +156,7 @@ class Digester:
         self._read_fields(fields)
         odd = odd_from(_STRAY, head)
         if odd is not None:
-            self._identity.update(head[odd:].rstrip(b"\n"))
+            self._identity.update(_SYNCHRONISED.sub(b"", head[odd:].rstrip(b"\n")))
         root = claims({name: values for name, values in fields.items() if name.startswith(b"content-")})
         if odd is not None or (body and not has_end) or _needs_mime(root, fields):
             root = root._replace(is_odd=True)

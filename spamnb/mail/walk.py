@@ -33,6 +33,9 @@ _FIELD = re.compile(
 )
 _ODD_LINE = re.compile(rb"\n(?:--|(?![!-9;-~]+:|[ \t]+[^ \t\n]|\Z))")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+# Others are changed by servers (NUL, bytes outside ASCII) or read by programs in different ways (blanks).
+_BOUNDARY = re.compile(r"[!-~]{1,200}")
+_BLANK_IN_BOUNDARY = re.compile(rb'boundary="[^"]*\s', re.IGNORECASE)
 _KNOWN_ENCODINGS = PLAIN_ENCODINGS | {"base64", "quoted-printable"}
 
 Fields = Mapping[bytes, Sequence[bytes]]
@@ -81,9 +84,10 @@ def _claims(pairs: tuple[tuple[bytes, ...], ...]) -> Claims:
     boundary = parameters.pop("boundary", "") if multipart else ""
     charset = "" if multipart else parameters.pop("charset", "").lower()
     said.append(_framed(b"type", kind, parameters))
-    is_odd = multipart and (not 0 < len(boundary) <= 200 or not known or encoding not in PLAIN_ENCODINGS)
-    mark = boundary.encode("ascii", "surrogateescape")
-    return Claims(_joined(said), mark, encoding, charset, is_text, is_odd)
+    if multipart and (_BOUNDARY.fullmatch(boundary) is None or _BLANK_IN_BOUNDARY.search(types[0])):
+        return Claims(_joined([*said, *types]), b"", encoding, charset, is_text, True)
+    is_odd = multipart and (not known or encoding not in PLAIN_ENCODINGS)
+    return Claims(_joined(said), boundary.encode("ascii"), encoding, charset, is_text, is_odd)
 
 
 _usual_claims = lru_cache(maxsize=512)(_claims)  # two of three parts have a header that was met before
@@ -277,12 +281,12 @@ class Walk:
         self._charset = found.charset
         self._is_first = True
         if found.is_odd:
-            self._take_raw(self._at)
+            self._take_raw(self._at, found.boundary)
         elif found.boundary:
             level = _Level(found.boundary)
             marks = [other.mark for other in self._levels]
             if len(marks) == _NESTING or any(m.startswith(level.mark) or level.mark.startswith(m) for m in marks):
-                self._take_raw(self._at)
+                self._take_raw(self._at, found.boundary)
                 return
             self._levels.append(level)
             self._where, self._part = _In.BETWEEN, ShownPart("", is_text=True)
@@ -309,10 +313,11 @@ class Walk:
             self._levels.pop()
             self._digest.update(b")")
 
-    def _take_raw(self, start: int) -> None:
-        """From here on everything counts as it stands."""
+    def _take_raw(self, start: int, boundary: bytes = b"") -> None:
+        """From here on everything counts as it stands, and each boundary with it; `boundary` is of no level yet."""
         if self._part is not None:
             self._digest.update(b"=" + self._part.finish(self._charset))
+        self._digest.update(b"?" + _joined([*(level.mark for level in self._levels), boundary]))
         self._part = None
         self._raw = ShownPart("", is_text=True)
         self._raw.feed(self._buffer[start:])
@@ -327,8 +332,13 @@ def odd_from(pattern: re.Pattern[bytes], head: bytes) -> int | None:
 
 
 def fields_of(pattern: re.Pattern[bytes], head: bytes) -> dict[bytes, list[bytes]]:
-    """The fields of a header block that a pattern looks for, by name in lower case; white space in them collapsed."""
+    """The fields of a header block that a pattern looks for, by name in lower case; white space in them collapsed.
+
+    But for what may stand in quotes, as a boundary does: its blanks count.
+    """
     found: dict[bytes, list[bytes]] = {}
     for name, value in pattern.findall(head):
-        found.setdefault(name.lower(), []).append(b" ".join(value.split()))
+        lower = name.lower()
+        is_quoted = lower == b"content-type" and b'"' in value
+        found.setdefault(lower, []).append(value.replace(b"\n", b"").strip() if is_quoted else b" ".join(value.split()))
     return found

@@ -330,6 +330,63 @@ def test_what_programs_read_in_two_ways_counts_as_it_stands(first, second):
     assert identity(HEADER + first) != identity(HEADER + second)
 
 
+TWO = b"--one\n\nlunch\n--one--\n--two\n\nspam\n--two--\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "opening"),
+    [
+        (b"Subject: Lunch\n", b""),  # without MIME-Version
+        (b"MIME-Version: 1.0\n", b"x\rx\n"),
+        (b"MIME-Version: 1.0\nContent-Transfer-Encoding: x-none\n", b""),
+        (b"MIME-Version: 1.0\nContent-Transfer-Encoding: base64\n", b""),
+        (b"MIME-Version: 1.0\n>From a b\n", b""),
+    ],
+    ids=["mime-version", "return", "encoding", "base64", "stray"],
+)
+def test_the_boundary_counts_where_a_body_counts_as_it_stands(before, opening):
+    """Nor is a body that holds two messages the first one under the other boundary where its structure is not read."""
+    one, two = (
+        HEADER.replace(b"MIME-Version: 1.0\n", b"")
+        + b"Content-Type: multipart/mixed; boundary=%s\n" % boundary
+        + before
+        + b"\n"
+        + opening
+        + TWO
+        for boundary in (b"one", b"two")
+    )
+    assert identity(one) != identity(two)
+
+
+@pytest.mark.parametrize("other", [b"a  c", b" a c", b"a c ", b"a\tc"])
+@pytest.mark.parametrize("honest", [b"a c", b"ac"])
+def test_blanks_in_a_boundary(honest, other):
+    """Programs differ in the blanks of a boundary: what any of them may find behind it counts."""
+    head = HEADER + b'Content-Type: multipart/mixed; boundary="%s"\n\n'
+    body = b"--%s\n\nlunch\n--%s--\n" % (honest, honest)
+    spam = b"--%s\n\nspam\n--%s--\n" % (other, other)
+    first, second = head % honest + spam + body, head % other + spam + body
+    assert identity(first) != identity(second)
+    assert identity(head % honest + body) != identity(head % other + spam + body)
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\x7f", b"\xe9"])
+def test_bytes_in_a_boundary_that_programs_change(byte):
+    """Where a boundary holds a byte that servers and programs replace, what stands outside of the parts counts."""
+    head = HEADER + b'Content-Type: multipart/mixed; boundary="b%sc"\n\n' % byte
+    body = b"--b%sc\n\nlunch\n--b%sc--\n" % (byte, byte)
+    assert identity(head + body) != identity(head + b"--b\n\nspam\n--b--\n" + body)
+
+
+def test_a_synchroniser_leaves_a_broken_header_the_same_message():
+    """The field that mbsync writes at the end of each header makes no other message of one with text in its header."""
+    head = HEADER + b">From a b\nX-Mailer: x\n"
+    written = head + b"X-TUID: ab+/efghijkl\n"
+    assert identity(head + b"\nwords\n") == identity(written + b"\nwords\n")
+    assert identity(written + b"\nwords\n") == identity(written.replace(b"kl", b"mn") + b"\nwords\n")
+    assert identity(head + b"\nwords\n") != identity(head + b"X-TUID: spam, spam\n\nwords\n")
+
+
 def test_a_multipart_without_mime_version_is_another_message():
     """Some programs show a message without MIME-Version as it stands; so its preamble counts."""
     bare = HEADER.replace(b"MIME-Version: 1.0\n", b"")
