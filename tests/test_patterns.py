@@ -161,6 +161,12 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.identity._IDENTITY": (every, IDENTITY),
     "mail.identity._ADDED_LATER": (every, ADDED),
     "mail.identity._STRAY": (every, STRAY),
+    "mail.identity._SYNCHRONISED": (every, (filled(b"\nX-TUID: ", BODY), filled(b"\nX-TUID: aaaaaaaaaaaa", BODY))),
+    "mail.walk._BOUNDARY": (fullmatch, (fill("a", BLOCK), fill("a", BLOCK, after=" "))),
+    "mail.walk._BLANK_IN_BOUNDARY": (
+        every,
+        (filled(b'boundary="', BODY), filled(b"a", BODY, b'boundary="'), filled(b'boundary="a" ', BODY)),
+    ),
     "mail.walk._FIELD": (every, (*CONTENT, *IDENTITY)),
     "mail.walk._ODD_LINE": (every, STRAY),
     "mail.walk._MARK_END": (
