@@ -25,6 +25,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from spamnb.errors import LedgerError
+from spamnb.ledger.copies import directory_of
 
 # Step n makes version n + 1 out of version n. Steps are only ever added.
 _STEPS = (
@@ -144,8 +145,8 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     if mark == _BEFORE_RELEASE:
         raise LedgerError(
             f"{path} is a ledger of spamnb before its first release, which this one does not read: write its counts"
-            " with `spamnb export` of that program, move the file away, and read them with `spamnb import`; or move it"
-            " away and learn again with `spamnb init --learn`. Nothing was changed"
+            f" with `spamnb export` of that program, move the file and {directory_of(path)} away, and read them with"
+            " `spamnb import`; or move both away and learn again with `spamnb init --learn`. Nothing was changed"
         )
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")

@@ -14,6 +14,7 @@ import pytest
 
 from spamnb.errors import LedgerBusyError, LedgerError
 from spamnb.ledger import schema
+from spamnb.ledger.copies import directory_of
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import known, lesson
 
@@ -108,10 +109,16 @@ def test_before_the_release(path: str) -> None:
         other.execute("PRAGMA application_id = 0x73706E62")
         other.execute("PRAGMA user_version = 3")
     before = Path(path).read_bytes()
+    copies = Path(directory_of(path))
+    copies.mkdir()
+    (copies / "ledger-2026-01-31.sqlite").write_bytes(before)
     for only_read in (False, True):
-        with pytest.raises(LedgerError, match=r"before its first release.*spamnb import"):
+        with pytest.raises(LedgerError, match=rf"before its first release.*{copies} away.*spamnb import"):
             Ledger(path, only_read=only_read)
     assert Path(path).read_bytes() == before
+    for old in (Path(path), copies):
+        old.rename(f"{old}.old")
+    Ledger(path).close()
 
 
 @pytest.mark.parametrize("mark", [0, 77])
