@@ -18,6 +18,8 @@ import pytest
 
 import spamnb
 from spamnb.cli.times import moment as _moment
+from spamnb.config.adding import _end_of_mailboxes
+from spamnb.config.folders import matches
 from spamnb.config.reading import dotted
 from spamnb.errors import LedgerError, UsageError
 from spamnb.ledger.copies import rolling
@@ -37,6 +39,7 @@ TEXT = DEFAULT_LIMITS.text_chars
 CSS = 1000
 URL = 2000
 NAME = 255  # of a file, in bytes
+CONFIG = 20_000  # of a configuration; to read its YAML takes longest
 
 Pattern = re.Pattern[str] | re.Pattern[bytes]
 Use = Callable[[Pattern, str | bytes], object]
@@ -161,6 +164,12 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.identity._IDENTITY": (every, IDENTITY),
     "mail.identity._ADDED_LATER": (every, ADDED),
     "mail.identity._STRAY": (every, STRAY),
+    "mail.identity._SYNCHRONISED": (every, (filled(b"\nX-TUID: ", BODY), filled(b"\nX-TUID: aaaaaaaaaaaa", BODY))),
+    "mail.walk._BOUNDARY": (fullmatch, (fill("a", BLOCK), fill("a", BLOCK, after=" "))),
+    "mail.walk._BLANK_IN_BOUNDARY": (
+        every,
+        (filled(b'boundary="', BODY), filled(b"a", BODY, b'boundary="'), filled(b'boundary="a" ', BODY)),
+    ),
     "mail.walk._FIELD": (every, (*CONTENT, *IDENTITY)),
     "mail.walk._ODD_LINE": (every, STRAY),
     "mail.walk._MARK_END": (
@@ -362,6 +371,8 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"a", 1 << 16, b"From "),
         ),
     ),
+    "config.folders._SIGN": (every, (fill("[", NAME), fill("[*", NAME), fill("*", NAME), fill("[*]", NAME))),
+    "config.folders._OPENING": (every, (fill("[", NAME), fill("[*", NAME), fill("*]", NAME))),
     "config.usual._PATTERNS": (
         fullmatch,
         (fill("deleted ", NAME), fill("a", NAME), fill("sent-", NAME), fill("INBOX", NAME)),
@@ -372,6 +383,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
 def moment(text: str) -> None:
     with contextlib.suppress(UsageError):
         _moment(text, 0.0)
+
+
+def end_of_mailboxes(more: object) -> object:
+    """Look for the end of the mailboxes in a configuration that goes on oddly behind them."""
+    return _end_of_mailboxes("mailboxes:\n  - path: /m\n" + str(more))
 
 
 # Expressions that a function makes for itself: what calls it, with its worst texts.
@@ -392,6 +408,11 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
     ),
     "config.reading.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),
+    "config.folders._expression": (lambda text: matches(fill("a*", 60), text), (fill("a", NAME), fill("ab", NAME))),
+    "config.adding._end_of_mailboxes": (
+        end_of_mailboxes,
+        (fill("\n", CONFIG), fill(" ", CONFIG), fill("    #a\n", CONFIG), fill("    \n", CONFIG)),
+    ),
     "ledger.exchange._header": (import_lines, (fill("tokenizer 1", 60_000), "tokenizer " + fill("1,", 60_000))),
     "ledger.copies.rolling": (rolling, (fill("/", 200), "/" + fill("a-", 200))),
     "cli.times.span": (moment, (fill(" ", BODY, "1"), fill("1", BODY), fill("1 ", BODY))),

@@ -1,7 +1,6 @@
 """`status` and `verify`: what the filter knows, whether it works, and whether its counts are right."""
 
 import argparse
-import os
 import sys
 import time
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from spamnb.cli.moving import until_when
 from spamnb.cli.output import as_json, clock, megabytes, plural, printable, table
 from spamnb.config import Config
 from spamnb.errors import ConfigError
-from spamnb.ledger.copies import rolling
+from spamnb.ledger.copies import Sizes, sizes
 from spamnb.ledger.ledger import Ledger
 from spamnb.policy import missing_lessons
 from spamnb.service.alone import is_running, running_since
@@ -36,7 +35,7 @@ class _Status:
     last: tuple[float, str] | None
     running: bool
     running_since: float | None
-    disk: tuple[int, int, int]
+    disk: Sizes
 
 
 def status(options: argparse.Namespace) -> int:
@@ -55,7 +54,7 @@ def status(options: argparse.Namespace) -> int:
 def _status(config: Config, ledger: Ledger | None, now: float) -> _Status:
     path = str(config.ledger)
     paths = [str(mailbox.path) for mailbox in config.mailboxes]
-    running = is_running(path), running_since(path), _disk(path)
+    running = is_running(path), running_since(path), sizes(path)
     if ledger is None:
         missing = missing_lessons(0, 0, config.learning)
         return _Status(path, _NO_TOTALS, {}, missing, None, 0, [(one, None) for one in paths], None, *running)
@@ -74,18 +73,6 @@ def _status(config: Config, ledger: Ledger | None, now: float) -> _Status:
             None if newest is None else (newest.at, newest.kind),
             *running,
         )
-
-
-def _disk(path: str) -> tuple[int, int, int]:
-    """Bytes that the ledger takes, its write-ahead log, and its copies."""
-
-    def size(file: str) -> int:
-        try:
-            return os.stat(file).st_size
-        except OSError:
-            return 0
-
-    return size(path), size(path + "-wal"), sum(map(size, rolling(path)))
 
 
 def _as_object(found: _Status, config: Config, options: argparse.Namespace) -> dict[str, object]:
@@ -108,14 +95,14 @@ def _as_object(found: _Status, config: Config, options: argparse.Namespace) -> d
         "paused": paused is not None,
         "paused_until": None if paused is None or paused == float("inf") else paused,
         "withheld": found.withheld,
-        "bytes": dict(zip(("ledger", "log", "copies"), found.disk, strict=True)),
+        "bytes": {"ledger": found.disk.ledger, "log": found.disk.wal, "copies": found.disk.copies},
     }
 
 
 def _print(found: _Status, config: Config) -> None:
     if found.stop is not None:
         print(f"{_stopped(found.stop, found.withheld)}\n")
-    ledger, log, copies = map(megabytes, found.disk)
+    ledger, log, copies = map(megabytes, (found.disk.ledger, found.disk.wal, found.disk.copies))
     running = "not running" if not found.running else "running"
     if found.running_since is not None:
         running += f" since {clock(found.running_since)}"

@@ -8,6 +8,7 @@ from spamnb.config import Config, default_config_path, default_ledger_path, load
 from spamnb.errors import LedgerError
 from spamnb.ledger.copies import directory_of, rolling
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.place import present
 
 
 def config_path(options: argparse.Namespace) -> Path:
@@ -48,7 +49,7 @@ def open_to_read(options: argparse.Namespace) -> tuple[Config, Ledger | None]:
     config = configuration(options)
     path = str(config.ledger)
     try:
-        is_there = os.stat(path).st_size > 0
+        is_there = os.stat(present(path)).st_size > 0
     except (FileNotFoundError, NotADirectoryError):
         is_there = False
     except OSError as fault:

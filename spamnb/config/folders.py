@@ -1,9 +1,11 @@
 """How folders are written in `roles`: names, patterns, and the spellings of other programs."""
 
+import fnmatch
 import re
 from functools import lru_cache
 
 _SIGN = re.compile(r"\[[*?]\]|[*?]")
+_OPENING = re.compile(r"\[(?![*?]\])")  # to `fnmatch` it would begin a set of characters
 
 
 def is_pattern(written: str) -> bool:
@@ -32,7 +34,7 @@ def written(name: str) -> str:
     >>> written("what?")
     'what[?]'
     """
-    return re.sub(r"[*?]", r"[\g<0>]", name)
+    return name.translate({ord(sign): f"[{sign}]" for sign in "*?"})
 
 
 def matches(pattern: str, folder: str) -> bool:
@@ -46,9 +48,7 @@ def matches(pattern: str, folder: str) -> bool:
 
 @lru_cache
 def _expression(pattern: str) -> re.Pattern[str]:
-    signs = {"*": ".*", "?": "."}
-    parts = re.split(f"({_SIGN.pattern})", pattern)
-    return re.compile("".join(signs.get(part) or re.escape(name_of(part)) for part in parts), re.DOTALL)
+    return re.compile(fnmatch.translate(_OPENING.sub("[[]", pattern)))
 
 
 def plain_spelling(written: str, layout: str) -> str:

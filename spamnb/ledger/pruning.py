@@ -163,7 +163,7 @@ class Pruning:
         )
         places = self._db.row("SELECT count(*), coalesce(sum(3 * length(base) + length(content)), 0) FROM file")
         imports = sum(28 * len(one.ids) for one in imported(self._db))
-        return int(64 * journal[0] + journal[1] + 60 * places[0] + places[1] + imports) * 21 // 20 + 20 * _PAGE
+        return int(80 * journal[0] + journal[1] + 60 * places[0] + places[1] + imports) * 21 // 20 + 20 * _PAGE
 
     def _shorten(self, messages: list[int], forgotten: NDArray[np.bool_]) -> None:
         sum_ = Sum(self._db)

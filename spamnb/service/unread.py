@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from spamnb.mail.identity import delivery, header_digest, identity
+from spamnb.mail.identity import Digests, digests
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.message import Message, parse
 from spamnb.mail.reading import Reading, summarise
@@ -20,23 +20,23 @@ class Unread:
         self._raw = raw
 
     @cached_property
-    def _digests(self) -> tuple[bytes, bytes | None, bytes]:
-        return identity(self._raw), header_digest(self._raw), delivery(self._raw)
+    def _digests(self) -> Digests:
+        return digests(self._raw)
 
     @property
     def digest(self) -> bytes:
         """Its identity."""
-        return self._digests[0]
+        return self._digests.identity
 
     @property
     def header_digest(self) -> bytes | None:
         """Message-ID, Date and From alone."""
-        return self._digests[1]
+        return self._digests.header
 
     @property
     def delivery(self) -> bytes:
         """Which delivery of it."""
-        return self._digests[2]
+        return self._digests.delivery
 
     @cached_property
     def _message(self) -> Message:

@@ -4,13 +4,14 @@ import os
 import re
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spamnb.cli.sample_mail import message
-from spamnb.maildir import mailbox
-from spamnb.service import arrivals
+from spamnb.service import boxes, unread
 from tests.faults.conftest import Faulty
 from tests.service.conftest import until
 
@@ -106,15 +107,15 @@ def test_hidden_files_are_no_messages(site: Faulty) -> None:
 
 def between_reading_and_moving(monkeypatch: pytest.MonkeyPatch, change) -> None:
     """Let something happen after a message was read, once."""
-    read, done = arrivals.read, []
+    tokenize, done = unread.tokenize, []
 
-    def read_and_change(raw: bytes):
+    def read_and_change(*arguments: Any) -> Any:
         if not done:
             done.append(1)
             change()
-        return read(raw)
+        return tokenize(*arguments)
 
-    monkeypatch.setattr(arrivals, "read", read_and_change)
+    monkeypatch.setattr(unread, "tokenize", read_and_change)
 
 
 def arriving(site: Faulty) -> Path:
@@ -177,17 +178,18 @@ def test_grows_while_it_is_read(site: Faulty, monkeypatch: pytest.MonkeyPatch) -
     spam = message("spam", 715)
     path = site.root / "new" / "1700000000.growing"
     path.write_bytes(spam[:300])
-    read = mailbox._read_up_to
+    read, done = boxes.read_chunks, []
 
-    def read_and_grow(file: int, limit: int) -> bytes:
-        content = read(file, limit)
-        if content == spam[:300]:
+    def read_and_grow(which: str) -> Iterator[bytes]:
+        yield from read(which)
+        if not done:
+            done.append(1)
             with path.open("ab") as more:
                 more.write(spam[300:])
-        return content
 
-    monkeypatch.setattr(mailbox, "_read_up_to", read_and_grow)
+    monkeypatch.setattr(boxes, "read_chunks", read_and_grow)
     site.work()
+    assert done
     site.work()
     assert site.everything() == [spam]
     assert site.faults() == []
