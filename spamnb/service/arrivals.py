@@ -315,7 +315,10 @@ class Arrivals:
     def end_waiting(self) -> None:
         """Learn as ham what waited in the inbox for another file of its delivery to leave spam."""
         for box, placed, out_of_spam in self._second.ended():
-            entry = locate(box.folder, placed.base, placed.flags) if out_of_spam else None
+            try:
+                entry = locate(box.folder, placed.base, placed.flags) if out_of_spam else None
+            except FolderUnavailableError:
+                continue  # the comparison of the folders has said so, and the next one looks again
             raw = None if entry is None else self._boxes.read(box, entry)
             reading = None if raw is None else Unread(raw).reading
             if out_of_spam and reading is None:
