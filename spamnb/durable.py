@@ -42,13 +42,11 @@ def draft(path: str, *, replace: bool = True) -> Iterator[str]:
     os.close(descriptor)
     try:
         yield part
-        sync(part)
-        _name(part, final, replace)
+        name(part, final, replace=replace)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(part)
         raise
-    sync(directory)
 
 
 def check(path: str, *, replace: bool = True) -> None:
@@ -80,13 +78,26 @@ def sync(path: str) -> None:
         os.close(descriptor)
 
 
-def _name(part: str, final: str, replace: bool) -> None:
+def name(part: str, final: str, *, replace: bool = True) -> None:
+    """Give a complete file its final name in the same directory, durably.
+
+    Raises FileExistsError where something has that name and shall not be replaced; but where the file system has no
+    hard links, what got the name at this very moment is replaced. Raises OSError where it cannot be done.
+    """
+    sync(part)
+    _rename(part, final, replace)
+    sync(os.path.dirname(final))
+
+
+def _rename(part: str, final: str, replace: bool) -> None:
     if not replace:
         try:
             os.link(part, final)  # unlike rename, it replaces nothing
         except OSError as fault:
             if fault.errno not in _NO_LINKS:
                 raise
+            if os.path.lexists(final):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), final) from fault
         else:
             os.unlink(part)
             return

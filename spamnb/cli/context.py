@@ -6,7 +6,7 @@ from pathlib import Path
 
 from spamnb.config import Config, default_config_path, default_ledger_path, load
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import directory_of, rolling
+from spamnb.ledger.copies import refuse_new
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.place import present
 
@@ -56,9 +56,5 @@ def open_to_read(options: argparse.Namespace) -> tuple[Config, Ledger | None]:
         raise LedgerError(f"The ledger {path} cannot be read ({fault.strerror}): check who owns it") from fault
     if is_there:
         return config, Ledger(path, only_read=True)
-    if rolling(path):
-        raise LedgerError(
-            f"The ledger {path} is gone, but there are copies of it in {directory_of(path)}: start the service, which"
-            " restores the newest, or `spamnb restore` one; move them away to begin again"
-        )
+    refuse_new(path)
     return config, None

@@ -17,6 +17,7 @@ from spamnb.cli.output import as_json, printable, progress, table
 from spamnb.cli.sources import Source, readings
 from spamnb.errors import MailError, SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, interleave, load_corpus
+from spamnb.ledger.learned import LABELS
 from spamnb.mail.reading import Reading
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from spamnb.evaluation.measures import Measure, Outcome
     from spamnb.evaluation.protocols import Example
 
-_WORDS = ("ham", "spam")
 _NAMES = {
     "hm": "ham taken for spam",
     "sm": "spam not caught",
@@ -173,7 +173,7 @@ def _outcomes(
 def _write_scores(path: str, outcomes: Iterable[Outcome]) -> None:
     with written.opened(path) as file:
         for outcome in outcomes:
-            line = f"{outcome.name} judge={_WORDS[outcome.label]} class={outcome.verdict} score={outcome.score:.9g}\n"
+            line = f"{outcome.name} judge={LABELS[outcome.label]} class={outcome.verdict} score={outcome.score:.9g}\n"
             file.write(line.encode("utf-8", "surrogateescape"))
 
 

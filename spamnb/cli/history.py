@@ -8,9 +8,8 @@ from spamnb.cli.output import as_json, clock, is_terminal, table
 from spamnb.cli.times import moment_or_none
 from spamnb.errors import UsageError
 from spamnb.ledger.journal import Line, Wanted
+from spamnb.ledger.learned import LABELS
 from spamnb.ledger.ledger import Ledger
-
-_LABELS = ("ham", "spam")
 
 
 def history(options: argparse.Namespace) -> int:
@@ -66,14 +65,14 @@ def told(line: Line) -> str:
     if action.kind == "imported":
         return f"imported{state}: {action.why}"
     if action.after is None:
-        return f"forgot, was {_LABELS[action.before or 0]}{state}: {action.why}"
+        return f"forgot, was {LABELS[action.before or 0]}{state}: {action.why}"
     weakly = " weakly" if action.after_weak else ""
-    return f"learned {_LABELS[action.after]}{weakly}{state}: {action.why}"
+    return f"learned {LABELS[action.after]}{weakly}{state}: {action.why}"
 
 
 def _later(line: Line) -> str:
     moved = [] if line.moved_by is None else [f"moved later, by {line.moved_by}"]
-    learned = [] if line.label is None else [f"later learned {_LABELS[line.label]}{' weakly' if line.weak else ''}"]
+    learned = [] if line.label is None else [f"later learned {LABELS[line.label]}{' weakly' if line.weak else ''}"]
     return f" ({', '.join([*moved, *learned])})" if moved or learned else ""
 
 
@@ -105,4 +104,4 @@ def as_object(line: Line) -> dict[str, object]:
 
 
 def _label(label: int | None) -> str | None:
-    return None if label is None else _LABELS[label]
+    return None if label is None else LABELS[label]

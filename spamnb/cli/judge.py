@@ -13,6 +13,7 @@ from spamnb.cli.sources import Done, Source, each, read_all
 from spamnb.config import Scoring
 from spamnb.errors import MailError, UsageError
 from spamnb.filter import Explanation, Filter, FrozenFilter, Judgement, Memory, Untaught
+from spamnb.ledger.learned import LABELS
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.messages import Known
 from spamnb.mail.reading import Reading, read
@@ -20,7 +21,6 @@ from spamnb.mail.reading import Reading, read
 _LETTERS = {"spam": "S", "ham": "H", "unsure": "U"}
 _CODES = {"spam": 0, "ham": 1, "unsure": 2}
 _EXIT_ERROR = 3
-_LABELS = ("ham", "spam")
 
 
 def score(options: argparse.Namespace) -> int:
@@ -82,7 +82,7 @@ def _as_object(source: Source, judgement: Judgement) -> dict[str, object]:
 def _warn_of_ignorance(ledger: Ledger | None, options: argparse.Namespace) -> None:
     ham, spam = (0, 0) if ledger is None else ledger.learned.totals().tolist()[:2]
     if not (ham and spam) and not options.quiet:
-        missing = "nothing" if not (ham or spam) else f"no {_LABELS[ham > 0]}"
+        missing = "nothing" if not (ham or spam) else f"no {LABELS[ham > 0]}"
         print(f"spamnb: {missing} has been learned yet, so all is unsure: spamnb train --help", file=sys.stderr)
 
 
@@ -155,7 +155,7 @@ def _explained_object(
 ) -> dict[str, object]:
     label = None if known is None else known.label
     return _as_object(source, explanation.judgement) | {
-        "learned_as": None if label is None else _LABELS[label],
+        "learned_as": None if label is None else LABELS[label],
         "learned_weakly": label is not None and known is not None and bool(known.weak),
         "without_itself": bool(options.without_itself),
         "tokens": explanation.tokens,
@@ -176,7 +176,7 @@ def _explained_object(
                 {
                     "message": teacher.message,
                     "summary": teacher.summary,
-                    "label": _LABELS[teacher.label],
+                    "label": LABELS[teacher.label],
                     "learned_at": teacher.learned_at,
                 }
                 for teacher in teachers
@@ -191,9 +191,7 @@ def _of_itself(known: Known | None, without: bool) -> str:
     if known is None or known.label is None:
         return "This message is not learned: there is nothing to leave out." if without else ""
     weakly = " weakly" if known.weak else ""
-    learned = (
-        f"This message is itself learned{weakly} as {_LABELS[known.label]} ({printable(known.learned_why or '')})."
-    )
+    learned = f"This message is itself learned{weakly} as {LABELS[known.label]} ({printable(known.learned_why or '')})."
     return f"{learned} {'That is left out here.' if without else 'To leave that out: --without-itself'}"
 
 
@@ -224,7 +222,7 @@ def _explained(
     for token, teachers in taught.items():
         yield f"  {printable(token)}"
         for teacher in teachers:
-            yield f"    {_LABELS[teacher.label]:4}  {clock(teacher.learned_at)}  {printable(teacher.summary)}"
+            yield f"    {LABELS[teacher.label]:4}  {clock(teacher.learned_at)}  {printable(teacher.summary)}"
 
 
 def _side(kind: str, lines: list[str], all_: int) -> Iterator[str]:

@@ -4,9 +4,9 @@ import argparse
 import os
 import shutil
 import stat
-import sys
 import time
 
+from spamnb.cli import written
 from spamnb.cli.context import configuration, open_ledger
 from spamnb.cli.output import clock, megabytes, named, printable, progress
 from spamnb.errors import SpamnbError, UsageError
@@ -20,24 +20,29 @@ from spamnb.service.alone import alone, is_running
 _LARGEST_WITH_SERVICE = 150_000_000
 _ROUNDS = 3  # what is learned meanwhile, and what the estimate was short of
 _SPARE = 16_000_000  # bytes; for the log of the steps before
-_STANDARD = "-"
 
 
 def backup(options: argparse.Namespace) -> int:
     """Copy the ledger."""
     path = str(configuration(options).ledger)
-    if options.file == _STANDARD or os.path.realpath(options.file) == os.path.realpath("/dev/stdout"):
-        if sys.stdout is None or sys.stdout.isatty():
-            raise UsageError("a copy of the ledger is not for a terminal: name a file, or lead the output elsewhere")
-        _send(path, sys.stdout.fileno())
-        return 0
-    if _is_pipe(options.file):
-        with open(options.file, "wb", buffering=0) as pipe:
-            _send(path, pipe.fileno())
-        return 0
-    held, shown = _write(path, options), named(options.file)
+    with written.plain_faults(options.file):
+        stream = written.stream(options.file)
+        if stream is not None:
+            if os.isatty(stream):
+                raise UsageError("a copy of the ledger is not for a terminal: name a file, or redirect the output")
+            _send(path, stream)
+            return 0
+        if _is_pipe(options.file):
+            with open(options.file, "wb", buffering=0) as pipe:
+                _send(path, pipe.fileno())
+            return 0
+        written.refuse_ledger(path, options.file)
+        if not options.force and os.path.lexists(options.file):
+            raise FileExistsError(options.file)  # before anything is said of the ledger
+        with Ledger(path, only_read=True):
+            held = write(path, options.file, replace=options.force)
     if not options.quiet:
-        print(f"wrote {shown}: {_in_words(options.file, held)}")
+        print(f"wrote {named(options.file)}: {_in_words(options.file, held)}")
     return 0
 
 
@@ -53,26 +58,11 @@ def _send(ledger: str, descriptor: int) -> None:
         send(ledger, descriptor)
 
 
-def _write(ledger: str, options: argparse.Namespace) -> Held:
-    _refuse_own(ledger, options.file)
-    shown = named(options.file)
-    there = UsageError(f"{shown} is there already: name another file, or replace it with --force")
-    if os.path.lexists(options.file) and not options.force:
-        raise there
-    with Ledger(ledger, only_read=True):
-        try:
-            return write(ledger, options.file, replace=options.force)
-        except FileExistsError:
-            raise there from None
-        except OSError as fault:
-            raise SpamnbError(f"cannot write {shown}: {fault.strerror}; name a file in a directory of yours") from fault
-
-
 def restore(options: argparse.Namespace) -> int:
     """Put a copy in the ledger's place."""
     config = configuration(options)
     path, shown = str(config.ledger), named(options.file)
-    _refuse_own(path, options.file)
+    written.refuse_ledger(path, options.file)
     if not os.path.isfile(options.file):
         raise UsageError(f"there is no file {shown}: give what `spamnb backup` has written, or one of the copies")
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
@@ -84,12 +74,6 @@ def restore(options: argparse.Namespace) -> int:
             print(f"The former ledger is kept as {printable(done.aside)}.")
         print("The mail that lies in your folders stays where it is: the next start takes note of it, and no more.")
     return 0
-
-
-def _refuse_own(ledger: str, file: str) -> None:
-    for part in ("", "-wal", "-shm", ".lock", ".use.lock"):
-        if os.path.realpath(file) == os.path.realpath(ledger + part):
-            raise UsageError(f"{printable(file)} is the ledger's own: name another file")
 
 
 def _in_words(path: str, held: Held) -> str:

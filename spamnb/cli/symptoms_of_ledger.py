@@ -25,6 +25,7 @@ from spamnb.config.values import Learning
 from spamnb.ledger.copies import directory_of, rolling
 from spamnb.ledger.copying import faults_of_copy
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.place import present
 from spamnb.ledger.reading import faults_of
 from spamnb.ledger.restoring import RESTORED_NOTE
 from spamnb.mail.tokenizer import VERSION
@@ -52,25 +53,30 @@ def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
             "spamnb run, or systemctl --user start spamnb",
         )
     )
-    if not os.path.exists(path):
-        yield Finding(FAULT, "ledger", f"there is no {path}", "run spamnb init, or put a copy back: spamnb restore")
+    file = present(path)
+    if not os.path.exists(file):
+        yield Finding(FAULT, "ledger", f"there is no {path}", "run spamnb init, or restore a copy: spamnb restore")
         yield from _copies(path, config)
         return
-    yield from _file(path)
-    faults = faults_of(path)
+    if file != path:
+        means = f"its replacement was interrupted; the new one is {file}"
+        yield Finding(WARNING, "ledger", means, "start the service, which ends the replacement")
+    yield from _file(path, file)
+    faults = faults_of(file)
     if not faults:
         with Ledger(path, only_read=True) as ledger:
             faults = ledger.learned.verify()
             yield from _content(ledger, running, config)
     for fault in faults[:3]:
-        step = "start the service, which puts its newest copy back, or: spamnb restore FILE"
+        step = "start the service, which restores its newest copy, or: spamnb restore FILE"
         yield Finding(FAULT, "ledger", fault, step)
     yield from _copies(path, config)
 
 
-def _file(path: str) -> Iterator[Finding]:
+def _file(path: str, file: str) -> Iterator[Finding]:
+    """What is asked of the file, which lies beside its path where a replacement was interrupted."""
     directory = os.path.dirname(os.path.abspath(path))
-    size, free = os.path.getsize(path), free_space(directory)
+    size, free = os.path.getsize(file), free_space(directory)
     if free < _NO_ROOM:
         means = f"{megabytes(size)}, with {megabytes(free)} free on its disk: nothing more can be learned or moved"
         yield Finding(FAULT, "ledger", means, "free some space; nothing was lost")
@@ -78,13 +84,13 @@ def _file(path: str) -> Iterator[Finding]:
         means = f"{megabytes(size)}, with {megabytes(free)} free on its disk: too little for copies and pruning"
         yield Finding(WARNING, "ledger", means, "free some space, or: spamnb prune")
     else:
-        yield Finding(OK, "ledger", f"{path}, {megabytes(size)}, {megabytes(free)} free on its disk")
-    if not os.access(directory, os.W_OK | os.X_OK) or not os.access(path, os.R_OK | os.W_OK):
+        yield Finding(OK, "ledger", f"{file}, {megabytes(size)}, {megabytes(free)} free on its disk")
+    if not os.access(directory, os.W_OK | os.X_OK) or not os.access(file, os.R_OK | os.W_OK):
         means = f"{directory} or the ledger in it may not be written by {name_of(os.geteuid())}"
         yield Finding(FAULT, "ledger", means, "correct the owner: chown, or run spamnb as that user")
-    if mode_of(path) & 0o077 and mode_of(directory) & 0o077:
-        yield Finding(WARNING, "ledger", "other users may read it: it holds words of your mail", f"chmod 600 {path}")
-    if owner_of(path) != owner_of(directory):
+    if mode_of(file) & 0o077 and mode_of(directory) & 0o077:
+        yield Finding(WARNING, "ledger", "other users may read it: it holds words of your mail", f"chmod 600 {file}")
+    if owner_of(file) != owner_of(directory):
         yield Finding(WARNING, "ledger", "file and directory belong to two users", "correct the owner: chown")
     if kind := network_file_system(directory):
         means = f"it lies on {kind}, where two processes can damage it"

@@ -12,12 +12,12 @@ from spamnb.cli.output import plural, printable, progress
 from spamnb.cli.paths import how_many, sources
 from spamnb.cli.sources import Done, Source, each, one_by_one, read_all
 from spamnb.errors import MailError
+from spamnb.ledger.learned import LABELS
 from spamnb.ledger.lesson import Sheaf, bind, lesson
 from spamnb.mail.identity import identity
 
 T = TypeVar("T")
 
-_WORDS = ("ham", "spam")
 # Messages a transaction: each token that they share is written once, the ledger is not held long, and little is left
 # to be learned when all is read.
 _BATCH = 500
@@ -42,7 +42,7 @@ def learn(
         from spamnb.cli.context import open_ledger  # numpy takes 0.1 s to import: the workers read meanwhile
 
         ledger = stack.enter_context(open_ledger(options)[1])
-        shown = progress(sheaves, f"learning {_WORDS[label]}", options.quiet, total, _size)
+        shown = progress(sheaves, f"learning {LABELS[label]}", options.quiet, total, _size)
         for batch in _batches(shown):
             for source, fault in (unread for _, faults in batch for unread in faults):
                 left_out += 1
@@ -55,7 +55,7 @@ def learn(
     if not options.quiet:
         was = f", {corrected} of them corrected" if corrected else ""
         known = f", {seen - changed} known already" if seen > changed else ""
-        print(f"learned {plural(changed, 'message')} as {_WORDS[label]}{was}{known}")
+        print(f"learned {plural(changed, 'message')} as {LABELS[label]}{was}{known}")
     return _EXIT_ERROR if left_out else 0
 
 

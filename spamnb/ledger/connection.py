@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from spamnb.errors import LedgerError, LedgerUnavailableError
-from spamnb.ledger.copies import directory_of, rolling
+from spamnb.ledger.copies import refuse_new
 from spamnb.ledger.faults import FAULTS, plain, plain_faults
 from spamnb.ledger.place import hold, present
 from spamnb.ledger.reading import State, being_written, open_for_reading, state_of
@@ -237,11 +237,8 @@ def _identity(path: str) -> tuple[int, int]:
 
 def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
     """A connection to the file, which is made 0600 before SQLite does it with the process's umask."""
-    if not (os.path.exists(path) and os.path.getsize(path)) and rolling(path):
-        raise LedgerError(
-            f"The ledger {path} is gone, but there are copies of it in {directory_of(path)}: start the service, which"
-            " puts the newest back, or `spamnb restore` one; move them away to begin anew"
-        )
+    if not (os.path.exists(path) and os.path.getsize(path)):
+        refuse_new(path)
     with _making(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     return sqlite3.connect(

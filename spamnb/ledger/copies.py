@@ -51,6 +51,15 @@ def rolling(ledger: str) -> list[str]:
     return [os.path.join(directory_of(ledger), name) for name in sorted(dated, reverse=True)]
 
 
+def refuse_new(ledger: str) -> None:
+    """Raise LedgerError for a ledger that is not there and has copies: a new one would hide that it was lost."""
+    if rolling(ledger):
+        raise LedgerError(
+            f"The ledger {ledger} is gone, but there are copies of it in {directory_of(ledger)}: start the service,"
+            " which restores the newest, or `spamnb restore` one; move them away to begin again"
+        )
+
+
 def of_day(ledger: str, at: float) -> str:
     """The path of the rolling copy of that day, in local time."""
     day = time.strftime("%Y-%m-%d", time.localtime(at))

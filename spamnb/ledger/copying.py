@@ -14,12 +14,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from spamnb import durable
 from spamnb.errors import LedgerDamagedError, LedgerError, LedgerNoRoomError
 from spamnb.ledger.copies import directory_of, of_day, rolling
 from spamnb.ledger.faults import plain, primary_code
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.packing import is_packed, new_file, pack, unpack, unpacked
-from spamnb.ledger.place import make_durable
 from spamnb.ledger.reading import faults_of, look_into
 
 _PAGES = 2048  # a step: 8 MB, some hundredths of a second
@@ -195,15 +195,10 @@ def _give_name(draft: str, final: str, alive: Callable[[], None], *, replace: bo
     try:
         if is_packed(final):
             pack(draft, made, alive)
-        make_durable(made)
-        if replace:
-            os.rename(made, final)
-        else:
-            os.link(made, final)  # unlike rename, it replaces nothing
+        durable.name(made, final, replace=replace)
     finally:
         with contextlib.suppress(OSError):
             os.unlink(made)
-    make_durable(os.path.dirname(final))
 
 
 def _copy_pages(old: sqlite3.Connection, target: str, alive: Callable[[], None]) -> None:

@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from spamnb.durable import sync
 from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.ledger.locks import open_lock
 
@@ -121,7 +122,7 @@ def put(path: str, at: float, why: Why, make: Callable[[str], None]) -> str | No
     try:
         make(part)
         os.utime(part, (int(at), int(at)))
-        make_durable(part)
+        sync(part)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(part)
@@ -146,17 +147,8 @@ def finish(path: str) -> str | None:
     return None
 
 
-def make_durable(path: str) -> None:
-    """Wait until the file's content is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _make_directory_durable(path: str) -> None:
-    make_durable(os.path.dirname(os.path.abspath(path)))
+    sync(os.path.dirname(os.path.abspath(path)))
 
 
 def _incoming(path: str) -> list[Why]:

@@ -11,7 +11,7 @@ from spamnb.config import Config, Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter, Judgement
 from spamnb.ledger.files import Origin
-from spamnb.ledger.learned import HAM, SPAM
+from spamnb.ledger.learned import HAM, LABELS, SPAM
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import lesson
 from spamnb.ledger.messages import Known
@@ -44,7 +44,6 @@ from spamnb.service.unread import Unread
 from spamnb.service.waiting import Waiting
 
 _log = logging.getLogger(__name__)
-_WORDS = ("ham", "spam")
 _SLICE = 0.05  # seconds
 _MANY = 10  # messages that a person copies one by one, by hand
 _AGAIN_SECONDS = 1.0  # until a folder that cannot be listed is tried again, however short the dwell
@@ -299,9 +298,9 @@ class Arrivals:
                 if known is not None and known.rescued_at is not None:
                     self._ledger.messages.rescued(known.id, None)
         for _, before in changed:
-            was = "" if before is None else f" (it was {_WORDS[before]}{', weakly' if before == label else ''})"
+            was = "" if before is None else f" (it was {LABELS[before]}{', weakly' if before == label else ''})"
             _log.info(
-                "learned %sas %s%s, %s: %s", "weakly " if weak else "", _WORDS[label], was, why, self._named(reading)
+                "learned %sas %s%s, %s: %s", "weakly " if weak else "", LABELS[label], was, why, self._named(reading)
             )
 
     def _named(self, message: Reading | Unread) -> str:
@@ -315,7 +314,10 @@ class Arrivals:
     def end_waiting(self) -> None:
         """Learn as ham what waited in the inbox for another file of its delivery to leave spam."""
         for box, placed, out_of_spam in self._second.ended():
-            entry = locate(box.folder, placed.base, placed.flags) if out_of_spam else None
+            try:
+                entry = locate(box.folder, placed.base, placed.flags) if out_of_spam else None
+            except FolderUnavailableError:
+                continue  # the comparison of the folders has said so, and the next one looks again
             raw = None if entry is None else self._boxes.read(box, entry)
             reading = None if raw is None else Unread(raw).reading
             if out_of_spam and reading is None:

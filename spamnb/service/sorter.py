@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from spamnb.config import Config, Mailbox, Role
 from spamnb.ledger.learned import HAM
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import delivery, header_digest, identity
+from spamnb.mail.identity import digests
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, FolderUnavailableError
 from spamnb.maildir.keywords import KEYWORDS_FILE, read_keywords
@@ -82,8 +82,9 @@ class Sorter:
         if raw is None:
             return False
         name, now = parse_name(entry.name), self._now()
-        known = self._ledger.messages.ensure(identity(raw), "", now, header_digest(raw))
-        self._ledger.files.put(box.spot.id, name.key, known.id, "before", delivery(raw), name.flags, now)
+        identity, header, delivery = digests(raw)
+        known = self._ledger.messages.ensure(identity, "", now, header)
+        self._ledger.files.put(box.spot.id, name.key, known.id, "before", delivery, name.flags, now)
         return True
 
     def hint(self, folder: str, entry: Entry) -> None:

@@ -88,6 +88,14 @@ def test_writes_nothing(well: Path, run: Run) -> None:
     assert tree(well) == before
 
 
+def test_interrupted_replacement(well: Path, run: Run) -> None:
+    """Where the ledger's replacement was interrupted, the new one is examined, and nothing is advised that loses it."""
+    ledger_file(well).rename(f"{ledger_file(well)}.incoming-replaced")
+    code, found = findings(run)
+    assert (code, [state for state, what, _ in found if what == "learned"]) == (0, ["ok"])
+    assert said(run, "warning", "its replacement was interrupted")
+
+
 def test_nothing_is_there(home: Path, run: Run) -> None:
     """Without configuration and ledger both are faults, and nothing is made."""
     code, found = findings(run)

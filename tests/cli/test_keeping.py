@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shlex
 import socket
 import stat
 import subprocess
@@ -87,6 +88,19 @@ def test_backup_into_a_pipe(taught: Path, process: Run, target: str) -> None:
     assert faults_of("copy.sqlite") == []
     assert process("restore", "copy.sqlite").code == 0
     assert not list(ledger_file(taught).parent.glob(".*.part"))
+
+
+def test_backup_into_an_open_file(taught: Path) -> None:
+    """A file that the shell has opened is written to, and not replaced; a descriptor that is not open is an error."""
+    done = subprocess.run(
+        ["sh", "-c", f"{shlex.join(COMMAND)} backup /dev/fd/3 3>copy.sqlite; {shlex.join(COMMAND)} backup /dev/fd/9"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert done.stderr == b"spamnb: cannot write /dev/fd/9: Bad file descriptor; name a file in a directory of yours\n"
+    assert faults_of("copy.sqlite") == []
 
 
 def test_backup_into_a_fifo(taught: Path, process: Run) -> None:
@@ -313,7 +327,8 @@ def test_export_to_special_files(taught: Path, run: Run, process: Run, force: li
     assert (result.code, result.out) == (3 if force else 64, "")
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
     before = ledger_file(taught).read_bytes()
-    assert "is the ledger's own" in run("export", *force, ledger_file(taught)).err
+    for part in ("", ".lock", ".use.lock"):
+        assert "is the ledger's own" in run("export", *force, f"{ledger_file(taught)}{part}").err
     assert ledger_file(taught).read_bytes() == before
     assert process("export", *force, "/dev/stdout").out == process("export").out
     assert not list(taught.rglob("*.part"))

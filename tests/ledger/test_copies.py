@@ -1,5 +1,6 @@
 """Copies of the ledger: whole, of one moment, and never mistaken for one when they are not."""
 
+import errno
 import gzip
 import os
 import shutil
@@ -188,6 +189,26 @@ def test_a_file_that_is_there(ledger: Ledger, path: str, tmp_path: Path) -> None
         write(path, str(target), lambda: target.write_text("theirs"), replace=False)
     assert target.read_text() == "theirs"
     assert not list(tmp_path.glob(".*.part"))
+
+
+@pytest.mark.parametrize("name", ["copy.sqlite", "copy.sqlite.gz"])
+def test_where_there_are_no_hard_links(
+    ledger: Ledger, path: str, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system without hard links, as on a memory stick, a copy is made, and replaces nothing unasked."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refused)
+    fill(ledger, "a")
+    final = tmp_path / "stick" / name
+    final.parent.mkdir()
+    write(path, str(final), replace=False)
+    assert faults_of_copy(str(final)) == []
+    with pytest.raises(FileExistsError):
+        write(path, str(final), replace=False)
+    assert list(final.parent.iterdir()) == [final]
 
 
 def test_looking_changes_nothing(path: str) -> None:

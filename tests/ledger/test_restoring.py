@@ -284,7 +284,7 @@ def test_no_new_ledger_beside_copies(path: str, damage: Callable[[str], None]) -
     """Where the ledger is gone and copies are there no new one is made: the service would take it for the old one."""
     used(path)
     damage(path)
-    with pytest.raises(LedgerError, match="move them away to begin anew"):
+    with pytest.raises(LedgerError, match="move them away to begin again"):
         Ledger(path)
     assert recover(path, 9 * DAY) is not None
     assert labels(path)["m1"] == 1

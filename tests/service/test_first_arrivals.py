@@ -1,6 +1,8 @@
 """What is first seen in a folder, and what was known elsewhere before: the table of docs/learning.md, by the sorter."""
 
+import errno
 import logging
+import os
 import shutil
 from pathlib import Path
 
@@ -306,6 +308,29 @@ def test_it_waits_under_a_new_name(waiting: tuple[Desk, bytes]) -> None:
     desk.work()
     assert desk.lesson(spam) == NOTHING
     desk.paths(spam, "Junk")[0].unlink()
+    desk.work()
+    assert desk.lesson(spam) == (HAM, DECIDED)
+
+
+def test_it_waits_in_a_folder_that_cannot_be_listed(
+    waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its folder cannot be listed when the first leaves Junk, the others go on, and it is learned afterwards."""
+    desk, spam = waiting
+    cur, listed = desk.folder("INBOX").subdir("cur"), os.scandir
+
+    def refusing(directory: int | str) -> object:
+        if isinstance(directory, int) and os.readlink(f"/proc/self/fd/{directory}") == cur:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return listed(directory)
+
+    with monkeypatch.context() as patched:
+        (path,) = desk.paths(spam, "INBOX")
+        path.rename(Path(cur) / f"{path.name}:2,S")  # it has to be looked for
+        desk.paths(spam, "Junk")[0].unlink()
+        patched.setattr("spamnb.maildir.mailbox.os.scandir", refusing)
+        desk.work()
+    assert desk.lesson(spam) == NOTHING
     desk.work()
     assert desk.lesson(spam) == (HAM, DECIDED)
 
