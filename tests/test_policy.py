@@ -188,7 +188,7 @@ ROWS = {
     "first seen in Junk": first_seen_in_junk,
     "first seen in Junk, and the filter had called it spam": first_seen_in_junk_after_a_verdict,
     "taken out of Junk or unsure, into the inbox or a ham folder": taken_out,
-    "in the inbox half a minute or more after the same delivery, which lies in Junk or unsure": in_the_inbox_beside_junk,
+    "in the inbox 30 s or more after the same delivery, which lies in Junk or unsure": in_the_inbox_beside_junk,
     "in a ham folder, known in another folder before": filed_in_a_ham_folder,
     "first seen in a ham folder": first_seen_in_a_ham_folder,
     "answered, in the inbox or a ham folder": answered,
