@@ -17,7 +17,7 @@ from spamnb.cli.output import as_json, printable, progress, table
 from spamnb.cli.sources import Source, readings
 from spamnb.errors import MailError, SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, interleave, load_corpus
-from spamnb.ledger.learned import LABELS
+from spamnb.ledger.lesson import LABELS
 from spamnb.mail.reading import Reading
 
 if TYPE_CHECKING:
