@@ -51,6 +51,8 @@ def evaluate(options: argparse.Namespace) -> int:
         from spamnb.evaluation.measures import cutoff_for, measure
 
         config = configuration(options)
+        if options.scores:
+            written.refuse_ledger(str(config.ledger), options.scores)
         outcomes = list(_outcomes(itertools.chain(first, examples), len(messages), config, options))
     if options.scores:
         _write_scores(options.scores, outcomes)
