@@ -115,23 +115,7 @@ def meaning(
     if came_from is not None and came_from.same_folder:
         return Meaning(Do.NOTHING, "renamed where it lay")
     if role is Role.SPAM:
-        if came_from is not None and came_from.role is Role.SPAM:
-            return Meaning(Do.NOTHING, "moved from one spam folder to another")
-        known = _latest(trace for trace in traces if trace.same_delivery or trace.same_file)
-        if known is not None and known.role is Role.SPAM:
-            # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
-            return Meaning(Do.NOTHING, f"{'the filter' if known.by_filter else 'a person'} had put it into spam")
-        if not named and known is not None and known.role is Role.HAM and not known.unsure:
-            # A folder that slipped into Junk, which a synchroniser brings as so many new files: nobody called it spam.
-            return Meaning(Do.NOTHING, "filed mail, in a folder that came to lie in spam")
-        if _was_elsewhere(traces):
-            return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
-        if not traces and verdict == Verdict.SPAM:
-            # A ledger that has forgotten the message's places: the filter may have put it there.
-            return Meaning(Do.NOTHING, "first seen there, and the filter itself had called it spam")
-        if not trust_delivery:
-            return Meaning(Do.NOTHING, f"first seen there, and {_NOT_TRUSTED}", news=True)
-        return Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)
+        return _meaning_in_spam(came_from, traces, verdict, named, trust_delivery)
     if came_from is not None and (came_from.role is Role.SPAM or came_from.unsure):
         where = "spam" if came_from.role is Role.SPAM else "unsure"
         if not came_from.left and not came_from.same_file:
@@ -146,6 +130,29 @@ def meaning(
     if label == HAM:
         return Meaning(Do.NOTHING, "a person called this message ham")
     return Meaning(Do.JUDGE, "new mail")
+
+
+def _meaning_in_spam(
+    came_from: Trace | None, traces: Sequence[Trace], verdict: str | None, named: bool, trust_delivery: bool
+) -> Meaning:
+    """What it means that a file appeared in a spam folder, from `came_from` if a person moved it."""
+    if came_from is not None and came_from.role is Role.SPAM:
+        return Meaning(Do.NOTHING, "moved from one spam folder to another")
+    known = _latest(trace for trace in traces if trace.same_delivery or trace.same_file)
+    if known is not None and known.role is Role.SPAM:
+        # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
+        return Meaning(Do.NOTHING, f"{'the filter' if known.by_filter else 'a person'} had put it into spam")
+    if not named and known is not None and known.role is Role.HAM and not known.unsure:
+        # A folder that slipped into Junk, which a synchroniser brings as so many new files: nobody called it spam.
+        return Meaning(Do.NOTHING, "filed mail, in a folder that came to lie in spam")
+    if _was_elsewhere(traces):
+        return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
+    if not traces and verdict == Verdict.SPAM:
+        # A ledger that has forgotten the message's places: the filter may have put it there.
+        return Meaning(Do.NOTHING, "first seen there, and the filter itself had called it spam")
+    if not trust_delivery:
+        return Meaning(Do.NOTHING, f"first seen there, and {_NOT_TRUSTED}", news=True)
+    return Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)
 
 
 def has_no_meaning(role: Role, unsure: bool) -> bool:

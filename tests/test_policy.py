@@ -105,6 +105,7 @@ def in_the_inbox_beside_junk() -> None:
     for trace in (replace(STILL_THERE, lag=42.0), replace(IN_HAM, unsure=True, left=False, lag=42.0)):
         assert lesson(Role.INBOX, trace) == (Do.WAIT, False)
         assert lesson(Role.INBOX, replace(trace, left=True)) == (Do.LEARN_HAM, False)
+        assert lesson(Role.INBOX, replace(trace, lag=29.0)) == (Do.JUDGE, False)
 
 
 def filed_in_a_ham_folder() -> None:
@@ -187,7 +188,7 @@ ROWS = {
     "first seen in Junk": first_seen_in_junk,
     "first seen in Junk, and the filter had called it spam": first_seen_in_junk_after_a_verdict,
     "taken out of Junk or unsure, into the inbox or a ham folder": taken_out,
-    "in the inbox, while the same delivery lies in Junk or unsure": in_the_inbox_beside_junk,
+    "in the inbox 30 s or more after the same delivery, which lies in Junk or unsure": in_the_inbox_beside_junk,
     "in a ham folder, known in another folder before": filed_in_a_ham_folder,
     "first seen in a ham folder": first_seen_in_a_ham_folder,
     "answered, in the inbox or a ham folder": answered,

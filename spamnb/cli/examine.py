@@ -17,7 +17,7 @@ from spamnb.cli.output import as_json, printable, progress, table
 from spamnb.cli.sources import Source, readings
 from spamnb.errors import MailError, SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, interleave, load_corpus
-from spamnb.ledger.learned import LABELS
+from spamnb.ledger.lesson import LABELS
 from spamnb.mail.reading import Reading
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def evaluate(options: argparse.Namespace) -> int:
         from spamnb.evaluation.measures import cutoff_for, measure
 
         config = configuration(options)
+        if options.scores:
+            written.refuse_ledger(str(config.ledger), options.scores)
         outcomes = list(_outcomes(itertools.chain(first, examples), len(messages), config, options))
     if options.scores:
         _write_scores(options.scores, outcomes)

@@ -8,8 +8,8 @@ from spamnb.cli.output import as_json, clock, is_terminal, table
 from spamnb.cli.times import moment_or_none
 from spamnb.errors import UsageError
 from spamnb.ledger.journal import Line, Wanted
-from spamnb.ledger.learned import LABELS
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import LABELS
 
 
 def history(options: argparse.Namespace) -> int:

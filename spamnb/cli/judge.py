@@ -13,8 +13,8 @@ from spamnb.cli.sources import Done, Source, each, read_all
 from spamnb.config import Scoring
 from spamnb.errors import MailError, UsageError
 from spamnb.filter import Explanation, Filter, FrozenFilter, Judgement, Memory, Untaught
-from spamnb.ledger.learned import LABELS
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import LABELS
 from spamnb.ledger.messages import Known
 from spamnb.mail.reading import Reading, read
 

@@ -12,8 +12,7 @@ from spamnb.cli.output import plural, printable, progress
 from spamnb.cli.paths import how_many, sources
 from spamnb.cli.sources import Done, Source, each, one_by_one, read_all
 from spamnb.errors import MailError
-from spamnb.ledger.learned import LABELS
-from spamnb.ledger.lesson import Sheaf, bind, lesson
+from spamnb.ledger.lesson import LABELS, Sheaf, bind, lesson
 from spamnb.mail.identity import identity
 
 T = TypeVar("T")

@@ -20,6 +20,7 @@ from spamnb.ledger.copies import directory_of, of_day, rolling
 from spamnb.ledger.faults import plain, primary_code
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.packing import is_packed, new_file, pack, unpack, unpacked
+from spamnb.ledger.place import present
 from spamnb.ledger.reading import faults_of, look_into
 
 _PAGES = 2048  # a step: 8 MB, some hundredths of a second
@@ -74,9 +75,9 @@ def roll(ledger: str, at: float, keep: int, alive: Callable[[], None] = lambda: 
 def write(ledger: str, final: str, alive: Callable[[], None] = lambda: None, *, replace: bool = True) -> Held:
     """Copy a ledger to a path, which appears only when the copy is whole and proven; what it holds.
 
-    It is compressed if its name ends so. A link is followed. Raises FileExistsError where something has that path
-    and it shall not be replaced, LedgerError where something other than a file has it, the disk is too full, or
-    the ledger is not sound.
+    A ledger whose replacement was interrupted is copied as it will be. The copy is compressed if its name ends so. A
+    link is followed. Raises FileExistsError where something has that path and it shall not be replaced, LedgerError
+    where something other than a file has it, the disk is too full, or the ledger is not sound.
     """
     final = os.path.realpath(final)
     if os.path.lexists(final):
@@ -84,7 +85,7 @@ def write(ledger: str, final: str, alive: Callable[[], None] = lambda: None, *, 
             raise LedgerError(f"{final} is no file, and is not replaced: name another")
         if not replace:
             raise FileExistsError(final)
-    with _drafted(ledger, final) as draft:
+    with _drafted(present(ledger), final) as draft:
         held = _copy_proven(ledger, draft, alive)
         _give_name(draft, final, alive, replace=replace)
     return held
@@ -97,7 +98,7 @@ def send(ledger: str, descriptor: int) -> Held:
         os.makedirs(directory, mode=0o700, exist_ok=True)
     if not os.access(directory, os.W_OK | os.X_OK):
         directory = tempfile.gettempdir()
-    with _drafted(ledger, os.path.join(directory, os.path.basename(ledger))) as draft:
+    with _drafted(present(ledger), os.path.join(directory, os.path.basename(ledger))) as draft:
         held = _copy_proven(ledger, draft)
         with open(draft, "rb") as file, open(descriptor, "wb", closefd=False) as out:
             shutil.copyfileobj(file, out, 1 << 20)
@@ -177,7 +178,7 @@ def _drafted(ledger: str, final: str) -> Iterator[str]:
 
 
 def _copy_proven(ledger: str, draft: str, alive: Callable[[], None] = lambda: None) -> Held:
-    copy(ledger, draft, alive)
+    copy(present(ledger), draft, alive)
     try:
         return held_of(draft)
     except LedgerDamagedError as fault:

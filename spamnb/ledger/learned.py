@@ -18,7 +18,6 @@ from spamnb.ledger.rows import Rows
 from spamnb.ledger.sums import Sum
 
 HAM, SPAM = 0, 1
-LABELS = ("ham", "spam")  # their names
 _NEWEST = 5000
 
 

@@ -8,6 +8,8 @@ from spamnb.mail.matrix import TokenMatrix, gather
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokenizer import VERSION
 
+LABELS = ("ham", "spam")  # by their numbers; kept where no numpy is needed, which the workers do not wait for
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:

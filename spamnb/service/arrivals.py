@@ -11,9 +11,9 @@ from spamnb.config import Config, Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter, Judgement
 from spamnb.ledger.files import Origin
-from spamnb.ledger.learned import HAM, LABELS, SPAM
+from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
+from spamnb.ledger.lesson import LABELS, lesson
 from spamnb.ledger.messages import Known
 from spamnb.mail.reading import Reading
 from spamnb.maildir.folders import FolderUnavailableError

@@ -70,6 +70,16 @@ def test_nothing_left_to_measure(run: Run, corpus: Path) -> None:
     assert "nothing can be measured" in result.err
 
 
+def test_scores_do_not_replace_the_ledger(run: Run, corpus: Path, taught: Path) -> None:
+    """Scores are never written in the place of the ledger."""
+    ledger = taught / ".local/share/spamnb/ledger.sqlite"
+    before = ledger.read_bytes()
+    result = run("evaluate", corpus, "--scores", ledger)
+    assert (result.code, result.out) == (64, "")
+    assert "is the ledger's own" in result.err
+    assert ledger.read_bytes() == before
+
+
 def test_scores(run: Run, corpus: Path, home: Path) -> None:
     """A line a message, in order and in the form of the TREC spam track, in which a higher score is more like spam."""
     measured(run, corpus, "--scores", "scores")

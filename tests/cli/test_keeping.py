@@ -90,6 +90,18 @@ def test_backup_into_a_pipe(taught: Path, process: Run, target: str) -> None:
     assert not list(ledger_file(taught).parent.glob(".*.part"))
 
 
+@pytest.mark.parametrize("target", ["copy.sqlite", "-"])
+def test_backup_of_an_interrupted_replacement(taught: Path, run: Run, target: str) -> None:
+    """Where a replacement of the ledger was interrupted, the copy is one of the ledger as it will be."""
+    assert run("backup", "incoming.sqlite").code == 0
+    run("train", "--spam", "spam.eml")
+    Path("incoming.sqlite").rename(f"{ledger_file(taught)}.incoming-replaced")
+    with open("out", "wb") as out:
+        assert subprocess.run([*COMMAND, "backup", target], stdout=out, check=False, timeout=60).returncode == 0
+    held = held_of("copy.sqlite" if target != "-" else "out")
+    assert (held.ham, held.spam) == (25, 25)
+
+
 def test_backup_into_an_open_file(taught: Path) -> None:
     """A file that the shell has opened is written to, and not replaced; a descriptor that is not open is an error."""
     done = subprocess.run(
