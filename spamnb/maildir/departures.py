@@ -5,19 +5,16 @@ is not the one it has noted (maildir-sync.c). A message that is renamed straight
 and is shown, without content, for ever. So `cur/` is touched.
 
 QUIRK: Dovecot notes the mtime that `cur/` has at the end of a delivery, or of a look at `new/`, without listing it
-(maildir-sync-index.c): a touch in the midst of that is lost. On a busy machine 4 of 24 runs of tests/imap/test_ghosts
-ended with messages without a file after one touch, and none after two. So `cur/` is touched once more, a moment later:
-a delivery ends 1 to 50 ms after the file has come, and a session in IDLE looks 0.5 s after that. As long as Dovecot's
-lock says that it is at work, it is touched again.
+(maildir-sync-index.c): a touch in the midst of that is lost, which with bursts by LMTP happened to one in about fifty
+folders. So `cur/` is touched again: a delivery ends 1 to 50 ms after the file has come, and a session in IDLE looks
+0.5 s after that; on a machine that is short of time, or with a synchroniser beside, all of it takes longer.
 """
 
 import contextlib
 import os
 from collections.abc import Callable
 
-_AGAIN_SECONDS = 0.25
-_LOCKED_SECONDS = 10.0  # a lock that a crash has left is not waited for
-_DOVECOT_LOCK = "dovecot-uidlist.lock"
+_AGAIN_SECONDS = (0.25, 1.0)  # after the last message has left
 
 
 def touch_cur(folder: str) -> None:
@@ -35,28 +32,29 @@ class Departures:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._left: dict[str, tuple[float, float]] = {}  # when next, and when for the last time
+        self._due: dict[str, list[float]] = {}  # when each folder is to be touched, the next time first
 
     def add(self, folder: str) -> None:
         """A message has left the folder of that path, and its `cur/` was touched."""
         now = self._now()
-        self._left[folder] = now + _AGAIN_SECONDS, now + _LOCKED_SECONDS
+        self._due[folder] = [now + seconds for seconds in _AGAIN_SECONDS]
 
     def due(self) -> float | None:
         """When `touch` has something to do, in seconds since the epoch, or None."""
-        return min((at for at, _ in self._left.values()), default=None)
+        return min((times[0] for times in self._due.values()), default=None)
 
     def touch(self) -> None:
         """Touch the folders that are due."""
         now = self._now()
-        for folder, (at, last) in list(self._left.items()):
-            if now < at <= now + _AGAIN_SECONDS:  # later than that: the clock was set back
+        for folder, times in list(self._due.items()):
+            if now < times[0] <= now + _AGAIN_SECONDS[-1]:  # later than that: the clock was set back
                 continue
             touch_cur(folder)
-            if now < last <= now + _LOCKED_SECONDS and os.path.lexists(os.path.join(folder, _DOVECOT_LOCK)):
-                self._left[folder] = now + _AGAIN_SECONDS, last
+            later = [time for time in times if now < time <= now + _AGAIN_SECONDS[-1]]
+            if later:
+                self._due[folder] = later
             else:
-                del self._left[folder]
+                del self._due[folder]
 
     def touch_all(self, wait: Callable[[float], object]) -> None:
         """Touch all folders, each when it is due; `wait` pauses for a number of seconds. For a program that ends."""
