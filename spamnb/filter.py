@@ -4,7 +4,7 @@ Reading is `mail`, the event models are `bayes`, the counts are the ledger's; th
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -182,11 +182,11 @@ class FrozenFilter(Filter):
         self._said = np.zeros(0)
         self._kind_said = np.zeros(0, dtype=np.int64)
 
-    def judge_all(self, readings: Sequence[Reading]) -> list[Judgement]:
-        """Judge several messages, each as `judge` does."""
-        tokens = gather(reading.tokens for reading in readings)
+    def judge_all(self, messages: Sequence[Mapping[str, int]]) -> list[Judgement]:
+        """Judge several messages by their tokens, each as `judge` does."""
+        tokens = gather(messages)
         if not self._look_up(tokens.vocabulary):
-            return [_IGNORANT] * len(readings)
+            return [_IGNORANT] * len(messages)
         places = np.fromiter(map(self._places.__getitem__, tokens.vocabulary), np.int64, len(tokens.vocabulary))
         places = places[np.array(tokens.columns, dtype=np.int64)]
         ends = itertools.accumulate(tokens.lengths)

@@ -17,7 +17,7 @@ LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
 
 def reading(tokens: dict[str, int]) -> Reading:
     """A message that holds these tokens."""
-    return Reading(b"", None, b"", "", tokens)
+    return Reading(b"", "", tokens)
 
 
 def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLearned:
@@ -38,7 +38,7 @@ def test_many_messages_are_judged_as_each_by_itself(
         patch.setattr(spamnb.filter, "_MOST_SAID", remembered)
         for batch in batches:
             readings = [reading(tokens) for tokens in batch]
-            for one, other in zip(together.judge_all(readings), map(alone.judge, readings), strict=True):
+            for one, other in zip(together.judge_all(batch), map(alone.judge, readings), strict=True):
                 assert one.verdict == other.verdict
                 assert one.log_odds == pytest.approx(other.log_odds, abs=1e-12)
                 assert one.probability == pytest.approx(other.probability, abs=1e-12)
@@ -50,4 +50,5 @@ def test_a_filter_that_knows_one_class_is_unsure(label: int) -> None:
     learned = taught([(label, {"x": 1})])
     message = reading({"x": 1})
     assert Filter(learned, Scoring()).judge(message).verdict is Verdict.UNSURE
-    assert [found.verdict for found in FrozenFilter(learned, Scoring()).judge_all([message] * 2)] == ["unsure"] * 2
+    both = FrozenFilter(learned, Scoring()).judge_all([message.tokens] * 2)
+    assert [found.verdict for found in both] == ["unsure"] * 2

@@ -9,14 +9,14 @@ from contextlib import ExitStack, closing, nullcontext
 from spamnb.cli.context import open_to_read
 from spamnb.cli.output import as_json, clock, is_terminal, printable, progress, table
 from spamnb.cli.paths import check, how_many, or_standard_input, sources
-from spamnb.cli.sources import Done, Source, each, read_all
+from spamnb.cli.sources import Done, Source, each, one_by_one
 from spamnb.config import Scoring
 from spamnb.errors import MailError, UsageError
 from spamnb.filter import Explanation, Filter, FrozenFilter, Judgement, Memory, Untaught
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import LABELS
 from spamnb.ledger.messages import Known
-from spamnb.mail.reading import Reading, read
+from spamnb.mail.reading import Reading, read, read_tokens
 
 _LETTERS = {"spam": "S", "ham": "H", "unsure": "U"}
 _CODES = {"spam": 0, "ham": 1, "unsure": 2}
@@ -99,7 +99,7 @@ class _Judge:
         self._filter: FrozenFilter | None = None
 
     def __call__(self, chunk: list[Source]) -> list[Done[Judgement]]:
-        done = read_all(chunk)
+        done = one_by_one(lambda source: read_tokens(source.read()), chunk)
         if self._filter is None:
             self._filter = FrozenFilter(self._memory(), self._scoring)
         judgements = iter(self._filter.judge_all([got for _, got in done if not isinstance(got, MailError)]))

@@ -58,11 +58,12 @@ def read_fields(block: bytes, limits: Limits) -> HeaderBlock:
         elif len(fields) >= limits.header_fields:
             return HeaderBlock(tuple(fields), "", (*notes, "limit:header_fields"))
         else:
-            value = found[2].lstrip(" \t").rstrip("\n")
+            name, value = found.groups()
+            value = value.lstrip(" \t").rstrip("\n")
             if len(value) > limits.field_chars:
                 notes.append("limit:field_chars")
                 value = value[: limits.field_chars]
-            fields.append((found[1].lower(), value))
+            fields.append((name.lower(), value))
         position = found.end()
     stray = text[position:].removeprefix("\n")
     if stray:  # QUIRK: a line without a colon ends the block; what follows is body

@@ -147,13 +147,13 @@ def _received(values: list[str]) -> Iterator[str]:
         for name in dict.fromkeys(_NAMES.findall(value)):
             if "." not in name:
                 continue
-            if IPV4.fullmatch(name):
+            if name.rpartition(".")[2].isalpha():
+                yield from hosts(prefix, name)
+            elif IPV4.fullmatch(name):
                 a, b, c, d = name.split(".")
                 yield f"{prefix}-ip:{a}.{b}"
                 yield f"{prefix}-ip:{a}.{b}.{c}"
                 yield f"{prefix}-ip:{a}.{b}.{c}.{d}"
-            elif name.rpartition(".")[2].isalpha():
-                yield from hosts(prefix, name)
 
 
 def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:

@@ -153,7 +153,7 @@ class _Reader(BeautifulSoup):
                 self._title = []
             elif name == "style" and _is_for_all(attrs):
                 self._css = []
-        else:
+        elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
             style = self._styled(name, attrs, style)
         self._styles.append(style)
         if name == "a":
@@ -217,11 +217,10 @@ class _Reader(BeautifulSoup):
         found.append(url[:2000].strip())
 
     def _styled(self, name: str, attrs: Mapping[str, str], above: Style) -> Style:
-        has_own = bool(attrs) and not STYLING.isdisjoint(attrs)
-        if not (has_own or self._sheet.rules) or not self._work.take(_UNITS_STYLED):
+        if not self._work.take(_UNITS_STYLED):
             return above
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else []
-        if not (has_own or sheet):
+        if not sheet and STYLING.isdisjoint(attrs):
             return above
         style = styled(attrs, above, sheet)
         if style.same_colour and not self._sheet.certain:

@@ -77,8 +77,9 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         notes.append("limit:message_bytes")
         raw = raw[: limits.message_bytes]
     work = Work(limits.work)
-    with work.quarter() as some:
-        entity = parse_entity(raw, limits, some)
+    some = work.quarter()
+    entity = parse_entity(raw, limits, some)
+    work.rejoin(some)
     notes.extend(entity.notes)
     spoken = cache(partial(_spoken, entity))
     texts, attachments, charsets = [], [], []
@@ -110,9 +111,10 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
                 text = "<".join(text.split("<", tags_left + 1)[:-1])
             tags_left = max(0, tags_left - tags)
         texts.append(Text(text, is_html, part.group))
-    with work.quarter() as some:
-        fields = decode_fields(entity.fields, spoken, some)
-        inner = decode_fields(tuple([field for field in entity.inner if field[0] == "subject"]), spoken, some)
+    some = work.quarter()
+    fields = decode_fields(entity.fields, spoken, some)
+    inner = decode_fields(tuple([field for field in entity.inner if field[0] == "subject"]), spoken, some)
+    work.rejoin(some)
     if work.is_spent:
         notes.append("limit:work")
     return Message(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spamnb.mail.addresses import address
-from spamnb.mail.identity import digests
+from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.message import Message, parse
 from spamnb.mail.tokenizer import tokenize
@@ -16,14 +16,11 @@ _SUMMARY_CHARS = 100
 class Reading:
     """A message that was read.
 
-    digest: its identity. header_digest: Message-ID, Date and From alone, None without a Message-ID. delivery: which
-    delivery of it. summary: subject and sender, for a person.
+    digest: its identity. summary: subject and sender, for a person.
     tokens: each token with its occurrences in the message.
     """
 
     digest: bytes
-    header_digest: bytes | None
-    delivery: bytes
     summary: str
     tokens: Mapping[str, int]
 
@@ -31,7 +28,12 @@ class Reading:
 def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
     """Read a message. Any bytes at all yield a Reading."""
     message = parse(raw, limits)
-    return Reading(*digests(raw), summarise(message), tokenize(message, limits))
+    return Reading(identity(raw), summarise(message), tokenize(message, limits))
+
+
+def read_tokens(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, int]:
+    """The tokens alone, which is all that a verdict takes: its identity would be a twentieth more."""
+    return tokenize(parse(raw, limits), limits)
 
 
 def summarise(message: Message) -> str:

@@ -327,8 +327,8 @@ class Walk:
 def odd_from(pattern: re.Pattern[bytes], head: bytes) -> int | None:
     """Where a header block begins to be read in more than one way; None where all programs read it alike."""
     odd = pattern.search(head)
-    places = [place for place in (odd.start() if odd else -1, head.find(b"\r")) if place >= 0]
-    return min(places, default=None)
+    place = head.find(b"\r", 0, odd.start() if odd else len(head))
+    return place if place >= 0 else odd.start() if odd else None
 
 
 def fields_of(pattern: re.Pattern[bytes], head: bytes) -> dict[bytes, list[bytes]]:

@@ -1,8 +1,5 @@
 """What reading one message may cost in all: counted, not timed, so that a message always has the same tokens."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 
 class Work:
     """Units of work, of which a message has so many; past them the rest is left out.
@@ -32,11 +29,13 @@ class Work:
         self.left, self.is_spent = 0, True
         return most
 
-    @contextmanager
-    def quarter(self) -> Iterator["Work"]:
-        """A quarter of what is left, for one stage: a header must not use up what the text needs."""
-        units = self.left // 4
-        part = Work(units)
-        yield part
-        self.left -= units - part.left
+    def quarter(self) -> "Work":
+        """A quarter of it for one stage, taken off until `rejoin`: a header must not use up what the text needs."""
+        part = Work(self.left // 4)
+        self.left -= part.left
+        return part
+
+    def rejoin(self, part: "Work") -> None:
+        """Take back what a stage has left of its part."""
+        self.left += part.left
         self.is_spent = self.is_spent or part.is_spent

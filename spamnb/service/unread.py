@@ -50,4 +50,4 @@ class Unread:
     @cached_property
     def reading(self) -> Reading:
         """All of it, with its tokens."""
-        return Reading(*self._digests, self.summary, tokenize(self._message, DEFAULT_LIMITS))
+        return Reading(self.digest, self.summary, tokenize(self._message, DEFAULT_LIMITS))
