@@ -289,7 +289,7 @@ class Arrivals:
     def learn(self, reading: Reading, label: int, why: str, *, weak: bool = False) -> None:
         """Learn a message as ham (0) or spam (1), and say so in the log if that is news.
 
-        weak: nobody may have decided it. Who decides that a message is spam does not want it where it was put back.
+        weak: nobody may have decided it. Who decides that a message is spam does not want it out of spam any more.
         """
         with self._ledger.transaction():
             changed = self._ledger.learned.learn([lesson(reading, label, why, self._now(), weak=weak)])
