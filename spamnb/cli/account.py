@@ -150,7 +150,7 @@ def verify(options: argparse.Namespace) -> int:
         more = f", {len(faults) - 20} more" if len(faults) > 20 else ""
         print(
             f"spamnb: {plural(len(faults), 'fault')} in the ledger {printable(ledger.path)}{more}:"
-            " put back a copy of it, or train anew",
+            " restore a copy of it, or train again",
             file=sys.stderr,
         )
         return _EXIT_ERROR

@@ -12,7 +12,7 @@ from spamnb.cli.output import clock, megabytes, named, printable, progress
 from spamnb.errors import SpamnbError, UsageError
 from spamnb.ledger.copying import Held, send, write
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.restoring import restore as put_back
+from spamnb.ledger.restoring import restore as restore_from
 from spamnb.service.alone import alone, is_running
 
 # While the file is written anew nobody else can write, and a service waits 10 s for that. 173 MB took 5.1 s on two
@@ -67,9 +67,9 @@ def restore(options: argparse.Namespace) -> int:
         raise UsageError(f"there is no file {shown}: give what `spamnb backup` has written, or one of the copies")
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
     with alone(path):
-        done = put_back(path, options.file, time.time())
+        done = restore_from(path, options.file, time.time())
     if not options.quiet and done.held is not None:
-        print(f"put back {shown}, of {clock(done.made_at)}: {_in_words(options.file, done.held)}")
+        print(f"restored {shown}, of {clock(done.made_at)}: {_in_words(options.file, done.held)}")
         if done.aside is not None:
             print(f"The former ledger is kept as {printable(done.aside)}.")
         print("The mail that lies in your folders stays where it is: the next start takes note of it, and no more.")

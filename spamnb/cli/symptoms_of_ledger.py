@@ -134,7 +134,7 @@ def _content(ledger: Ledger, running: bool, config: Config | None) -> Iterator[F
     if (stop := stop_of(ledger, time.time())) is not None:
         yield _stopped(stop)
     if restored is not None and time.time() - float(restored) < _RECENT:
-        means = f"an earlier ledger was put back on {clock(float(restored))}: what was learned meanwhile is missing"
+        means = f"an earlier ledger was restored on {clock(float(restored))}: what was learned meanwhile is missing"
         yield Finding(WARNING, "ledger", means, "correct what is judged wrongly by moving it")
     if (open_moves := len(ledger.journal.intents())) and not running:
         yield Finding(

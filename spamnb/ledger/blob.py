@@ -54,5 +54,5 @@ def unpacked(message: int, blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.i
         return unpack(blob)
     except (ValueError, zlib.error) as fault:
         raise LedgerError(
-            f"the tokens of message {message} in the ledger are damaged: see `spamnb verify`, and put back a copy of it"
+            f"the tokens of message {message} in the ledger are damaged: see `spamnb verify`, and restore a copy of it"
         ) from fault

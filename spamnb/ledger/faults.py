@@ -27,12 +27,12 @@ def plain(fault: Fault, path: str) -> LedgerError:
         )
     if code == sqlite3.SQLITE_NOTADB:
         return LedgerDamagedError(
-            f"{path} is no ledger: set `ledger` in the configuration to another path, or put back a copy of it"
+            f"{path} is no ledger: set `ledger` in the configuration to another path, or restore a copy of it"
             " (spamnb restore)"
         )
     if code == sqlite3.SQLITE_CORRUPT or isinstance(fault, UnicodeDecodeError):
         return LedgerDamagedError(
-            f"The ledger {path} is damaged: put back a copy (spamnb restore), or move it away and train again."
+            f"The ledger {path} is damaged: restore a copy (spamnb restore), or move it away and train again."
             " No mail is affected"
         )
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}:

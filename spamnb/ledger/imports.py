@@ -153,7 +153,7 @@ def _damage_named(action: int) -> Iterator[None]:
     try:
         yield
     except (ValueError, zlib.error) as fault:
-        raise LedgerError(f"the tokens of import {action} in the ledger are damaged: put back a copy of it") from fault
+        raise LedgerError(f"the tokens of import {action} in the ledger are damaged: restore a copy of it") from fault
 
 
 def _packed(ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:

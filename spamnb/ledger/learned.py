@@ -70,7 +70,7 @@ class Learned:
             " ham_occurrences, spam_occurrences, vocabulary FROM total"
         )
         if row is None:
-            raise LedgerError("The ledger is damaged, its totals are gone: put back a copy of it, or train anew")
+            raise LedgerError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
         return np.array(row, dtype=np.int64)
 
     def last_at(self) -> float | None:

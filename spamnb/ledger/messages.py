@@ -10,7 +10,8 @@ from spamnb.ledger.connection import Connection
 class Known:
     """What is known of a message. `label` is 0 ham, 1 spam, None not learned.
 
-    weak: no person has decided the label. rescued_at: since when a person wants it where it was put back, or None.
+    weak: no person has decided the label. rescued_at: since when a person wants it where it is, or None. learned_at:
+    when it got the label, or None. Both are seconds since the epoch.
     """
 
     id: int
@@ -22,9 +23,12 @@ class Known:
     weak: bool
     learned_why: str | None
     rescued_at: float | None
+    learned_at: float | None
 
 
-_SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, learned_why, rescued_at FROM message"
+_SELECT = (
+    "SELECT id, digest, summary, verdict, probability, label, weak, learned_why, rescued_at, learned_at FROM message"
+)
 
 
 class Messages:
@@ -60,7 +64,7 @@ class Messages:
         return header_digest is not None and self._db.row(query, (header_digest, digest)) is not None
 
     def rescued(self, message: int, at: float | None) -> None:
-        """Record that a person wants the message where it was put back, so that it is never moved again.
+        """Record that a person has taken the message out of spam, so that it is never moved again.
 
         `at`: seconds since the epoch; None where the person has called it spam since.
         """

@@ -86,7 +86,7 @@ def _numbers(db: Connection, select: str, columns: int) -> NDArray[np.int64]:
         with plain_faults(db.path):  # not a list of all rows: of 2.4 million tokens that took 83 MB more
             return np.fromiter(db.cursor(select), np.dtype((np.int64, columns)))
     except (TypeError, ValueError, OverflowError) as fault:
-        raise LedgerError(f"what should be numbers is not ({select}): put back a copy of the ledger") from fault
+        raise LedgerError(f"what should be numbers is not ({select}): restore a copy of the ledger") from fault
 
 
 def _add_messages(db: Connection, sums: _Sums) -> Iterator[str]:

@@ -49,7 +49,7 @@ def restore(ledger: str, source: str, at: float) -> Restored:
             copy_from(source, draft)
             held = held_of(draft)
         except LedgerDamagedError as fault:
-            raise LedgerError(f"{source} is not put back, it is damaged ({fault}): try another copy") from fault
+            raise LedgerError(f"{source} is not restored, it is damaged ({fault}): try another copy") from fault
         except LedgerError as fault:
             raise type(fault)(str(fault).replace(draft, source)) from fault  # nobody knows the draft by its name
         with holding(ledger):
@@ -79,8 +79,8 @@ def recover(ledger: str, at: float) -> Restored | None:
                 if _is_sound(found, draft):
                     return _put(ledger, draft, found, at, "damaged", faults[0])
     raise LedgerLostError(
-        f"The ledger {ledger} cannot be used ({faults[0]}), and there is no sound copy of it: put one back with"
-        f" `spamnb restore FILE`, or move it and {directory_of(ledger)} away to begin anew. Nothing was touched"
+        f"The ledger {ledger} cannot be used ({faults[0]}), and there is no sound copy of it: restore one with"
+        f" `spamnb restore FILE`, or move it and {directory_of(ledger)} away to begin again. Nothing was touched"
     )
 
 

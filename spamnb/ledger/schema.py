@@ -7,7 +7,7 @@ be any bytes. An import has a row in `message` for its name in the journal, with
 import's.
 
 message.weak: the label was learned without a person's decision; any decision replaces it. message.rescued_at: since
-when a person wants the message where it was put back; it is never moved again. message.header_digest: Message-ID, Date
+when a person wants the message out of spam; it is never moved again. message.header_digest: Message-ID, Date
 and From alone; messages that agree in it may be one message that was changed on its way.
 
 directory: which folder a directory was when last looked at; a folder that is renamed stays the same directory.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from spamnb.config import Config, Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter, Judgement
-from spamnb.ledger.files import Origin
+from spamnb.ledger.files import Origin, Placed
 from spamnb.ledger.learned import HAM, SPAM
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lesson import LABELS, lesson
@@ -289,7 +289,7 @@ class Arrivals:
     def learn(self, reading: Reading, label: int, why: str, *, weak: bool = False) -> None:
         """Learn a message as ham (0) or spam (1), and say so in the log if that is news.
 
-        weak: nobody may have decided it. Who decides that a message is spam does not want it where it was put back.
+        weak: nobody may have decided it. Who decides that a message is spam does not want it out of spam any more.
         """
         with self._ledger.transaction():
             changed = self._ledger.learned.learn([lesson(reading, label, why, self._now(), weak=weak)])
@@ -312,8 +312,12 @@ class Arrivals:
         self._second.due = self._now()
 
     def end_waiting(self) -> None:
-        """Learn as ham what waited in the inbox for another file of its delivery to leave spam."""
-        for box, placed, out_of_spam in self._second.ended():
+        """Learn as ham what waited in the inbox for another file of its delivery to leave spam.
+
+        But not what a person has called spam meanwhile: then the other file was deleted as spam.
+        """
+        for box, placed, has_left in self._second.ended():
+            out_of_spam = has_left and not self._is_spam_since(placed)
             try:
                 entry = locate(box.folder, placed.base, placed.flags) if out_of_spam else None
             except FolderUnavailableError:
@@ -327,6 +331,11 @@ class Arrivals:
                 if reading is not None:
                     self.learn(reading, HAM, "the other file of its delivery was taken out of spam")
                     self._ledger.messages.rescued(placed.message, self._now())
+
+    def _is_spam_since(self, placed: Placed) -> bool:
+        """Whether a person has called the message spam after its file appeared there."""
+        known = self._ledger.messages.get(placed.message)
+        return _decided(known) == SPAM and (known.learned_at or 0.0) > placed.since
 
 
 def _decided(known: Known) -> int | None:

@@ -283,11 +283,11 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     """An open breaker, open moves, an earlier ledger in place, and former ones beside it are told."""
     run("backup", "copy.sqlite")
     run("restore", "copy.sqlite")
-    assert said(run, "warning", "an earlier ledger was put back on")
+    assert said(run, "warning", "an earlier ledger was restored on")
     assert said(run, "warning", "1 former ledger kept beside it, ")
     with monkeypatch.context() as patch:
         patch.setattr(symptoms_of_ledger, "_RECENT", 0.0)
-        assert not said(run, "warning", "put back")
+        assert not said(run, "warning", "was restored")
         assert said(run, "ok", "when nothing is missing, remove: ")
     with Ledger(str(ledger_file(well))) as ledger:
         ledger.set_note(BREAKER_NOTE, str(time.time()))

@@ -204,7 +204,7 @@ def test_restore(taught: Path, run: Run) -> None:
     result = run("restore", "copy.sqlite")
     assert result.code == 0
     (kept,) = former(taught)
-    assert result.out.splitlines()[0].startswith("put back copy.sqlite, of 20")
+    assert result.out.splitlines()[0].startswith("restored copy.sqlite, of 20")
     assert f"kept as {kept}" in result.out
     assert "stays where it is" in result.out
     assert counts(taught) == before

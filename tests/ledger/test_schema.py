@@ -148,10 +148,10 @@ def test_cut_short(path: str, pages: float) -> None:
     with Ledger(path) as ledger:
         ledger.learned.learn([lesson(f"m{i}", i % 2, {f"t{i}.{j}": 1 for j in range(200)}) for i in range(20)])
     os.truncate(path, int(pages * 4096))
-    with pytest.raises(LedgerError, match=r"put back a copy|free space"), Ledger(path) as ledger:
+    with pytest.raises(LedgerError, match=r"restore a copy|free space"), Ledger(path) as ledger:
         faults = ledger.learned.verify()
         assert faults
-        raise LedgerError("put back a copy")
+        raise LedgerError("restore a copy")
 
 
 def test_garbled(path: str) -> None:

@@ -11,7 +11,9 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lesson import lesson
 from spamnb.ledger.restoring import restore
+from spamnb.mail.reading import read
 from spamnb.maildir.names import parse_name
 from spamnb.policy import COPY_SECONDS
 from tests.service.desk import DAY, ROLES, Desk
@@ -333,6 +335,17 @@ def test_it_waits_in_a_folder_that_cannot_be_listed(
     assert desk.lesson(spam) == NOTHING
     desk.work()
     assert desk.lesson(spam) == (HAM, DECIDED)
+
+
+def test_what_waits_is_called_spam(waiting: tuple[Desk, bytes]) -> None:
+    """A file that waits, and whose message a person calls spam, stays spam when the first is deleted from Junk."""
+    desk, spam = waiting
+    desk.ahead += DAY
+    desk.ledger.learned.learn([lesson(read(spam), SPAM, "trained by hand", desk.now())])
+    desk.ahead += DAY
+    desk.paths(spam, "Junk")[0].unlink()
+    desk.work()
+    assert (desk.lesson(spam), desk.where(spam)) == ((SPAM, DECIDED), ["INBOX"])
 
 
 def test_what_waits_is_moved_by_a_person(waiting: tuple[Desk, bytes]) -> None:
