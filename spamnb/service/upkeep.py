@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from spamnb.config import Retention
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.copies import of_day
 from spamnb.ledger.copying import roll
 from spamnb.ledger.ledger import Ledger
@@ -75,7 +75,10 @@ class Forgetting:
         return self._steps is not None
 
     def step_if_due(self, now: float, retention: Retention) -> bool:
-        """Make the next step; where it fails the service goes on, and begins again later. False: nothing is to do."""
+        """Make the next step; where it cannot be made for now, the service goes on, and begins again later.
+
+        Returns False where nothing is to do. Raises LedgerError for what does not pass by itself.
+        """
         if 0 < self._not_before - now <= _DAY:  # more than that: the clock was set back
             return False
         self._steps = self._steps or self._all(now, retention)
@@ -83,7 +86,7 @@ class Forgetting:
             next(self._steps)
         except StopIteration:
             self._steps = None
-        except LedgerError as fault:
+        except LedgerUnavailableError as fault:
             self._steps, self._not_before = None, now + _AGAIN_SECONDS
             _log.warning("what is long gone stays in the ledger for now: %s", fault)
         return self._steps is not None

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import load
+from spamnb.maildir import departures
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from tests.service.conftest import Site, until
@@ -58,8 +60,9 @@ class Faulty(Site):
         return code
 
     def work(self) -> None:
-        """What `run --once` does, in this process."""
-        Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
+        """What `run --once` does, in this process; `cur/` is touched again at once, which no mail server looks at."""
+        with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
+            Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
 
     def spam(self, number: int) -> bytes:
         """Deliver new spam."""
