@@ -20,6 +20,7 @@ from spamnb.config.adding import add_mailboxes
 from spamnb.config.places import SYSTEM_CONFIG
 from spamnb.config.usual import usual_role
 from spamnb.config.writing import render_items
+from spamnb.durable import sync
 from spamnb.errors import ConfigError, MaildirError, UsageError
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.mailbox import scan
@@ -282,8 +283,12 @@ def _write(path: Path, text: str) -> Path | None:
                 os.fsync(file.fileno())
             existed = os.path.lexists(path)
             if existed:
-                path.rename(former)
+                try:  # there is a configuration at every moment: the service may read it just now
+                    os.link(path, former, follow_symlinks=False)
+                except OSError:  # a file system without hard links
+                    path.rename(former)
             draft.rename(path)
+            sync(str(path.parent))
         finally:
             draft.unlink(missing_ok=True)
     except OSError as fault:

@@ -62,6 +62,23 @@ def test_never_over_an_existing_one(home: Path, run: Run) -> None:
     assert (home / f"{CONFIG}.old").read_text() == "mine: 1\n", "the one that was edited is kept however often"
 
 
+def test_there_is_a_configuration_at_every_moment(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that reads its configuration while it is replaced finds the former one or the new one."""
+    full(home)
+    assert run("init").code == 0
+    rename, there = Path.rename, []
+
+    def renamed(path: Path, target: Path) -> Path:
+        there.append((home / CONFIG).exists())
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    assert run("init", "--force").code == 0
+    assert there
+    assert all(there)
+    assert (home / f"{CONFIG}.old").exists()
+
+
 def test_learns_when_told(home: Path, run: Run) -> None:
     """--learn learns from the folders by their roles, and not from neutral ones; the same again changes nothing."""
     full(home)
