@@ -3,8 +3,8 @@
 The directory itself is locked, with flock(2), since a lock file in a mailbox would be in the way of other mail
 software; none of it locks directories in this way. It is the inbox's `cur/`, which two services would both work on.
 Only where strangers can open that directory, and so lock it, is it a file beside it (`ledger/locks.py`): no other
-software takes that for mail. The lock goes with the process. As long as it is held, the mailbox's disk is in use and
-cannot be unmounted.
+software takes that for mail. Where that file cannot be made it is `cur/` after all. The lock goes with the process. As
+long as it is held, the mailbox's disk is in use and cannot be unmounted.
 """
 
 import errno
@@ -31,7 +31,10 @@ class Claim:
     def take(self, inbox: Folder) -> None:
         """Hold the mailbox of that inbox, and no longer one that lay there before; ClaimedError where another does."""
         try:
-            wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
+            try:
+                wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
+            except PermissionError:  # the directory around `cur/` is another user's, as where root has made it
+                wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as fault:
             raise MaildirError(f"cannot open {fault.filename}: {fault.strerror}; check who owns it") from fault
         if self._held is not None and os.path.samestat(os.fstat(wanted), os.fstat(self._held)):
