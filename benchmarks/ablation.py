@@ -16,17 +16,16 @@ from dataclasses import replace
 import numpy as np
 
 from spamnb.bayes import score as scoring
-from spamnb.cli.sources import Source, readings
 from spamnb.config import Scoring
-from spamnb.evaluation.corpus import load_corpus
+from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
-from spamnb.evaluation.protocols import Example, Student, Train, online
-from spamnb.mail.header import is_header
+from spamnb.evaluation.protocols import Learner, Train, online
 from spamnb.mail.reading import Reading
+from spamnb.mail.tokens.header import is_header
 
 
 def without(*kinds: str) -> Callable[[str], bool]:
-    """Keep all tokens but those of these kinds; a kind is what stands before the colon."""
+    """Keep all tokens but those of these kinds; a kind is what is before the colon."""
     return lambda token: token.partition(":")[0] not in kinds or ":" not in token
 
 
@@ -44,8 +43,8 @@ TOKENS: dict[str, Callable[[str], bool]] = {
     "without shouted words": without("shout"),
 }
 CONSTANTS: dict[str, tuple[str, float]] = {
-    "all tokens heard alike": ("weights", 1.0),
-    "crowds heard in full": ("CROWD", 0.0),
+    "all tokens of one weight": ("weights", 1.0),
+    "large groups in full": ("CROWD", 0.0),
     "no caution": ("CAUTION", 1e-9),
     "unknown tokens not counted": ("UNKNOWN", 0.0),
 }
@@ -68,7 +67,10 @@ def main() -> None:
     )
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
-    corpora = {os.path.basename(os.path.normpath(path)): read_all(path) for path in options.corpora}
+    corpora = {
+        os.path.basename(os.path.normpath(path)): list(samples(load_corpus(path), strict=False))
+        for path in options.corpora
+    }
     first = next(iter(corpora))
     for seed in range(options.shuffles):
         corpora[f"{first}, order {seed}"] = random.Random(seed).sample(corpora[first], len(corpora[first]))
@@ -89,57 +91,43 @@ def show(cells: Sequence[str], mark: str) -> None:
     )
 
 
-def read_all(path: str) -> list[Example]:
-    """The corpus, read."""
-    corpus = load_corpus(path)
-    with readings(Source(message.name, os.path.realpath(message.path)) for message in corpus) as found:
-        return [
-            (message.name, message.label, reading)
-            for message, (_, reading) in zip(corpus, found, strict=True)
-            if isinstance(reading, Reading)
-        ]
-
-
-def runs() -> Iterator[tuple[str, Callable[[list[Example]], float]]]:
+def runs() -> Iterator[tuple[str, Callable[[list[Sample]], float]]]:
     """The rows: what is left out or changed, and how to measure it."""
-    yield "the default", lambda examples: area(examples, Student(Scoring()))
+    yield "the default", lambda examples: area(examples, Learner(Scoring()))
     for name, keep in TOKENS.items():
-        yield name, lambda examples, keep=keep: area(filtered(examples, keep), Student(Scoring()))
+        yield name, lambda examples, keep=keep: area(filtered(examples, keep), Learner(Scoring()))
     for name, (constant, value) in CONSTANTS.items():
         yield name, lambda examples, constant=constant, value=value: changed(examples, constant, value)
     for name, choice in SCORINGS.items():
-        yield name, lambda examples, choice=choice: area(examples, Student(choice))
+        yield name, lambda examples, choice=choice: area(examples, Learner(choice))
     for train in TRAININGS:
-        yield f"training on {train}", lambda examples, train=train: area(examples, Student(Scoring(), train))
+        yield f"training on {train}", lambda examples, train=train: area(examples, Learner(Scoring(), train))
 
 
-def area(examples: Sequence[Example], student: Student) -> float:
+def area(examples: Sequence[Sample], learner: Learner) -> float:
     """(1−ROCA)% online."""
-    outcomes = list(online(examples, student))
+    outcomes = list(online(examples, learner))
     return one_minus_roca(np.array([o.score for o in outcomes]), np.array([o.label for o in outcomes], dtype=bool))
 
 
-def filtered(examples: Sequence[Example], keep: Callable[[str], bool]) -> list[Example]:
+def filtered(examples: Sequence[Sample], keep: Callable[[str], bool]) -> list[Sample]:
     """The same messages with fewer tokens."""
-    return [
-        (
-            name,
-            label,
-            replace(reading, tokens={t: n for t, n in reading.tokens.items() if keep(t)} or {"body-empty": 1}),
-        )
-        for name, label, reading in examples
-    ]
+
+    def kept(reading: Reading) -> Reading:
+        return replace(reading, tokens={t: n for t, n in reading.tokens.items() if keep(t)} or {"body-empty": 1})
+
+    return [Sample(name, label, kept(reading)) for name, label, reading in examples]
 
 
-def changed(examples: Sequence[Example], constant: str, value: float) -> float:
+def changed(examples: Sequence[Sample], constant: str, value: float) -> float:
     """(1−ROCA)% with a constant of the score changed."""
     with patched(constant, value):
-        return area(examples, Student(Scoring()))
+        return area(examples, Learner(Scoring()))
 
 
 @contextmanager
 def patched(constant: str, value: float) -> Iterator[None]:
-    """Another value for a constant of the score; "weights" hears all known tokens alike."""
+    """Another value for a constant of the score; "weights" gives all known tokens the same."""
     import spamnb.filter
 
     if constant == "weights":

@@ -27,8 +27,8 @@ from scipy.stats import rankdata
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.filter import Filter
+from spamnb.label import Label, Verdict
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
 from spamnb.mail.reading import read
 
 _NOTHING_LEARNED = 3  # bogofilter's exit code for any error; a word list is made with the first lesson
@@ -74,13 +74,13 @@ def _online(contender: common.Contender, messages: Sequence[Labelled]) -> Iterat
 
 def _spamnb_online(contender: common.Spamnb, messages: Sequence[Labelled]) -> Iterator[common.Scored]:
     with Ledger(str(contender.ledger)) as ledger:
-        judge = Filter(ledger.learned, Scoring()).judge
+        judge = Filter(ledger.lessons, Scoring()).judge
         for start in range(0, len(messages), _COMMIT):
             with ledger.transaction():
                 for number, message in enumerate(messages[start : start + _COMMIT], start):
                     reading = read(Path(message.path).read_bytes())
                     judgement = judge(reading)
-                    ledger.learned.learn([lesson(reading, message.label, "online", float(number))])
+                    ledger.lessons.learn([reading], message.label, "online", float(number))
                     yield common.Scored(judgement.verdict, judgement.log_odds)
 
 
@@ -88,26 +88,25 @@ def _bogofilter_online(contender: common.Bogofilter, messages: Sequence[Labelled
     for number, message in enumerate(messages):
         raw = Path(message.path).read_bytes()
         command = [*contender.command, "-t", common.PRECISE]
-        said = subprocess.run(command, input=raw, capture_output=True, check=False)
-        if said.returncode == _NOTHING_LEARNED and not number:
-            yield common.Scored("unsure", 0.5)
-        elif said.returncode == _NOTHING_LEARNED:
-            raise RuntimeError(f"bogofilter failed on {message.path}: {said.stderr!r}")
+        done = subprocess.run(command, input=raw, capture_output=True, check=False)
+        if done.returncode == _NOTHING_LEARNED and not number:
+            yield common.Scored(Verdict.UNSURE, 0.5)
+        elif done.returncode == _NOTHING_LEARNED:
+            raise RuntimeError(f"bogofilter failed on {message.path}: {done.stderr!r}")
         else:
-            yield common.from_terse(said.stdout.decode("ascii"))
+            yield common.from_terse(done.stdout.decode("ascii"))
         subprocess.run([*contender.command, ("-n", "-s")[message.label]], input=raw, check=True)
 
 
-def _measures(labels: Sequence[int], scored: Sequence[common.Scored]) -> dict[str, object]:
+def _measures(labels: Sequence[Label], scored: Sequence[common.Scored]) -> dict[str, object]:
     is_spam = np.array(labels, dtype=bool)
     ham, spam = int((~is_spam).sum()), int(is_spam.sum())
     if not (ham and spam):
         raise SystemExit(f"{ham} ham and {spam} spam messages were scored: both kinds are needed, so give more of them")
-    verdicts = np.array([each.verdict for each in scored])
+    judged_spam, unsure = (np.array([each.verdict is one for each in scored]) for one in (Verdict.SPAM, Verdict.UNSURE))
     # The area is the Mann-Whitney statistic: how often a spam ranks above a ham; ties count half.
     ranks = rankdata([each.rank for each in scored])
     area = (ranks[is_spam].sum() - spam * (spam + 1) / 2) / (ham * spam)
-    judged_spam = verdicts == "spam"
     lost = int((judged_spam & ~is_spam).sum())
     return {
         "ham": ham,
@@ -116,8 +115,8 @@ def _measures(labels: Sequence[int], scored: Sequence[common.Scored]) -> dict[st
         "ham lost": lost,
         "ham lost %": 100.0 * lost / ham,
         "spam caught %": 100.0 * int((judged_spam & is_spam).sum()) / spam,
-        "unsure ham %": 100.0 * int(((verdicts == "unsure") & ~is_spam).sum()) / ham,
-        "unsure spam %": 100.0 * int(((verdicts == "unsure") & is_spam).sum()) / spam,
+        "unsure ham %": 100.0 * int((unsure & ~is_spam).sum()) / ham,
+        "unsure spam %": 100.0 * int((unsure & is_spam).sum()) / spam,
     }
 
 

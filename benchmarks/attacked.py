@@ -1,6 +1,6 @@
 """Mail as an attacker would write it: spam with words or letters of the user's added to it.
 
-What is added stands in every text of the message, below what was there, in the same charset and transfer encoding;
+What is added is in every text of the message, below what was there, in the same charset and transfer encoding;
 all else of the message stays as it was.
 """
 
@@ -16,21 +16,26 @@ from email.message import Message
 from email.policy import compat32
 from itertools import chain
 
-from spamnb.mail.html import read_html
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.message import parse
+from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
+from spamnb.mail.tokens.html import read_html
 
 _AS_IT_WAS = compat32.clone(mangle_from_=False, max_line_length=0)
 _WORD = re.compile(r"[a-z]{3,15}")
 _LETTER_CHARS = 20_000
 _WORDS_A_LINE = 10
-_HIDDEN = b'<div style="display:none">%s</div>'
-_VISIBLE = b"<div>%s</div>"
+IN_SIGHT = b"<div>%s</div>"
+HIDDEN = b'<div style="display:none">%s</div>'
+HIDDEN_BY_SHEET = {
+    "not displayed": b"<style>.a1 { display: none }</style><div class=a1>%s</div>",
+    "of no size": b"<style>div#b2 { font-size: 0px }</style><div id=b2>%s</div>",
+    "white on white": b"<style>.c3 { color: #ffffff }</style><div class=c3>%s</div>",
+}
 
 
 class Vocabulary:
-    """What an attacker may know of a person's mail: in how many messages of each kind a word stands."""
+    """What an attacker may know of a person's mail: in how many messages of each kind a word is."""
 
     def __init__(self, ham: Iterable[bytes], spam: Iterable[bytes]) -> None:
         self._ham, self._spam = (
@@ -48,7 +53,7 @@ class Vocabulary:
         return sorted(self._ham, key=lambda word: (-self._ham[word] / (self._spam[word] + 1), word))[:number]
 
     def common_in_ham(self, number: int) -> list[str]:
-        """The words that stand in most ham."""
+        """The words that are in most ham."""
         return sorted(self._ham, key=lambda word: (-self._ham[word], word))[:number]
 
 
@@ -63,34 +68,34 @@ def letter(raw: bytes) -> str:
     return "\n\n".join(texts)[:_LETTER_CHARS]
 
 
-def with_text(raw: bytes, more: str, hidden: bool = False) -> bytes:
-    """The message with a text added below each of its own; hidden, plain texts are made HTML that hides it.
+def with_text(raw: bytes, more: str, markup: bytes = IN_SIGHT) -> bytes:
+    """The message with a text added below each of its own, in this markup; to hide it, plain texts are made HTML.
 
     QUIRK: mail of the Enron sets has no blank line after its Subject, so that a filter may take all of it for
     header, and a message with that line for another kind of mail: none is put in where there was none.
     """
-    if not hidden and b"\n\n" not in raw.replace(b"\r\n", b"\n"):
+    if markup == IN_SIGHT and b"\n\n" not in raw.replace(b"\r\n", b"\n"):
         return raw.rstrip() + b"\n" + more.replace("\n\n", "\n").encode("ascii", "replace") + b"\n"
     message = message_from_bytes(raw, policy=_AS_IT_WAS)
     for part in message.walk():
         if part.get_content_maintype() == "text" and part.get_content_disposition() != "attachment":
-            _add(part, more, hidden)
+            _add(part, more, markup)
     return message.as_bytes()
 
 
-def _add(part: Message, more: str, hidden: bool) -> None:
+def _add(part: Message, more: str, markup: bytes) -> None:
     content = part.get_payload(decode=True) or b""
     assert isinstance(content, bytes)
     written = more.encode(_charset(part), "replace")
     is_html = part.get_content_subtype() == "html"
-    if is_html or hidden:
+    if is_html or markup != IN_SIGHT:
         if not is_html:
             content = b"<pre>%s</pre>" % html.escape(content.decode("latin-1")).encode("latin-1")
             if "content-type" in part:
                 part.set_type("text/html")
             else:
                 part["Content-Type"] = "text/html"
-        addition = (_HIDDEN if hidden else _VISIBLE) % html.escape(written.decode("latin-1")).encode("latin-1")
+        addition = markup % html.escape(written.decode("latin-1")).encode("latin-1")
         before, end, after = _parted(content)
         content = before + addition + end + after
     else:

@@ -5,16 +5,17 @@ changed by an attacker:
 
 words: n words are added to each spam: random ones (from all words of the first half: a dictionary), or the n that
     speak most for this very person's ham, which the attacker knows.
-letters: a whole letter of the person's own ham, of the first half, is added to each spam; in sight, or hidden in HTML.
+letters: a whole letter of the person's own ham, of the first half, is added to each spam; in sight, or hidden in HTML,
+    by a `style` attribute or by a style sheet.
 taken for ham: k spam messages with 200 of the person's words are filed as ham by mistake, or kept until they are
     learned as ham; then the rest of the spam comes, as it is or with the same words.
-dictionary: mail that is rightly learned as spam holds the 3500 words that stand in most of the person's ham (Nelson
+dictionary: mail that is rightly learned as spam holds the 3500 words that are in most of the person's ham (Nelson
     et al., "Exploiting machine learning to subvert your spam filter", 2008); its share of the training mail is given.
 corrections: n of the messages with 200 of the person's words are moved to Junk by the person, then the rest comes.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
-    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--markdown | --json]
+    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--markdown | --json]
 """
 
 import random
@@ -25,10 +26,11 @@ from pathlib import Path
 
 import common
 import numpy as np
-from attacked import Vocabulary, letter, lines, with_text
+from attacked import HIDDEN, HIDDEN_BY_SHEET, IN_SIGHT, Vocabulary, letter, lines, with_text
 
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
+from spamnb.label import Label
 
 _NUMBERS = (50, 200, 1000)
 _CORRECTIONS = (5, 20)
@@ -37,7 +39,7 @@ _SHARES = (0.01, 0.05, 0.10)
 _BAIT = 200  # words of the person's in mail that is meant to be taken for ham
 _DICTIONARY = 3500  # words: with those of the message itself, about as many tokens as are read of one
 
-_TOLD = {"spam caught %": ".1f", "ham lost": "d", "unsure ham %": ".1f", "(1-ROCA)%": ".2g"}  # in the narrow table
+_SHOWN = {"spam caught %": ".1f", "ham lost": "d", "unsure ham %": ".1f", "(1-ROCA)%": ".2g"}  # in the narrow table
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,15 @@ def main() -> None:
     parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, metavar="N", help="the first N messages")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the attacks with this in their names")
     parser.add_argument("--markdown", action="store_true", help="print the figures as a table in Markdown")
     options = parser.parse_args()
 
     corpus = common.halves(load_corpus(options.corpus)[: options.limit])
     figures = []
     with tempfile.TemporaryDirectory() as directory:
-        attacks = list(_Attacker(Path(directory), corpus, options.seed).attacks())
+        all_of_them = _Attacker(Path(directory), corpus, options.seed).attacks()
+        attacks = [attack for attack in all_of_them if options.only in attack.name]
         for make in common.contenders():
             figures += _withstood(make, corpus, attacks)
     if options.markdown:
@@ -73,7 +77,7 @@ def main() -> None:
 def _withstood(
     make: Callable[[Path], common.Contender], corpus: common.Halves, attacks: Sequence[Attack]
 ) -> list[dict[str, object]]:
-    """What one filter makes of the attacks; it is trained anew only where they are learned from."""
+    """What one filter makes of the attacks; it is trained again only where they are learned from."""
     figures = []
     with tempfile.TemporaryDirectory() as directory:
         clean = _trained(make, Path(directory), corpus.first)
@@ -82,8 +86,8 @@ def _withstood(
                 contender = clean
                 if attack.learned:
                     contender = _trained(make, Path(another), [*corpus.first, *attack.learned])
-                said = common.scored(contender, attack.scored)
-            figures.append({"filter": contender.name, "attack": attack.name} | _measures(attack.scored, said))
+                scored = common.scored(contender, attack.scored)
+            figures.append({"filter": contender.name, "attack": attack.name} | _measures(attack.scored, scored))
     return figures
 
 
@@ -102,9 +106,9 @@ class _Attacker:
         self._directory = directory
         self._corpus = corpus
         self._chance = random.Random(seed)
-        self._ham, self._spam = ([each for each in corpus.second if each.label == label] for label in (0, 1))
+        self._ham, self._spam = ([each for each in corpus.second if each.label is label] for label in Label)
         self._known_ham, self._known_spam = (
-            [Path(each.path).read_bytes() for each in corpus.first if each.label == label] for label in (0, 1)
+            [Path(each.path).read_bytes() for each in corpus.first if each.label is label] for label in Label
         )
         self._vocabulary = Vocabulary(self._known_ham, self._known_spam)
         self._number = 0
@@ -122,21 +126,26 @@ class _Attacker:
             yield self._changed(
                 f"the {number} words most typical of ham", lambda raw, w=words: with_text(raw, lines(w))
             )
-        for hidden, how in ((True, "hidden"), (False, "in sight")):
-            yield self._changed(
-                f"a whole letter of the ham, {how}",
-                lambda raw, h=hidden: with_text(raw, letter(self._chance.choice(self._known_ham)), h),
-            )
+        yield self._with_letters("hidden", HIDDEN)
+        yield self._with_letters("in sight", IN_SIGHT)
         yield from self._taken_for_ham()
         yield from self._dictionary()
         yield from self._moved_to_junk()
+        for how, markup in HIDDEN_BY_SHEET.items():
+            yield self._with_letters(f"hidden by a style sheet: {how}", markup)
+
+    def _with_letters(self, how: str, markup: bytes) -> Attack:
+        return self._changed(
+            f"a whole letter of the ham, {how}",
+            lambda raw: with_text(raw, letter(self._chance.choice(self._known_ham)), markup),
+        )
 
     def _moved_to_junk(self) -> Iterator[Attack]:
         bait = lines(self._vocabulary.typical_of_ham(_BAIT))
         order = self._chance.sample(self._spam, len(self._spam))
         for number in _CORRECTIONS:
             learned, rest = (
-                [self._file(with_text(_bytes(each), bait), 1) for each in part]
+                [self._file(with_text(_bytes(each), bait), Label.SPAM) for each in part]
                 for part in (order[:number], order[number:])
             )
             yield Attack(
@@ -150,10 +159,10 @@ class _Attacker:
         order = self._chance.sample(self._spam, len(self._spam))
         for number in _MISTAKES:
             mistakes, rest = order[:number], order[number:]
-            learned = [self._file(with_text(_bytes(each), bait), 0) for each in mistakes]
+            learned = [self._file(with_text(_bytes(each), bait), Label.HAM) for each in mistakes]
             times = f"{number} spam taken for ham" if number > 1 else "1 spam taken for ham"
             yield Attack(f"{times}, then spam as it is", learned, [*self._ham, *rest])
-            again = [self._file(with_text(_bytes(each), bait), 1) for each in rest]
+            again = [self._file(with_text(_bytes(each), bait), Label.SPAM) for each in rest]
             yield Attack(f"{times}, then with the same words", learned, [*self._ham, *again])
 
     def _dictionary(self) -> Iterator[Attack]:
@@ -164,13 +173,13 @@ class _Attacker:
             for _ in range(number):
                 raw = self._chance.choice(self._known_spam)
                 mixed = self._chance.sample(words, len(words))
-                learned.append(self._file(with_text(raw, lines(mixed)), 1))
+                learned.append(self._file(with_text(raw, lines(mixed)), Label.SPAM))
             yield Attack(f"dictionary mail is {share:.0%} of what is learned", learned, self._corpus.second)
 
     def _changed(self, name: str, change: Callable[[bytes], bytes]) -> Attack:
-        return Attack(name, [], [*self._ham, *(self._file(change(_bytes(each)), 1) for each in self._spam)])
+        return Attack(name, [], [*self._ham, *(self._file(change(_bytes(each)), Label.SPAM) for each in self._spam)])
 
-    def _file(self, raw: bytes, label: int) -> Labelled:
+    def _file(self, raw: bytes, label: Label) -> Labelled:
         self._number += 1
         path = self._directory / f"{self._number}.eml"
         path.write_bytes(raw)
@@ -181,9 +190,9 @@ def _bytes(message: Labelled) -> bytes:
     return Path(message.path).read_bytes()
 
 
-def _measures(messages: Sequence[Labelled], said: Sequence[common.Scored]) -> dict[str, object]:
+def _measures(messages: Sequence[Labelled], scored: Sequence[common.Scored]) -> dict[str, object]:
     spam = np.array([message.label for message in messages], dtype=bool)
-    verdicts = np.array([each.verdict for each in said])
+    verdicts = np.array([each.verdict for each in scored])
     lost = int(((verdicts == "spam") & ~spam).sum())
     return {
         "spam caught %": 100.0 * float((verdicts[spam] == "spam").mean()),
@@ -191,18 +200,18 @@ def _measures(messages: Sequence[Labelled], said: Sequence[common.Scored]) -> di
         "ham lost": lost,
         "ham lost %": 100.0 * lost / int((~spam).sum()),
         "unsure ham %": 100.0 * float((verdicts[~spam] == "unsure").mean()),
-        "(1-ROCA)%": one_minus_roca(np.array([each.rank for each in said]), spam),
+        "(1-ROCA)%": one_minus_roca(np.array([each.rank for each in scored]), spam),
     }
 
 
 def _print_markdown(figures: Sequence[dict[str, object]]) -> None:
     """A line an attack, with the filters side by side."""
     names = list(dict.fromkeys(str(row["filter"]) for row in figures))
-    print("| attack | " + " | ".join(f"{column}, {name}" for column in _TOLD for name in names) + " |")
-    print("|---" * (1 + len(_TOLD) * len(names)) + "|")
+    print("| attack | " + " | ".join(f"{column}, {name}" for column in _SHOWN for name in names) + " |")
+    print("|---" * (1 + len(_SHOWN) * len(names)) + "|")
     for attack in dict.fromkeys(str(row["attack"]) for row in figures):
         rows = {str(row["filter"]): row for row in figures if row["attack"] == attack}
-        cells = [format(rows[name][column], _TOLD[column]) for column in _TOLD for name in names]
+        cells = [format(rows[name][column], _SHOWN[column]) for column in _SHOWN for name in names]
         print(f"| {attack} | " + " | ".join(cells) + " |")
 
 

@@ -16,14 +16,14 @@ from typing import Protocol
 
 from spamnb.config import Mailbox, Role, render
 from spamnb.evaluation.corpus import Labelled, load_corpus
+from spamnb.label import Label, Verdict
 from spamnb.maildir.folders import create_folder
 
-WORDS = ("ham", "spam")
 PRECISE = "--terse-format=%1.1c %.17f"  # bogofilter's: in the 6 decimals of its default most spam is 1.000000
 PATIENCE = 60.0
 _LIST_BYTES = 128 * 1024  # of arguments a process: what xargs gives one unless told otherwise
-_VERDICTS = {"S": "spam", "H": "ham", "U": "unsure"}
-_BOGOFILTER = ["bogofilter", "-C"]  # -C: its built-in defaults, whatever the configuration of this host says
+_VERDICTS = {"S": Verdict.SPAM, "H": Verdict.HAM, "U": Verdict.UNSURE}
+_BOGOFILTER = ["bogofilter", "-C"]  # -C: its built-in defaults, whatever this host has configured
 
 # The breaker would stop the service, rightly, where half of the mail is spam that comes in a burst.
 _CONFIG = """
@@ -62,9 +62,9 @@ class Spamnb:
 
     def train(self, messages: Sequence[Labelled]) -> None:
         """Learn the messages: `spamnb train --ham FILE…`, then `--spam FILE…`."""
-        for label, word in enumerate(WORDS):
-            for paths in _argument_lists(message.path for message in messages if message.label == label):
-                _output([*self.command, "-q", "train", f"--{word}", *paths])
+        for label in Label:
+            for paths in _argument_lists(message.path for message in messages if message.label is label):
+                _output([*self.command, "-q", "train", f"--{label.word}", *paths])
 
     def score(self, messages: Sequence[Labelled], *options: str) -> list[str]:
         """The lines of `spamnb score FILE…`."""
@@ -101,8 +101,8 @@ class Bogofilter:
 
     def train(self, messages: Sequence[Labelled]) -> None:
         """Learn the messages: `bogofilter -n -b`, then `-s -b`, each with a list of files on standard input."""
-        for label, option in enumerate(("-n", "-s")):
-            paths = [message.path for message in messages if message.label == label]
+        for label, option in zip(Label, ("-n", "-s"), strict=True):
+            paths = [message.path for message in messages if message.label is label]
             if paths:
                 _output([*self.command, option, "-b"], paths)
 
@@ -124,9 +124,9 @@ def contenders() -> list[Callable[[Path], Contender]]:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A verdict (ham, spam or unsure), and a number by which messages can be ranked."""
+    """A verdict, and a number by which messages can be ranked."""
 
-    verdict: str
+    verdict: Verdict
     rank: float
 
 
@@ -135,7 +135,7 @@ def scored(contender: Contender, messages: Sequence[Labelled]) -> list[Scored]:
     if contender.name == "bogofilter":
         return [from_terse(line) for line in contender.score(messages, PRECISE)]
     objects = [json.loads(line) for line in contender.score(messages, "--json")]
-    return [Scored(each["verdict"], each["log_odds"]) for each in objects]
+    return [Scored(Verdict(each["verdict"]), each["log_odds"]) for each in objects]
 
 
 def from_terse(line: str) -> Scored:
@@ -159,7 +159,7 @@ def halves(messages: Sequence[Labelled]) -> Halves:
 
 
 def warmed(corpus: str) -> list[Labelled]:
-    """The messages of a corpus, in order; each file is read once, so that it lies in the page cache."""
+    """The messages of a corpus, in order; each file is read once, so that it is in the page cache."""
     messages = load_corpus(corpus)
     for message in messages:
         Path(message.path).read_bytes()
@@ -171,7 +171,7 @@ def until(done: Callable[[], bool], what: str) -> None:
     end = time.monotonic() + PATIENCE
     while not done():
         if time.monotonic() > end:
-            raise TimeoutError(f"waited {PATIENCE:.0f} s in vain for {what}")
+            raise TimeoutError(f"timed out after {PATIENCE:.0f} s waiting for {what}")
         time.sleep(0.01)
 
 

@@ -27,13 +27,14 @@ from pathlib import Path
 
 import common
 
+from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
+from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import Lesson, lesson
-from spamnb.mail.reading import read
-from spamnb.mail.tokenizer import VERSION
-from spamnb.maildir.mailbox import deliver
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.reading import Reading, read
+from spamnb.maildir.messages import deliver
 from spamnb.moves import bases_now
 
 _BATCH = 100  # messages a transaction
@@ -76,17 +77,19 @@ def _ledger(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> list[tuple[s
     ]
 
 
-def _read(messages: Sequence[Labelled]) -> Iterator[Lesson]:
-    for number, each in enumerate(messages):
-        yield lesson(read(Path(each.path).read_bytes()), each.label, "trained by hand", float(number))
+def _read(messages: Sequence[Labelled]) -> Iterator[tuple[Reading, Label]]:
+    for each in messages:
+        yield read(Path(each.path).read_bytes()), each.label
 
 
-def _learn(spamnb: common.Spamnb, lessons: Iterable[Lesson]) -> int:
+def _learn(spamnb: common.Spamnb, lessons: Iterable[tuple[Reading, Label]]) -> int:
     """Learn in transactions of a few messages; the ledger's bytes once all of it is in the one file."""
     waiting = iter(lessons)
     with Ledger(str(spamnb.ledger)) as ledger:
         while batch := list(islice(waiting, _BATCH)):
-            ledger.learned.learn(batch)
+            for label in Label:
+                readings = (reading for reading, its_label in batch if its_label is label)
+                training.learn_batches(ledger, [Batch.of(readings)], label, "trained by hand", time.time())
     with contextlib.closing(sqlite3.connect(spamnb.ledger)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return spamnb.ledger.stat().st_size
@@ -94,20 +97,20 @@ def _learn(spamnb: common.Spamnb, lessons: Iterable[Lesson]) -> int:
 
 def _learned(spamnb: common.Spamnb) -> int:
     with Ledger(str(spamnb.ledger)) as ledger:
-        return int(ledger.learned.totals()[:2].sum())
+        return int(ledger.lessons.totals()[:2].sum())
 
 
 def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
     """Fill the ledger with words, and look at the service at work."""
     with Ledger(str(spamnb.ledger)) as ledger:
-        missing = max(0, tokens - int(ledger.learned.totals()[6]))
+        missing = max(0, tokens - int(ledger.lessons.totals()[6]))
     _learn(spamnb, _made_up_lessons(missing))
     with Ledger(str(spamnb.ledger)) as ledger:
-        vocabulary = int(ledger.learned.totals()[6])
+        vocabulary = int(ledger.lessons.totals()[6])
     with spamnb.service() as process:
         bases = bases_now()
         for number in range(_DELIVERED):
-            deliver(spamnb.inbox, message(common.WORDS[number % 2], number), next(bases))
+            deliver(spamnb.inbox, message(Label(number % 2).word, number), next(bases))
             time.sleep(1 / _PACE)
         common.until(lambda: _judged(spamnb) >= _DELIVERED, f"{_DELIVERED} messages to be judged")
         status = _kilobytes(Path(f"/proc/{process.pid}/status"))
@@ -120,7 +123,7 @@ def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
     ]
 
 
-def _made_up_lessons(tokens: int) -> Iterator[Lesson]:
+def _made_up_lessons(tokens: int) -> Iterator[tuple[Reading, Label]]:
     """Lessons of both kinds that hold so many tokens between them, no token twice; always the same."""
     choose = random.Random(0)
     words: dict[str, None] = {}
@@ -129,15 +132,8 @@ def _made_up_lessons(tokens: int) -> Iterator[Lesson]:
     waiting = iter(words)
     number = 0
     while taken := list(islice(waiting, _WORDS_A_LESSON)):
-        yield Lesson(
-            digest=number.to_bytes(32),
-            label=number % 2,
-            tokens=dict.fromkeys(taken, 1),
-            tokenizer=VERSION,
-            summary="made-up words (nobody@example.org)",
-            why="trained by hand",
-            at=float(number),
-        )
+        summary = "made-up words (nobody@example.org)"
+        yield Reading(number.to_bytes(32), summary, dict.fromkeys(taken, 1)), Label(number % 2)
         number += 1
 
 

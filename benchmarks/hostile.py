@@ -23,6 +23,7 @@ import common
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages are the tests'
 from spamnb.cli.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
+from spamnb.label import Label
 from tests.mail.hostile import LARGE, MESSAGES, write
 
 _SECONDS, _MEGABYTES = 0.5, 150.0
@@ -59,8 +60,8 @@ def main() -> None:
         for row in others
         if float(str(row["more s"])) >= _allowed(int(str(row["bytes"]))) or float(str(row["more MB"])) >= _MEGABYTES
     ]
-    said = f"past the limits: {', '.join(map(str, past))}" if past else "all are within the limits"
-    print(f"{len(others)} messages, {_SECONDS} s and {_MEGABYTES:.0f} MB more allowed: {said}", file=sys.stderr)
+    result = f"past the limits: {', '.join(map(str, past))}" if past else "all are within the limits"
+    print(f"{len(others)} messages, {_SECONDS} s and {_MEGABYTES:.0f} MB more allowed: {result}", file=sys.stderr)
     sys.exit(1 if past else 0)
 
 
@@ -73,8 +74,8 @@ def _lessons(directory: Path) -> list[Labelled]:
     lessons = []
     for number in range(2 * _LESSONS):
         path = directory / f"{number}.eml"
-        path.write_bytes(message(common.WORDS[number % 2], number))
-        lessons.append(Labelled(str(path), path.name, number % 2))
+        path.write_bytes(message(Label(number % 2).word, number))
+        lessons.append(Labelled(str(path), path.name, Label(number % 2)))
     return lessons
 
 
@@ -93,12 +94,12 @@ def _cost(spamnb: common.Spamnb, path: Path) -> tuple[float, float]:
     assert process.stdout is not None
     assert process.stderr is not None
     with process.stdout, process.stderr:
-        said, complaint = process.stdout.read(), process.stderr.read()
+        output, errors = process.stdout.read(), process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    empty = b"it is empty" in complaint
-    if not empty and (process.returncode not in (0, 1, 2) or said[:1] not in b"SHU" or len(said.splitlines()) != 1):
-        raise RuntimeError(f"scoring {path} ended with {process.returncode}: {complaint[-500:]!r}")
+    empty = b"it is empty" in errors
+    if not empty and (process.returncode not in (0, 1, 2) or output[:1] not in b"SHU" or len(output.splitlines()) != 1):
+        raise RuntimeError(f"scoring {path} ended with {process.returncode}: {errors[-500:]!r}")
     return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
 
 

@@ -1,4 +1,4 @@
-"""How long spam stays in the inbox: from its rename into new/ until it has left INBOX and lies in Junk.
+"""How long spam stays in the inbox: from its rename into new/ until it has left INBOX and is in Junk.
 
 The real service watches a Maildir of its own, with a filter that learned the first half of a corpus (without one,
 made-up mail). Messages come at an even pace, ham and spam mixed, each written in tmp/, made durable, and renamed
@@ -27,6 +27,7 @@ from watchdog.observers import Observer
 
 from spamnb.cli.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
+from spamnb.label import Label
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder
 from spamnb.moves import bases_now
@@ -112,7 +113,7 @@ def main() -> None:
     common.report(rows, options.json)
 
 
-def spam_moved(what: str, spamnb: common.Spamnb, mail: Sequence[tuple[int, bytes]], rate: float) -> dict[str, object]:
+def spam_moved(what: str, spamnb: common.Spamnb, mail: Sequence[tuple[Label, bytes]], rate: float) -> dict[str, object]:
     """Start the service, deliver messages (label, content) so many a second, and tell how long the spam stayed."""
     with spamnb.service(), _arriving(spamnb.junk) as arrivals:
         sender = Sender(spamnb.inbox, arrivals)
@@ -127,14 +128,14 @@ def made_up(directory: Path, number: int) -> list[Labelled]:
     """Made-up messages, ham and spam by turns: as many of each kind as `number`."""
     made = []
     for place in range(2 * number):
-        kind = common.WORDS[place % 2]
-        path = directory / f"{kind}{place}.eml"
-        path.write_bytes(message(kind, place))
-        made.append(Labelled(str(path), path.name, place % 2))
+        label = Label(place % 2)
+        path = directory / f"{label.word}{place}.eml"
+        path.write_bytes(message(label.word, place))
+        made.append(Labelled(str(path), path.name, label))
     return made
 
 
-def mixed(corpus: common.Halves, number: int, share: float) -> list[tuple[int, bytes]]:
+def mixed(corpus: common.Halves, number: int, share: float) -> list[tuple[Label, bytes]]:
     """Messages of the second half, spread evenly, that are unlike each other and all of the first half."""
     known = {identity(Path(each.path).read_bytes()) for each in corpus.first}
     waiting: tuple[list[bytes], list[bytes]] = ([], [])
@@ -143,21 +144,21 @@ def mixed(corpus: common.Halves, number: int, share: float) -> list[tuple[int, b
         if (digest := identity(raw)) not in known:
             known.add(digest)
             waiting[each.label].append(raw)
-    labels = [int((place + 1) * share) - int(place * share) for place in range(number)]
-    for label, word in enumerate(common.WORDS):
+    labels = [Label(int((place + 1) * share) - int(place * share)) for place in range(number)]
+    for label in Label:
         if (needed := labels.count(label)) > len(waiting[label]):
-            raise SystemExit(f"{needed} {word} messages are needed, the second half has {len(waiting[label])}")
+            raise SystemExit(f"{needed} {label.word} messages are needed, the second half has {len(waiting[label])}")
     return [(label, waiting[label].pop()) for label in labels]
 
 
-def _deliver(sender: Sender, mail: Sequence[tuple[int, bytes]], rate: float) -> set[int]:
+def _deliver(sender: Sender, mail: Sequence[tuple[Label, bytes]], rate: float) -> set[int]:
     """Deliver at an even pace; the inodes of the spam."""
     spam = set()
     start = time.perf_counter()
     for place, (label, content) in enumerate(mail):
         time.sleep(max(0.0, start + place / rate - time.perf_counter()))
         inode = sender.send(content)
-        if label:
+        if label is Label.SPAM:
             spam.add(inode)
     return spam
 

@@ -8,14 +8,14 @@ beside training: spam is delivered at 10 messages a second while `spamnb train` 
 
 In the first two, all is done by the real service in one life: memory, descriptors and threads are those of its
 process, sampled each second. "MB per 10,000" is the slope of its resident memory over the messages of that phase,
-without the first fifth. In the end each message must lie in one folder exactly once and as it was, and
+without the first fifth. In the end each message must be in one folder exactly once and as it was, and
 `spamnb verify` must find the counts right; the exit code is 1 where one of these fails, or where the service grows
 by more than 1 MB per 10,000 messages in the day.
 
     python benchmarks/soak.py [--corpus CORPUS] [--burst 100000] [--messages 20000] [--seconds 30] [--json]
 
 SQLite's cache of the ledger's pages grows with the ledger up to 16 MB, and the
-service with it: a short run says that it grows. On a busy machine the default takes more than half an hour.
+service with it: in a short run it seems to grow. On a busy machine the default takes more than half an hour.
 """
 
 import itertools
@@ -36,8 +36,8 @@ import numpy as np
 from latency import made_up, mixed, spam_moved
 
 from spamnb.evaluation.corpus import Labelled
-from spamnb.mail.envelope import without_envelope
-from spamnb.maildir.mailbox import scan
+from spamnb.mail.parsing.mime import without_envelope
+from spamnb.maildir.messages import scan
 from spamnb.moves import bases_now
 
 _LESSONS = 500  # made-up messages of each kind: half are learned, and half delivered again and again
@@ -210,7 +210,7 @@ def main() -> None:
             common.report(rows, options.json)
         if options.seconds:
             common.report([_beside_training(corpus, options.seconds)], options.json)
-    verdict = "\n".join(faults) or "each message lies in one folder, once and as it was; the ledger is right"
+    verdict = "\n".join(faults) or "each message is in one folder, exactly once and unchanged; the counts are right"
     print(verdict, file=sys.stderr)
     sys.exit(1 if faults else 0)
 
@@ -236,8 +236,8 @@ def _misplaced(spamnb: common.Spamnb, mail: Mail, delivered: int) -> list[str]:
 def _unverified(spamnb: common.Spamnb) -> list[str]:
     """What `spamnb verify` finds."""
     done = subprocess.run([*spamnb.command, "verify"], capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    return [f"verify: {said.strip()}"] if done.returncode or "not ended" in said else []
+    output = done.stdout + done.stderr
+    return [f"verify: {output.strip()}"] if done.returncode or "not ended" in output else []
 
 
 def _beside_training(corpus: common.Halves, seconds: float) -> dict[str, object]:

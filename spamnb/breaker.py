@@ -4,35 +4,27 @@ While moving is stopped the service goes on judging: what it would have moved st
 was withheld. Both ends are notes in the ledger, so that any process can set them while the service runs.
 """
 
-import contextlib
 import functools
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spamnb.config import Config, Mailbox, Role
+from spamnb import policy
+from spamnb.config import Breaker, Config, Mailbox, Role
 from spamnb.errors import MaildirError
-from spamnb.filter import Filter, Judgement
-from spamnb.ledger.files import Placed
-from spamnb.ledger.journal import Action
+from spamnb.filter import Filter
+from spamnb.label import Verdict
+from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
-from spamnb.mail.intake import take
 from spamnb.mail.reading import read
-from spamnb.maildir.mailbox import Entry, locate, read_chunks
+from spamnb.maildir.messages import locate
 from spamnb.maildir.names import parse_name
-from spamnb.moves import Mover, Spot, bases_now, find_spot
-from spamnb.policy import (
-    BREAKER_NOTE,
-    PAUSE_NOTE,
-    RESUMED_NOTE,
-    Goal,
-    consequence,
-    missing_lessons,
-    paused_until,
-)
+from spamnb.moves import FindFolder, Mover, bases_now, known_folder, of_message
 
+_log = logging.getLogger(__name__)
 _GONE = "it is not in the inbox any more"
 
 
@@ -40,8 +32,8 @@ _GONE = "it is not in the inbox any more"
 class Stop:
     """Why no mail is moved. Times are seconds since the epoch.
 
-    tripped_at: when the circuit breaker stopped it, or None. paused_until: until when a person has paused it (infinity:
-    until it is resumed), or None.
+    tripped_at: when the circuit breaker stopped it. paused_until: until when a person has paused it (infinity: until it
+    is resumed). None where that is not why.
     """
 
     tripped_at: float | None
@@ -63,41 +55,55 @@ class Reviewed:
 
 def stop_of(ledger: Ledger, now: float) -> Stop | None:
     """Why moving is stopped, or None where it is not."""
-    tripped, paused = ledger.note(BREAKER_NOTE), paused_until(ledger.note(PAUSE_NOTE), now)
+    tripped, paused = ledger.note(policy.BREAKER_NOTE), policy.paused_until(ledger.note(policy.PAUSE_NOTE), now)
     return None if tripped is None and paused is None else Stop(None if tripped is None else float(tripped), paused)
+
+
+def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
+    """Stop moving if an abnormal share of the newest verdicts is spam; whether it is stopped by that."""
+    since = float(ledger.note(policy.RESUMED_NOTE) or 0.0)
+    if not policy.trips(ledger.messages.last_verdicts(breaker.window, since), breaker):
+        return False
+    ledger.set_note(policy.BREAKER_NOTE, str(now))
+    _log.warning(
+        "more than %.0f %% of the last %d messages look like spam: nothing is moved until `spamnb resume`."
+        " Look at them with `spamnb history`, and correct what is wrong",
+        100 * breaker.share,
+        breaker.window,
+    )
+    return True
 
 
 def pause(ledger: Ledger, until: float = math.inf) -> None:
     """Move nothing until that time, or until `resume`."""
-    ledger.set_note(PAUSE_NOTE, str(until))
+    ledger.set_note(policy.PAUSE_NOTE, str(until))
 
 
 def resume(ledger: Ledger, now: float) -> Stop | None:
     """Move mail again. Returns what had stopped it, or None. The breaker counts verdicts from now on only."""
     with ledger.transaction():
         stop = stop_of(ledger, now)
-        ledger.set_note(RESUMED_NOTE, str(now))
-        ledger.set_note(BREAKER_NOTE, None)
-        ledger.set_note(PAUSE_NOTE, None)
+        ledger.set_note(policy.RESUMED_NOTE, str(now))
+        ledger.set_note(policy.BREAKER_NOTE, None)
+        ledger.set_note(policy.PAUSE_NOTE, None)
     return stop
 
 
 def move_withheld(ledger: Ledger, config: Config, now: Callable[[], float] = time.time) -> Iterator[Reviewed]:
     """Move the messages that were withheld, if they would be moved today; each with what came of it.
 
-    A message is moved that lies where it was delivered, in the inbox, and is not read, marked, learned or rescued; and
-    that is spam by what the filter knows now. The verdicts are not kept: they are about mail that came before, and
-    would open the breaker again. May be called while the service runs. Raises LedgerError where the ledger cannot be
-    used any more.
+    A message is moved that still is in the inbox, not read, marked, learned or rescued, and that is spam by what the
+    filter knows now. The verdicts are not kept: they are about mail that came before, and would open the breaker again.
+    May be called while the service runs. Raises LedgerError where the ledger cannot be used any more.
     """
-    totals = ledger.learned.totals().tolist()
-    missing = missing_lessons(totals[0], totals[1], config.learning)
-    spot = functools.cache(lambda folder: find_spot(ledger, folder))
-    review = _Review(ledger, config, missing, spot, Mover(ledger, now, bases_now(), spot))
-    review.mover.resolve()  # what an earlier call that was killed has left open would stand in the way
+    ham, spam = ledger.lessons.totals().tolist()[:2]
+    folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
+    mover = Mover(ledger, now, bases_now(), folder_of)
+    review = _Review(ledger, config, policy.missing_lessons(ham, spam, config.learning), folder_of, mover)
+    mover.resolve()  # what an earlier call that was killed has left open would stand in the way
     for action in ledger.journal.withheld():
         yield review.of(action)
-    review.mover.departures.touch_all(time.sleep)
+    mover.departures.touch_all(time.sleep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,64 +113,50 @@ class _Review:
     ledger: Ledger
     config: Config
     missing: str
-    spot: Callable[[int], Spot | None]
+    folder_of: FindFolder
     mover: Mover
 
     def of(self, action: Action) -> Reviewed:
-        """Move what lies in an inbox of the message that was withheld, if it is spam still."""
+        """Move the files of a message that was withheld that are in an inbox, if it still is spam."""
         why, moved = _GONE, False
         try:
-            for placed in self.ledger.files.of_message(action.message):
-                if placed.gone_at is None and placed.origin == "appeared":
-                    why = self._move(action, placed)
+            for place in self.ledger.locations.of_message(action.message):
+                if place.gone_at is None and place.origin == "appeared":
+                    why = self._move(action, place)
                     moved = moved or not why
         except MaildirError as fault:
             return Reviewed(action, moved, str(fault), failed=True)
         return Reviewed(action, moved, why)
 
-    def _move(self, action: Action, placed: Placed) -> str:
+    def _move(self, action: Action, place: Location) -> str:
         """Move one file. Returns why it stays, or "" where it was moved."""
-        mailbox = self._mailbox(placed)
-        source = self.spot(placed.folder)
-        entry = None if source is None else locate(source.folder, placed.base, placed.flags)
-        if mailbox is None or source is None or entry is None:
+        mailbox, source = self._mailbox(place), self.folder_of(place.folder)
+        entry = None if source is None else locate(source, place.base, place.flags)
+        found = None if source is None else of_message(source, entry, action.digest)
+        if mailbox is None or source is None or found is None:
             return _GONE
-        judgement = self._judged(source, entry, action)
-        if judgement is None:
-            return _GONE
+        entry, raw = found
+        judgement = Filter(self.ledger.lessons, self.config.scoring).judge(read(raw))
         name = parse_name(entry.name)
-        then = consequence(judgement.verdict, name, None, self.missing, tripped=False, has_unsure_folder=False)
-        if then.goal is not Goal.SPAM:
+        then = policy.consequence(judgement.verdict, name, None, self.missing, tripped=False, has_unsure_folder=False)
+        if then.goal is not Verdict.SPAM:
             return then.why
+        spam_folder = mailbox.spam_folder
+        goal = self.folder_of(self.ledger.locations.folder(place.mailbox, spam_folder))
+        if goal is None:
+            raise MaildirError(f"there is no folder {spam_folder} in {mailbox.path}: start the service, which makes it")
         why = f"withheld before, {then.why}, probability {judgement.probability:.4f}"
-        goal = self._spam_folder(placed.mailbox, mailbox)
         with self.ledger.transaction():
-            known = self.ledger.messages.get(action.message)
-            if known.label is not None or known.rescued_at is not None:
+            lesson = self.ledger.lessons.find(action.digest)
+            if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
                 return "it was learned or rescued meanwhile"
             intent = self.mover.intend(action.message, source, entry, goal, why, judgement=judgement)
         return "" if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
-    def _mailbox(self, placed: Placed) -> Mailbox | None:
-        """The mailbox of a file that lies in an inbox of the configuration."""
-        root = self.ledger.files.where(placed.folder)[0]
+    def _mailbox(self, place: Location) -> Mailbox | None:
+        """The configured mailbox of a file that is in its inbox, or None."""
+        root = self.ledger.locations.where(place.folder)[0]
         mailbox = next((one for one in self.config.mailboxes if str(one.path) == root), None)
-        if mailbox is None or placed.folder_name == mailbox.unsure_folder:
+        if mailbox is None or place.folder_name == mailbox.unsure_folder:
             return None
-        return mailbox if mailbox.role_of(placed.folder_name) is Role.INBOX else None
-
-    def _judged(self, source: Spot, entry: Entry, action: Action) -> Judgement | None:
-        """What the filter says of a file today; None where it is gone, or another message."""
-        raw = b""
-        with contextlib.suppress(FileNotFoundError):
-            raw = take(read_chunks(entry.path(source.folder)))
-        if identity(raw) != action.digest:
-            return None
-        return Filter(self.ledger.learned, self.config.scoring).judge(read(raw))
-
-    def _spam_folder(self, mailbox: int, configured: Mailbox) -> Spot:
-        name = configured.spam_folder
-        goal = self.spot(self.ledger.files.folder(mailbox, name))
-        if goal is None:
-            raise MaildirError(f"there is no folder {name} in {configured.path}: start the service, which makes it")
-        return goal
+        return mailbox if mailbox.role_of(place.folder_name) is Role.INBOX else None

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 _MOST_LINKS = 40  # as Linux follows
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}  # what file systems without hard links say
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}  # from file systems without hard links
 
 
 @contextlib.contextmanager
@@ -30,23 +30,28 @@ def writing(path: str, *, replace: bool = True) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def draft(path: str, *, replace: bool = True) -> Iterator[str]:
-    """The path of a new file, for its owner alone, which becomes `path` at the end, complete and on the disk.
+    """The path of a new file, readable by its owner only, which becomes `path` at the end, complete and on the disk.
 
     Where the block fails the draft is removed, and `path` is as it was. A symbolic link stays, and its target is
     replaced. Raises OSError for what cannot be written, and as `check` does.
     """
     check(path, replace=replace)
     final = os.path.realpath(path)
-    directory = os.path.dirname(final)
-    descriptor, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=directory)
-    os.close(descriptor)
-    try:
+    with scratch(os.path.dirname(final)) as part:
         yield part
         name(part, final, replace=replace)
-    except BaseException:
+
+
+@contextlib.contextmanager
+def scratch(directory: str, prefix: str = ".") -> Iterator[str]:
+    """The path of a new file, readable by its owner only, which is removed at the end if it still has that name."""
+    descriptor, path = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=directory)
+    os.close(descriptor)
+    try:
+        yield path
+    finally:
         with contextlib.suppress(OSError):
-            os.unlink(part)
-        raise
+            os.unlink(path)
 
 
 def check(path: str, *, replace: bool = True) -> None:
@@ -54,7 +59,7 @@ def check(path: str, *, replace: bool = True) -> None:
     if open_already(path) is not None:
         return
     if not replace and os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        raise _error(errno.EEXIST, path)
     directory = os.path.dirname(os.path.realpath(path))
     try:
         mode = os.stat(path).st_mode
@@ -62,18 +67,25 @@ def check(path: str, *, replace: bool = True) -> None:
         mode = stat.S_IFREG
         os.stat(directory)
     if stat.S_ISDIR(mode) or not os.path.basename(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise _error(errno.EISDIR, path)
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "It is no regular file", path)
+        raise OSError(errno.EINVAL, "Not a regular file", path)
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), directory)
+        raise _error(errno.EACCES, directory)
+
+
+def _error(code: int, path: str) -> OSError:
+    return OSError(code, os.strerror(code), path)
 
 
 def sync(path: str) -> None:
-    """Wait until the content of a file, or the names in a directory, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    """Wait until the content of a file, or the names in a directory ("": the current one), are on the disk."""
+    descriptor = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as fault:
+        if fault.errno != errno.EINVAL:  # some network file systems: it is for files only
+            raise
     finally:
         os.close(descriptor)
 
@@ -85,23 +97,23 @@ def name(part: str, final: str, *, replace: bool = True) -> None:
     hard links, what got the name at this very moment is replaced. Raises OSError where it cannot be done.
     """
     sync(part)
-    _rename(part, final, replace)
+    if replace or not _linked(part, final):
+        os.rename(part, final)
     sync(os.path.dirname(final))
 
 
-def _rename(part: str, final: str, replace: bool) -> None:
-    if not replace:
-        try:
-            os.link(part, final)  # unlike rename, it replaces nothing
-        except OSError as fault:
-            if fault.errno not in _NO_LINKS:
-                raise
-            if os.path.lexists(final):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), final) from fault
-        else:
-            os.unlink(part)
-            return
-    os.rename(part, final)
+def _linked(part: str, final: str) -> bool:
+    """Give a file another name: unlike a rename, that replaces nothing. False where there are no hard links."""
+    try:
+        os.link(part, final)
+    except OSError as fault:
+        if fault.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(final):
+            raise _error(errno.EEXIST, final) from fault
+        return False
+    os.unlink(part)
+    return True
 
 
 def open_already(path: str) -> int | None:

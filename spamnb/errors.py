@@ -1,13 +1,12 @@
-"""What can go wrong, in words for the person who has to mend it.
+"""What can go wrong, in words for the user who has to fix it.
 
-Each error says what is wrong, where, and what to do next; the command line prints it on one line and exits
-with `exit_code`. The codes are bogofilter's and those of sysexits.h, which delivery recipes and service
-managers test.
+Each error says what is wrong, where, and what to do next; the command line prints it on one line and exits with
+`exit_code`. The codes are bogofilter's and those of sysexits.h, which delivery recipes and service managers test.
 """
 
 
 class SpamnbError(Exception):
-    """A fault that a person can mend; its text is shown as it stands."""
+    """A fault that the user can fix; its text is shown as it is."""
 
     exit_code = 3
 
@@ -37,11 +36,11 @@ class LedgerError(SpamnbError):
 
 
 class LedgerUnavailableError(LedgerError):
-    """The ledger is sound, but cannot be used for now: a full disk, say. What was asked can be asked again."""
+    """The ledger is sound, but cannot be used for now, as on a full disk; a later attempt may succeed."""
 
 
-class LedgerNoRoomError(LedgerUnavailableError):
-    """A copy of the ledger finds too little room on the disk."""
+class LedgerSpaceError(LedgerUnavailableError):
+    """There is too little space on the disk for a copy of the ledger."""
 
 
 class LedgerBusyError(LedgerUnavailableError):
@@ -55,6 +54,6 @@ class LedgerDamagedError(LedgerError):
 
 
 class LedgerLostError(LedgerError):
-    """The ledger is damaged and there is no copy (EX_CONFIG): a restart mends nothing, a person has to choose."""
+    """The ledger is damaged and there is no copy (EX_CONFIG): a restart fixes nothing, the user has to choose."""
 
     exit_code = 78

@@ -1,51 +1,28 @@
-"""The filter: a message's tokens and their counts make a score, a probability and a verdict.
-
-Reading is `mail`, the event models are `bayes`, the counts are the ledger's; this module says how they meet.
-"""
+"""The filter: a message's tokens and their counts make a score, a probability and a verdict."""
 
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.bayes.base import Counts
+from spamnb.bayes.base import CountingModel, Counts
 from spamnb.bayes.bernoulli import Bernoulli
-from spamnb.bayes.calibration import LogisticMap
+from spamnb.bayes.calibration import probability
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.score import score, weights
 from spamnb.config import Model, Scoring
-from spamnb.ledger.learned import Teacher
-from spamnb.mail.matrix import gather
+from spamnb.label import Verdict
+from spamnb.ledger.lessons.batch import gather
+from spamnb.ledger.lessons.port import Lessons, Teacher
 from spamnb.mail.reading import Reading
-
-__all__ = ["Clue", "Explanation", "Filter", "FrozenFilter", "Judgement", "Memory", "Untaught", "Verdict"]
-
-CountingModel = Bernoulli | MultinomialTF | MultinomialBoolean
 
 _MODELS: dict[Model, type[CountingModel]] = {
     "bernoulli": Bernoulli,
     "multinomial": MultinomialTF,
     "multinomial-boolean": MultinomialBoolean,
 }
-
-
-# From score to probability. Fitted to each of csdmc2010 and Enron1-6 by itself, the slope is 2.5 to 3.1, so it holds
-# for any mail; the intercept is -1.2 to 2.9 and does not: 0 errs towards keeping mail. It is not fitted to the user's
-# own mail: people correct the filter where it is wrong and say nothing where it is right, and a map fitted to the
-# mistakes alone would be a wrong one.
-_MAP = LogisticMap(slope=2.5, intercept=0.0)
-
-
-class Verdict(StrEnum):
-    """What the filter says of a message."""
-
-    SPAM = "spam"
-    HAM = "ham"
-    UNSURE = "unsure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +36,9 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """What one token says. `log_odds` above 0 speaks for spam; ham and spam are learned messages that hold it.
+    """One token's part in a verdict. `log_odds` above 0 speaks for spam; ham and spam: learned messages that hold it.
 
-    `weight`: how much it is heard in the score.
+    `weight`: of the token in the score.
     """
 
     token: str
@@ -91,78 +68,56 @@ class Explanation:
         return len(self.clues)
 
 
-class Memory(Protocol):
-    """What a filter scores with; the ledger's `Learned` is one."""
-
-    def counts(self, tokens: Sequence[str], /) -> Counts:
-        """The counts of these tokens."""
-
-    def teachers(self, tokens: Sequence[str], /) -> dict[str, list[Teacher]]:
-        """For each token, learned messages that hold it."""
-
-
-class Untaught:
-    """The memory of a filter that has learned nothing."""
-
-    def counts(self, tokens: Sequence[str], /) -> Counts:
-        """No token was ever met."""
-        none, nothing = np.zeros((2, len(tokens)), dtype=np.int64), np.zeros(2, dtype=np.int64)
-        return Counts(none, none, nothing, nothing, nothing, 0)
-
-    def teachers(self, tokens: Sequence[str], /) -> dict[str, list[Teacher]]:
-        """No message was ever learned."""
-        return {token: [] for token in tokens}
-
-
-_IGNORANT = Judgement(Verdict.UNSURE, 0.5, 0.0)
-_MOST_SAID = 200_000  # tokens, in some 30 MB
+_UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
+_MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
 
 
 class Filter:
-    """Scores messages with the counts of its memory as they are at that moment."""
+    """Scores messages with the counts of its lessons as they are at that moment."""
 
-    def __init__(self, learned: Memory, scoring: Scoring) -> None:
-        self._learned = learned
+    def __init__(self, lessons: Lessons, scoring: Scoring) -> None:
+        self._lessons = lessons
         self._scoring = scoring
         self._model = _MODELS[scoring.model](alpha=scoring.alpha)
-        self._kinds: dict[str, int] = {}
+        self._groups: dict[str, int] = {}
 
     def judge(self, reading: Reading) -> Judgement:
-        """Score a message and say what it is; a filter that has learned nothing of a class is unsure."""
+        """Score a message; a filter that has learned nothing of a class is unsure."""
         tokens = list(reading.tokens)
-        counts = self._learned.counts(tokens)
+        counts = self._lessons.counts(tokens)
         if not counts.class_messages.all():
-            return _IGNORANT
-        return self._judge(self._log_odds(counts), _crowds(self._kind(tokens)))
+            return _UNTAUGHT
+        return self._judge(self._log_odds(counts), _group_sizes(self._groups_of(tokens)))
 
-    def explain(self, reading: Reading, strongest: int = 5) -> Explanation:
-        """Judge a message, and say why."""
+    def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
+        """Judge a message, and give the reasons; `without_itself`: as if it were not learned, where it is."""
         tokens = list(reading.tokens)
-        counts = self._learned.counts(tokens)
-        log_odds, crowds = self._log_odds(counts), _crowds(self._kind(tokens))
-        judgement = self._judge(log_odds, crowds) if counts.class_messages.all() else _IGNORANT
-        said = (tokens, *counts.messages.tolist(), log_odds.tolist(), weights(log_odds, crowds).tolist())
+        without = reading.digest if without_itself else None
+        counts = self._lessons.counts(tokens, without)
+        log_odds, sizes = self._log_odds(counts), _group_sizes(self._groups_of(tokens))
+        judgement = self._judge(log_odds, sizes) if counts.class_messages.all() else _UNTAUGHT
+        columns = (tokens, *counts.messages.tolist(), log_odds.tolist(), weights(log_odds, sizes).tolist())
         clues = sorted(
-            (clue for clue in map(Clue, *said) if clue.ham or clue.spam),
+            (clue for clue in map(Clue, *columns) if clue.ham or clue.spam),
             key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token),
         )
-        teachers = self._learned.teachers([clue.token for clue in clues[:strongest]])
+        teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
         return Explanation(judgement, tuple(clues), teachers, len(tokens))
 
     def _log_odds(self, counts: Counts) -> NDArray[np.float64]:
-        """What each token says, float64 (n_tokens,); above 0 for spam, 0 for tokens never learned."""
+        """The log-odds of each token, float64 (n_tokens,); above 0 for spam, 0 for tokens never learned."""
         return np.where(counts.messages.any(axis=0), self._model.token_log_odds(counts), 0.0)
 
-    def _kind(self, tokens: Sequence[str]) -> NDArray[np.int64]:
-        """A number for the kind of each token, which is its prefix; bare words are one kind."""
-        kinds = self._kinds
+    def _groups_of(self, tokens: Sequence[str]) -> NDArray[np.int64]:
+        """The group of each token, int64 (n_tokens,): tokens with one prefix are one group, and so are bare words."""
+        groups = self._groups
         prefixes = [token[: token.find(":") + 1] for token in tokens]
-        return np.array([kinds.setdefault(prefix, len(kinds)) for prefix in prefixes], dtype=np.int64)
+        return np.array([groups.setdefault(prefix, len(groups)) for prefix in prefixes], dtype=np.int64)
 
-    def _judge(self, log_odds: NDArray[np.float64], crowds: NDArray[np.int64]) -> Judgement:
-        mean = score(log_odds, weights(log_odds, crowds))
-        probability = _MAP.probability(mean)
-        return Judgement(self._verdict(probability), probability, mean)
+    def _judge(self, log_odds: NDArray[np.float64], sizes: NDArray[np.int64]) -> Judgement:
+        mean = score(log_odds, weights(log_odds, sizes))
+        p = probability(mean)
+        return Judgement(self._verdict(p), p, mean)
 
     def _verdict(self, probability: float) -> Verdict:
         if probability >= self._scoring.spam_cutoff:
@@ -171,43 +126,43 @@ class Filter:
 
 
 class FrozenFilter(Filter):
-    """A filter whose memory does not change meanwhile, for many messages: what a token says is looked up once."""
+    """A filter for many messages, whose lessons do not change meanwhile: each token is looked up once."""
 
-    def __init__(self, learned: Memory, scoring: Scoring) -> None:
-        super().__init__(learned, scoring)
-        self._forget()
+    def __init__(self, lessons: Lessons, scoring: Scoring) -> None:
+        super().__init__(lessons, scoring)
+        self._clear()
 
-    def _forget(self) -> None:
-        self._places: dict[str, int] = {}
-        self._said = np.zeros(0)
-        self._kind_said = np.zeros(0, dtype=np.int64)
+    def _clear(self) -> None:
+        self._index: dict[str, int] = {}  # of a token in both arrays
+        self._log_odds_of = np.zeros(0)
+        self._group_of = np.zeros(0, dtype=np.int64)
 
     def judge_all(self, messages: Sequence[Mapping[str, int]]) -> list[Judgement]:
         """Judge several messages by their tokens, each as `judge` does."""
         tokens = gather(messages)
         if not self._look_up(tokens.vocabulary):
-            return [_IGNORANT] * len(messages)
-        places = np.fromiter(map(self._places.__getitem__, tokens.vocabulary), np.int64, len(tokens.vocabulary))
-        places = places[np.array(tokens.columns, dtype=np.int64)]
+            return [_UNTAUGHT] * len(messages)
+        indexes = np.fromiter(map(self._index.__getitem__, tokens.vocabulary), np.int64, len(tokens.vocabulary))
+        indexes = indexes[np.array(tokens.columns, dtype=np.int64)]
         ends = itertools.accumulate(tokens.lengths)
-        rows = [places[end - length : end] for end, length in zip(ends, tokens.lengths, strict=True)]
-        return [self._judge(self._said[row], _crowds(self._kind_said[row])) for row in rows]
+        rows = [indexes[end - length : end] for end, length in zip(ends, tokens.lengths, strict=True)]
+        return [self._judge(self._log_odds_of[row], _group_sizes(self._group_of[row])) for row in rows]
 
     def _look_up(self, vocabulary: Sequence[str]) -> bool:
-        """Learn what tokens say that were not met before; whether the filter has learned anything of both classes."""
-        if len(self._places) > _MOST_SAID:
-            self._forget()
-        new = [token for token in vocabulary if token not in self._places]
-        counts = self._learned.counts(new)
+        """Look up the tokens that are new; whether the filter has learned anything of both classes."""
+        if len(self._index) > _MOST_REMEMBERED:
+            self._clear()
+        new = [token for token in vocabulary if token not in self._index]
+        counts = self._lessons.counts(new)
         if not counts.class_messages.all():
             return False
-        self._places.update(zip(new, itertools.count(len(self._places)), strict=False))
-        self._said = np.concatenate([self._said, self._log_odds(counts)])
-        self._kind_said = np.concatenate([self._kind_said, self._kind(new)])
+        self._index.update(zip(new, itertools.count(len(self._index)), strict=False))
+        self._log_odds_of = np.concatenate([self._log_odds_of, self._log_odds(counts)])
+        self._group_of = np.concatenate([self._group_of, self._groups_of(new)])
         return True
 
 
-def _crowds(kinds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of a message's tokens are of each one's kind, int64 (n_tokens,), as `kinds`."""
-    crowds: NDArray[np.int64] = np.bincount(kinds)[kinds]
-    return crowds
+def _group_sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of a message's tokens are of each one's group, int64 (n_tokens,), as `groups`."""
+    sizes: NDArray[np.int64] = np.bincount(groups)[groups]
+    return sizes

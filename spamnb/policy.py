@@ -1,17 +1,19 @@
 """What a message's place means, and what is to be done with it. Pure: values in, a decision out.
 
-The table of the README, row by row. Two questions are asked, one after the other: what does it mean that this
-file appeared here (`meaning`), and, where it means "judge it", what follows from the verdict (`consequence`).
+First, what it means that this file appeared here (`meaning`, the table of docs/learning.md); where it means "judge it",
+what follows from the verdict (`consequence`). And what is learned without a move: mail that was kept or answered
+(`kept`), and a mail client's keywords (`label_of_keywords`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from spamnb.config import Breaker, Learning, Role
-from spamnb.filter import Verdict
-from spamnb.ledger.learned import HAM, SPAM
+from spamnb.label import Label, Verdict
+from spamnb.ledger.history.locations import Location, Origin
 from spamnb.maildir.names import Name
+from spamnb.wording import plural
 
 _SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
 _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
@@ -23,21 +25,30 @@ MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's f
 # A mail server that delivers one message to several addresses of a person may write files that are the same to the
 # last byte, but it does so at once; a person has to see a message before copying it.
 COPY_SECONDS = 30.0
-_WORD_FOR_HAM = (Role.INBOX, Role.HAM)
-_NOT_TRUSTED = "learning.trust_delivery is false: move it there from another folder to teach it"
+TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
+# Not mail that was in the mailbox before the filter came, nor what the filter put there, if the role has changed since.
+KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
+_NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it there from another folder to teach it"
+
+
+def taught_by(role: Role, unsure: bool = False) -> Label | None:
+    """What mail in a folder of this role is learned as, when it is learned; `unsure`: it is the one for unsure mail."""
+    if unsure or role is Role.NEUTRAL:
+        return None
+    return Label.SPAM if role in (Role.SPAM, Role.TRAIN_SPAM) else Label.HAM
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """A place where the message lies or has lain before.
+class PastPlace:
+    """A place where the message is or was before. Places that the filter emptied itself are none.
 
-    by_filter: the filter moved it there. left: it lies there no more, or is marked as deleted.
+    by_filter: the filter moved it there. left: it is not there any more, or is marked as deleted.
     same_delivery: it is the same delivery of the message as the file in question.
     same_file: both names are one file (a copy that an IMAP server made by a hard link).
     since: when it came there, in seconds since the epoch. lag: seconds from then until the file in question appeared.
-    lately: where it has left, it was not long gone when the file in question appeared.
-    alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It is listed
-    where no such message lies anywhere any more, and may tell where the file came from; no label passes over.
+    recently_left: if it has left, it had not been gone for long when the file in question appeared.
+    alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It may tell
+    where the file came from; no label passes over.
     """
 
     role: Role
@@ -49,8 +60,13 @@ class Trace:
     same_file: bool
     since: float
     lag: float
-    lately: bool = True
+    recently_left: bool = True
     alike: bool = False
+
+    @property
+    def is_spam(self) -> bool:
+        """Whether it is where mail is that may be spam."""
+        return self.unsure or self.role is Role.SPAM
 
 
 class Do(Enum):
@@ -69,8 +85,7 @@ class Do(Enum):
 class Meaning:
     """What to do, and why, in words for the log.
 
-    weak: what is learned may be nobody's decision. rescued: a person wants it where it is. news: worth a line in the
-    log though nothing is done.
+    weak: it may be no person's decision. rescued: a person wants it where it is. news: logged though nothing is done.
     """
 
     do: Do
@@ -83,8 +98,8 @@ class Meaning:
 def meaning(
     role: Role,
     unsure: bool,
-    label: int | None,
-    traces: Sequence[Trace],
+    label: Label | None,
+    places: Sequence[PastPlace],
     *,
     verdict: str | None = None,
     same_name: bool = False,
@@ -92,144 +107,146 @@ def meaning(
     named: bool = True,
     trust_delivery: bool = True,
 ) -> Meaning:
-    """What it means that a file appeared in a folder of this role.
+    """What it means that a file appeared in a folder of this role: the first row of the table that applies.
 
-    `unsure`: it is the folder for unsure mail. `label`: what a person has called the message, or None. `traces`:
-    all other places of the message, without those that the filter emptied itself. `verdict`: the filter's, if it is
-    remembered. `same_name`: it has lain in this folder before, under the name it has now. `many`: it is one of many
-    known messages that appeared at once. `named`: the folder's role is written in the configuration, and not that of
-    the folder it lies in. `trust_delivery`: as in the configuration.
+    `unsure`: it is the folder for unsure mail. `label`: what a person has called the message, or None. `places`: all
+    other places of the message. `verdict`: the filter's, if it is remembered. `same_name`: it was in this folder
+    before, under this name. `many`: it is one of many known messages that appeared at once. `named`: the folder's role
+    is written in the configuration, and not that of the folder it is in.
     """
-    if role in (Role.TRAIN_SPAM, Role.TRAIN_HAM):
-        # A head is no proof here: who may deliver into this folder could write that of a message which is deleted soon.
-        if not trust_delivery and not _was_elsewhere([trace for trace in traces if not trace.alike]):
-            return Meaning(Do.NOTHING, f"first seen there, and {_NOT_TRUSTED}", news=True)
-        if role is Role.TRAIN_SPAM:
-            return Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")
-        return Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")
-    if has_no_meaning(role, unsure):
-        return Meaning(Do.NOTHING, "in a folder without a meaning")
-    if _is_brought_anew(role, traces, same_name, many):
-        return Meaning(Do.NOTHING, "brought anew, by a synchroniser or out of a backup")
-    came_from = _came_from(role, traces)
-    if came_from is not None and came_from.same_folder:
-        return Meaning(Do.NOTHING, "renamed where it lay")
-    if role is Role.SPAM:
-        return _meaning_in_spam(came_from, traces, verdict, named, trust_delivery)
-    if came_from is not None and (came_from.role is Role.SPAM or came_from.unsure):
-        where = "spam" if came_from.role is Role.SPAM else "unsure"
-        if not came_from.left and not came_from.same_file:
-            return Meaning(Do.WAIT, f"the same delivery lies in {where}: decided when that one is gone", news=True)
-        return Meaning(Do.LEARN_HAM, f"a person took it out of {where}", rescued=True)
-    if came_from is not None:
-        if role is Role.HAM:
-            return Meaning(Do.LEARN_HAM, "a person filed it")
-        return Meaning(Do.NOTHING, "a person put it back")
-    if role is Role.HAM:
-        return Meaning(Do.NOTHING, "delivered into a ham folder")
-    if label == HAM:
-        return Meaning(Do.NOTHING, "a person called this message ham")
-    return Meaning(Do.JUDGE, "new mail")
+    source = _came_from(role, places)
+    from_spam = source is not None and source.is_spam
+    spam_folder = "spam" if source is not None and source.role is Role.SPAM else "unsure"
+    waits = source is not None and not source.left and not source.same_file
+    known = _latest(place for place in places if place.same_delivery or place.same_file)
+    known_spam = known is not None and known.role is Role.SPAM
+    known_ham = known is not None and known.role is Role.HAM and not known.unsure
+    mover = "the filter" if known is not None and known.by_filter else "a person"
+    # In a training folder the header alone proves nothing: a sender could write that of any message.
+    moved_to_train = _was_elsewhere([place for place in places if not place.alike])
 
-
-def _meaning_in_spam(
-    came_from: Trace | None, traces: Sequence[Trace], verdict: str | None, named: bool, trust_delivery: bool
-) -> Meaning:
-    """What it means that a file appeared in a spam folder, from `came_from` if a person moved it."""
-    if came_from is not None and came_from.role is Role.SPAM:
-        return Meaning(Do.NOTHING, "moved from one spam folder to another")
-    known = _latest(trace for trace in traces if trace.same_delivery or trace.same_file)
-    if known is not None and known.role is Role.SPAM:
+    any_role, home = tuple(Role), (Role.INBOX, Role.HAM)
+    spam, ham, inbox = (Role.SPAM,), (Role.HAM,), (Role.INBOX,)
+    table: tuple[tuple[tuple[Role, ...], bool, Meaning], ...] = (
+        # In a folder of these roles, if this is so, it means:
+        (TRAINING, not trust_delivery and not moved_to_train, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
+        (TRAINING[:1], True, Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")),
+        (TRAINING[1:], True, Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")),
+        (any_role, has_no_meaning(role, unsure), Meaning(Do.NOTHING, "in a folder without a meaning")),
+        (any_role, _is_restored(role, places, same_name, many), Meaning(Do.NOTHING, "restored or fetched again")),
+        (any_role, source is not None and source.same_folder, Meaning(Do.NOTHING, "renamed in its folder")),
+        (spam, from_spam and spam_folder == "spam", Meaning(Do.NOTHING, "moved from one spam folder to another")),
         # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
-        return Meaning(Do.NOTHING, f"{'the filter' if known.by_filter else 'a person'} had put it into spam")
-    if not named and known is not None and known.role is Role.HAM and not known.unsure:
-        # A folder that slipped into Junk, which a synchroniser brings as so many new files: nobody called it spam.
-        return Meaning(Do.NOTHING, "filed mail, in a folder that came to lie in spam")
-    if _was_elsewhere(traces):
-        return Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")
-    if not traces and verdict == Verdict.SPAM:
+        (spam, known_spam, Meaning(Do.NOTHING, f"{mover} had put it into spam")),
+        # A folder that was moved into Junk, which a synchroniser brings as so many new files: nobody called it spam.
+        (spam, not named and known_ham, Meaning(Do.NOTHING, "filed mail, in a folder that was moved into spam")),
+        (spam, _was_elsewhere(places), Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")),
         # A ledger that has forgotten the message's places: the filter may have put it there.
-        return Meaning(Do.NOTHING, "first seen there, and the filter itself had called it spam")
-    if not trust_delivery:
-        return Meaning(Do.NOTHING, f"first seen there, and {_NOT_TRUSTED}", news=True)
-    return Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)
+        (spam, not places and verdict == Verdict.SPAM, Meaning(Do.NOTHING, "first seen there, judged as spam before")),
+        (spam, not trust_delivery, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
+        (spam, True, Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)),
+        (home, from_spam and waits, Meaning(Do.WAIT, f"the same delivery is in {spam_folder}", news=True)),
+        (home, from_spam, Meaning(Do.LEARN_HAM, f"a person took it out of {spam_folder}", rescued=True)),
+        (ham, source is not None, Meaning(Do.LEARN_HAM, "a person filed it")),
+        (ham, True, Meaning(Do.NOTHING, "delivered into a ham folder")),
+        (inbox, source is not None, Meaning(Do.NOTHING, "a person moved it to the inbox")),
+        (inbox, label == Label.HAM, Meaning(Do.NOTHING, "a person called this message ham")),
+        (inbox, True, Meaning(Do.JUDGE, "new mail")),
+    )
+    return next(meant for roles, applies, meant in table if role in roles and applies)
 
 
 def has_no_meaning(role: Role, unsure: bool) -> bool:
-    """Whether nothing follows from lying in such a folder, wherever the message came from."""
+    """Whether nothing follows from being in such a folder, wherever the message came from."""
     return role is Role.NEUTRAL or unsure
 
 
-def _was_elsewhere(traces: Sequence[Trace]) -> bool:
-    """Whether the message came from another folder, so that somebody decided where it lies.
+def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
+    """Whether the message came from another folder, so that somebody decided where it is.
 
-    Where a file lies and which flags it has proves nothing: a rule can deliver into any folder, and mark as read. Nor
-    does another file of the message that appeared at about the same time: one delivery may write several.
+    Its folder and flags prove nothing: a rule can deliver into any folder, and mark as read. Nor does another file of
+    the message that appeared at about the same time: one delivery may write several.
     """
     return any(
-        (trace.left and trace.lately if trace.alike else trace.left or trace.lag >= COPY_SECONDS)
-        for trace in traces
-        if not trace.same_folder and (trace.same_delivery or trace.same_file or trace.alike)
+        (place.left and place.recently_left if place.alike else place.left or place.lag >= COPY_SECONDS)
+        for place in places
+        if not place.same_folder and (place.same_delivery or place.same_file or place.alike)
     )
 
 
-def _is_brought_anew(role: Role, traces: Sequence[Trace], same_name: bool, many: bool) -> bool:
+def _is_restored(role: Role, places: Sequence[PastPlace], same_name: bool, many: bool) -> bool:
     """Whether the file was put there by a program that had it from elsewhere, and not by a person.
 
-    A backup that is put back brings mail under the names that it had, while it still lies where it was moved since,
-    or is long deleted. A synchroniser that has forgotten all fetches anew what lies in spam, under new names; and so
-    much at once that a person would rather have moved it than copied it. What has just left another place was moved.
+    A backup brings mail under the names that it had. A synchroniser that has lost its state fetches what is in spam
+    again, under new names; and so much at once that a person would rather have moved it than copied it. What has just
+    left another place was moved.
     """
-    if any(trace.left and trace.lately and trace.same_delivery for trace in traces):
+    if any(place.left and place.recently_left and place.same_delivery for place in places):
         return False
     if same_name:
         return True
-    if not many or any(trace.same_file for trace in traces):
+    if not many or any(place.same_file for place in places):
         return False
-    same = [trace for trace in traces if trace.same_delivery]
-    return any(trace.role is Role.SPAM or (trace.unsure and role is not Role.SPAM) for trace in same)
+    same = [place for place in places if place.same_delivery]
+    return any(place.role is Role.SPAM or (place.unsure and role is not Role.SPAM) for place in same)
 
 
-def _came_from(role: Role, traces: Sequence[Trace]) -> Trace | None:
+def _came_from(role: Role, places: Sequence[PastPlace]) -> PastPlace | None:
     """Where a person took the message from: the latest place of this delivery that it has left.
 
-    A place it has not left counts only if a mail program copied it: both are one file, or it appeared in the inbox
-    long after the first. (A synchroniser may bring the copy now, and remove the original at its next run. In other
-    folders labels and rules make copies at any time.) Any other file that lies elsewhere is another delivery of
-    the same message, and says nothing of this one.
+    A place it has not left counts only if a mail program copied it: both are one file, or it appeared in the inbox long
+    after the first. (A synchroniser may remove the original at its next run. In other folders labels and rules make
+    copies at any time.) Any other file elsewhere is another delivery of the same message.
 
-    A message that only has the same Message-ID, Date and From counts where it has just left, and never in the inbox:
-    anyone can write these three, and what new mail is must not depend on them.
+    A message that is only alike counts where it has just left, and never in the inbox: anyone can write these fields.
     """
     own = _latest(
-        trace
-        for trace in traces
-        if trace.same_file
-        or (trace.same_delivery and (trace.left or (role is Role.INBOX and trace.lag >= COPY_SECONDS)))
+        place
+        for place in places
+        if place.same_file
+        or (place.same_delivery and (place.left or (role is Role.INBOX and place.lag >= COPY_SECONDS)))
     )
     if own is not None or role is Role.INBOX:
         return own
-    return _latest(trace for trace in traces if trace.alike and trace.left and trace.lately)
+    return _latest(place for place in places if place.alike and place.left and place.recently_left)
 
 
-def _latest(traces: Iterable[Trace]) -> Trace | None:
-    """The latest place with a meaning: what was rescued from the trash comes from where it lay before."""
-    return max(traces, key=lambda trace: (trace.unsure or trace.role is not Role.NEUTRAL, trace.since), default=None)
+def _latest(places: Iterable[PastPlace]) -> PastPlace | None:
+    """The latest place with a meaning: what was rescued from the trash comes from where it was before."""
+    return max(places, key=lambda place: (place.unsure or place.role is not Role.NEUTRAL, place.since), default=None)
 
 
-class Goal(Enum):
-    """Where a judged message should lie."""
+def origin_of(do: Do, before: Collection[Origin]) -> Origin:
+    """How a file that appeared is recorded; `before`: how files of its delivery in the same folder were recorded.
 
-    STAY = auto()
-    SPAM = auto()
-    UNSURE = auto()
+    What was there before the filter came stays that under any name: it does not become mail that was kept. And what
+    waits goes on waiting when it is renamed.
+    """
+    if do is Do.WAIT or (do is Do.NOTHING and "waiting" in before):
+        return "waiting"
+    return "before" if "before" in before else "appeared"
+
+
+def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool], dwell: float) -> dict[bytes, float]:
+    """Until when a file waits for the other files of its delivery that are or were in spam, by the delivery.
+
+    In seconds since the epoch: one dwell after the last of them has left; infinity while one is there. A delivery that
+    is not listed was never in spam as it is now (a move was undone, or the folder has another role).
+    """
+    ends: dict[bytes, float] = {}
+    for place in places:
+        if place.origin != "waiting" and is_spam(place):
+            has_left = place.gone_at is not None or "T" in place.flags
+            end = (place.gone_at or 0.0) + dwell if has_left else float("inf")
+            ends[place.content] = max(end, ends.get(place.content, end))
+    return ends
 
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """Where a message goes, and why, in words for the log."""
+    """Where a message goes (to the folder for spam or unsure mail; None: it stays), and why, in words for the log."""
 
-    goal: Goal
+    goal: Verdict | None
     why: str
     withheld: bool = False  # it would be moved, but moving is stopped
 
@@ -237,37 +254,33 @@ class Consequence:
 def consequence(
     verdict: Verdict,
     name: Name,
-    label: int | None,
+    label: Label | None,
     missing: str,
     tripped: bool,
     has_unsure_folder: bool,
     *,
     rescued: bool = False,
 ) -> Consequence:
-    """What follows from a verdict on new mail.
+    """What follows from a verdict on new mail: the first row of the table that applies.
 
-    `label`: what a person has called the message. `missing`: what the filter still has to learn before it may move mail
-    ("" for nothing). `tripped`: the circuit breaker is open. `rescued`: a person took the message out of spam once.
+    `missing`: what the filter still has to learn before it may move mail, or "". `tripped`: moving is stopped.
+    `rescued`: a person took the message out of spam once.
     """
-    if label == HAM:
-        return Consequence(Goal.STAY, "a person called this message ham")
-    if label == SPAM:
-        verdict = Verdict.SPAM
-    if verdict is Verdict.HAM:
-        return Consequence(Goal.STAY, "ham")
-    if verdict is Verdict.UNSURE and not has_unsure_folder:
-        return Consequence(Goal.STAY, "unsure")
-    if rescued:
-        return Consequence(Goal.STAY, f"{verdict}, but a person put this message back once")
-    if not MARKS.isdisjoint(name.flags):
-        return Consequence(Goal.STAY, f"{verdict}, but a person has read or marked it")
-    if missing:
-        return Consequence(Goal.STAY, f"{verdict}, but nothing is moved yet: {missing}")
-    if tripped:
-        return Consequence(Goal.STAY, f"{verdict}, but moving is stopped: `spamnb resume` starts it again", True)
-    if verdict is Verdict.UNSURE:
-        return Consequence(Goal.UNSURE, "unsure")
-    return Consequence(Goal.SPAM, "a person called this message spam" if label == SPAM else "spam")
+    verdict = Verdict.SPAM if label == Label.SPAM else verdict
+    called_spam = "a person called this message spam" if label == Label.SPAM else "spam"
+    stopped = f"{verdict}, but moving is stopped: `spamnb resume` starts it again"
+    table = (
+        (label == Label.HAM, Consequence(None, "a person called this message ham")),
+        (verdict is Verdict.HAM, Consequence(None, "ham")),
+        (verdict is Verdict.UNSURE and not has_unsure_folder, Consequence(None, "unsure")),
+        (rescued, Consequence(None, f"{verdict}, but a person rescued this message once")),
+        (not MARKS.isdisjoint(name.flags), Consequence(None, f"{verdict}, but a person has read or marked it")),
+        (bool(missing), Consequence(None, f"{verdict}, but nothing is moved yet: {missing}")),
+        (tripped, Consequence(None, stopped, withheld=True)),
+        (verdict is Verdict.UNSURE, Consequence(Verdict.UNSURE, "unsure")),
+        (True, Consequence(Verdict.SPAM, called_spam)),
+    )
+    return next(then for applies, then in table if applies)
 
 
 def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
@@ -276,8 +289,8 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     >>> missing_lessons(20, 13, Learning(minimum_messages=20))
     '7 more spam messages to learn'
     """
-    lacking = [(learning.minimum_messages - number, name) for number, name in ((ham, "ham"), (spam, "spam"))]
-    wanted = [f"{number} more {name} message{'s' if number > 1 else ''}" for number, name in lacking if number > 0]
+    lacking = [(learning.minimum_messages - number, label) for number, label in ((ham, Label.HAM), (spam, Label.SPAM))]
+    wanted = [plural(number, f"more {label.word} message") for number, label in lacking if number > 0]
     return f"{' and '.join(wanted)} to learn" if wanted else ""
 
 
@@ -296,32 +309,33 @@ def trips(verdicts: Sequence[str], breaker: Breaker) -> bool:
     return len(window) == breaker.window and window.count(Verdict.SPAM) > breaker.share * breaker.window
 
 
-def speaks_by_staying(role: Role, unsure: bool, learning: Learning) -> bool:
+def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:
     """Whether mail that stays in such a folder may be learned as ham by that."""
-    return learning.kept and role in _WORD_FOR_HAM and not unsure
+    return learning.kept and role in (Role.INBOX, Role.HAM) and not unsure
 
 
-def is_kept(name: Name, role: Role, age: float, learning: Learning) -> bool:
-    """Whether a message speaks for ham by having been kept: answered, or read and left there for a while.
+def kept(name: Name, role: Role, age: float, learning: Learning, origin: Origin = "appeared") -> Meaning | None:
+    """What it means that a message is still where it is: answered, or read and left there for a while.
 
-    `age`: seconds since it appeared. A message marked as deleted says nothing. That it was answered is a decision;
-    that it was read may be a rule's mark, or somebody who did not care, and teaches weakly.
+    `age`: seconds since it appeared. That it was answered is a decision; that it was read may be a rule's mark, or
+    somebody who did not care. None where it means nothing.
     """
-    if not speaks_by_staying(role, False, learning) or name.trashed:
-        return False
-    return name.replied or (name.seen and age >= learning.kept_days * 86_400)
+    if not learns_kept(role, False, learning) or name.trashed or origin not in KEPT_ORIGINS:
+        return None
+    if name.replied:
+        return Meaning(Do.LEARN_HAM, "answered")
+    if name.seen and age >= learning.kept_days * 86_400 and origin != "waiting":
+        return Meaning(Do.LEARN_HAM, "read and kept", weak=True)
+    return None
 
 
-def takes_back(label: int, verdict: str | None) -> bool:
-    """Whether a label says the contrary of the filter's verdict: who writes that has looked at the message.
-
-    A keyword that agrees with the verdict, or where there is none, may have been written by software alone.
-    """
-    return verdict == (Verdict.HAM if label == SPAM else Verdict.SPAM)
+def contradicts(label: Label, verdict: str | None) -> bool:
+    """Whether a label is the contrary of the filter's verdict: then it was not written by software alone."""
+    return verdict == (Verdict.HAM if label is Label.SPAM else Verdict.SPAM)
 
 
-def labelled(keywords: Sequence[str]) -> int | None:
-    """What a client's keywords call the message; None where they say nothing, or both."""
+def label_of_keywords(keywords: Iterable[str]) -> Label | None:
+    """What a client's keywords call the message; None where they call it nothing, or both."""
     written = {keyword.lower() for keyword in keywords}
     spam, ham = bool(written & _SPAM_KEYWORDS), bool(written & _HAM_KEYWORDS)
-    return None if spam == ham else SPAM if spam else HAM
+    return None if spam == ham else Label.SPAM if spam else Label.HAM

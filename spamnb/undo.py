@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spamnb.errors import LedgerError, SpamnbError
-from spamnb.ledger.journal import Action, Kind
-from spamnb.ledger.learned import NewLabel
+from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
-from spamnb.moves import MovedSinceError, Mover, bases_now, find_spot
+from spamnb.ledger.lessons.port import Relabel
+from spamnb.moves import MovedSinceError, Mover, bases_now, known_folder
+from spamnb.training import relabel, take_back_import
 
 _BATCH = 500  # learnings a transaction: each waits for the disk, and writes each count once
-_STATES = {"intent": "still being made", "failed": "not made: the message was gone", "undone": "undone already"}
+_STATES = {"intent": "in progress", "failed": "not made: the message was gone", "undone": "undone already"}
 
 
 class NoSuchActionError(SpamnbError):
@@ -45,13 +46,13 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
     found = []
     for number in sorted(set(ids), reverse=True):
         action = ledger.journal.get(number)
-        if action is None and number <= ledger.journal.newest_id():
+        if action is None and number > ledger.journal.newest_id():
+            raise NoSuchActionError(f"there is no action {number}: see `spamnb history`")
+        if action is None:
             raise NoSuchActionError(
                 f"action {number} is forgotten, it cannot be undone: its message is long gone and was never learned;"
                 " see `retention` in the configuration"
             )
-        if action is None:
-            raise NoSuchActionError(f"there is no action {number}: see `spamnb history`")
         found.append(action)
     return _ends(ledger, found)
 
@@ -78,7 +79,7 @@ def undo(ledger: Ledger, actions: Iterable[Action], now: Callable[[], float] = t
     Learnings that follow each other are taken back in one transaction. Moves are not, since an intent has to be on the
     disk before the file is renamed. Raises LedgerError where the ledger cannot be used any more.
     """
-    mover = Mover(ledger, now, bases_now(), functools.cache(lambda folder: find_spot(ledger, folder)))
+    mover = Mover(ledger, now, bases_now(), functools.cache(lambda folder: known_folder(ledger, folder)))
     mover.resolve()  # what an earlier undo that was killed has left open would stand in the way
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
@@ -104,55 +105,51 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
 
 def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[Outcome]:
     """Give messages the labels of before."""
-    outcomes: list[Outcome] = []
-    changes: list[NewLabel] = []
-    with ledger.transaction():
-        for action in batch:
-            known = ledger.messages.get(action.message)
-            fault = why_not(ledger, action)
-            if fault is None and (known.label, known.weak) != (action.after, action.after_weak):
-                fault = SpamnbError(f"cannot undo {action.id}: the message was learned again since; undo that first")
-            outcomes.append(Outcome(action, fault))
-            if fault is None:
-                why = f"undo of {action.id}"
-                changes.append(NewLabel(action.message, action.before, action.before_weak, why, action.id))
-        ledger.learned.set_labels(changes, at)
-        for change in changes:
-            if change.takes_back is not None:
-                ledger.journal.taken_back(change.takes_back)
-    return outcomes
+    faults = {action.id: why_not(ledger, action) for action in batch}
+    changes = [
+        Relabel(
+            one.digest, one.after, one.after_weak, one.before, one.before_weak, f"undo of {one.id}", takes_back=one.id
+        )
+        for one in batch
+        if faults[one.id] is None
+    ]
+    for change, made in zip(changes, relabel(ledger, changes, at), strict=True):
+        if not made and change.takes_back is not None:
+            faults[change.takes_back] = SpamnbError(
+                f"cannot undo {change.takes_back}: the message was learned again since; undo that first"
+            )
+    return [Outcome(action, faults[action.id]) for action in batch]
 
 
 def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> Outcome:
     """Take back a move or an import."""
-    fault = why_not(ledger, action)
-    if fault is not None:
+    if (fault := why_not(ledger, action)) is not None:
         return Outcome(action, fault)
     try:
         if action.kind == "moved":
             mover.take_back(action)
         else:
-            ledger.imports.take_back(action.id, now())
-    except MovedSinceError as moved:
-        return Outcome(action, moved, left=True)
+            take_back_import(ledger, action, now())
     except LedgerError as broken:
         if action.kind == "moved":
             raise  # the ledger's own: it would be the same for every action
-        return Outcome(action, broken)
+        return Outcome(action, SpamnbError(f"cannot undo {action.id}: {broken}"))
     except SpamnbError as refused:
-        return Outcome(action, refused)
+        return Outcome(action, refused, left=isinstance(refused, MovedSinceError))
     return Outcome(action)
 
 
 def why_not(ledger: Ledger, action: Action) -> SpamnbError | None:
     """Why an action cannot be undone as it stands in the journal now, or None."""
-    if action.kind == "judged":
-        return SpamnbError(f"cannot undo {action.id}: a judgement changed nothing")
     present = ledger.journal.get(action.id)
-    if present is None:
-        return SpamnbError(f"cannot undo {action.id}: it is not in the history any more")
-    if present.state != "done":
-        return SpamnbError(f"cannot undo {action.id}: it is {_STATES.get(present.state, present.state)}")
-    if action.kind == "imported" and action.takes_back is not None:
-        return SpamnbError(f"cannot undo {action.id}: the counts of an undone import are not kept; import them again")
-    return None
+    if action.kind == "judged":
+        why = "a judgement changed nothing"
+    elif present is None:
+        why = "it is not in the history any more"
+    elif present.state != "done":
+        why = f"it is {_STATES.get(present.state, present.state)}"
+    elif action.kind == "imported" and action.takes_back is not None:
+        why = "the counts of an undone import are not kept; import them again"
+    else:
+        return None
+    return SpamnbError(f"cannot undo {action.id}: {why}")

@@ -89,15 +89,29 @@ def dead() -> None:
 
 def killed_at(at: int, ledger_path: str, work: Callable[[Ledger], object]) -> bool:
     """Do the work in a child process that is killed at its `at`th call; False where it came to its end before."""
+
+    def burn() -> None:
+        ledger = Ledger(ledger_path)
+        with burning(ledger, Fuse(at, kill)):
+            work(ledger)
+
+    return killed(burn)
+
+
+def kill() -> None:
+    """Die as a process does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed(work: Callable[[], object]) -> bool:
+    """Do the work in a child process, which has all that this one has patched; whether it was killed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # no thread of ours runs, and the child starts none
         child = os.fork()
     if child == 0:
         code = 1
         try:
-            ledger = Ledger(ledger_path)
-            with burning(ledger, Fuse(at, lambda: os.kill(os.getpid(), signal.SIGKILL))):
-                work(ledger)
+            work()
             code = 0
         finally:
             os._exit(code)

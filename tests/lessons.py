@@ -1,14 +1,66 @@
-"""What ledgers of tests have learned."""
+"""What ledgers of tests learn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
 
 from spamnb.cli.sample_mail import message
-from spamnb.ledger.lesson import Lesson, lesson
-from spamnb.mail.reading import read
+from spamnb.label import Label
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.port import Change, Relabel
+from spamnb.mail.reading import Reading, read
+from spamnb.training import learn_batches, relabel, take_back_import
 
 
-def sample_lessons(number: int) -> Iterator[Lesson]:
+class Taught(NamedTuple):
+    """A message that is to be learned, and when."""
+
+    reading: Reading
+    label: Label
+    at: float = 1.0
+
+
+def sample_lessons(number: int) -> Iterator[Taught]:
     """So many made-up ham and as many spam messages."""
-    for label, kind in enumerate(("ham", "spam")):
+    for label in Label:
         for each in range(number):
-            yield lesson(read(message(kind, each)), label, "trained", 1.0)
+            yield Taught(read(message(label.word, each)), label)
+
+
+def learn(ledger: Ledger, lessons: Iterable[Taught]) -> list[Change]:
+    """Learn these, and record it in the history. Returns what changed."""
+    changed = []
+    for (label, at), some in groupby(lessons, key=lambda one: (Label(one.label), one.at)):
+        changed += learn_batches(ledger, [Batch.of(one.reading for one in some)], label, "a test", at)
+    return changed
+
+
+def set_label(
+    ledger: Ledger,
+    message: int,
+    label: int | None,
+    at: float,
+    why: str = "a test",
+    *,
+    weak: bool = False,
+    takes_back: int | None = None,
+) -> bool:
+    """Forget a message (None), or make its kept tokens count for a label; whether it was learned before at all."""
+    known = ledger.messages.get(message)
+    after = None if label is None else Label(label)
+    (made,) = relabel(ledger, [Relabel(known.digest, known.label, known.weak, after, weak, why, takes_back)], at)
+    return made
+
+
+def label_of(ledger: Ledger, digest: bytes) -> Label | None:
+    """What a message is learned as."""
+    found = ledger.lessons.find(digest)
+    return None if found is None else found.label
+
+
+def take_back(ledger: Ledger, imported: int, at: float) -> None:
+    """Take back the import of an action."""
+    action = ledger.journal.get(imported)
+    assert action is not None
+    take_back_import(ledger, action, at)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spamnb import config as package
@@ -281,7 +281,7 @@ learning:
         "c.yaml:10: mailboxes[0].roles['a/../b']: 'a/../b' cannot name a folder; write a name such as Junk "
         "or Lists/Python",
         "c.yaml:13: mailboxes[1].unsure_folder: 'Junk' has the role spam; name a folder of its own for unsure mail",
-        "c.yaml:14: mailboxes[2].path: '/home/anna/M/in' lies inside the mailbox '/home/anna/M'; keep the "
+        "c.yaml:14: mailboxes[2].path: '/home/anna/M/in' is inside the mailbox '/home/anna/M'; keep the "
         "outer one, and give the inner a role in it",
         "c.yaml:15: mailboxes[2].roles: is a list; write folders with their roles, one 'INBOX: inbox' a line",
         "c.yaml:16: breaker: is the text '3'; write keys below it: window, share",
@@ -530,6 +530,7 @@ yaml_like = st.lists(
 ).map("".join)
 
 
+@settings(max_examples=30)
 @given(st.text() | yaml_like | trees.map(yaml.safe_dump))
 @example("!<%FF> a")
 @example("%TAG ! a\n%TAG ! b\n")
@@ -543,6 +544,7 @@ def test_any_text(content: str):
         assert all(line.isprintable() and line.startswith("c.yaml") for line in str(error).split("\n"))
 
 
+@settings(max_examples=30)
 @given(st.binary(max_size=200))
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, content: bytes):
     """Any file is a Config or a ConfigError, and never anything else."""
@@ -577,6 +579,7 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
     return replace(mailbox, unsure_folder=draw(st.none() | safe))
 
 
+@settings(max_examples=30)
 @given(mailboxes(), st.none() | folder_names.map(lambda name: Path("/") / name))
 @example(Mailbox(Path("/m"), {"a\x85b": Role.INBOX, "\u2028": Role.SPAM, "\udcfc": Role.HAM, "=": Role.HAM}), None)
 @example(Mailbox(Path("/~/null"), {"null": Role.INBOX, "x" * 200: Role.SPAM, "<<": Role.HAM}), Path("/a b: #c"))

@@ -1,36 +1,44 @@
-"""What the documents say is so: README commands print what it shows, and every command and key is documented."""
+"""What the documents say is so: a test runs each block, and each command, option, file and test they name exists."""
 
+import ast
 import contextlib
 import io
+import itertools
 import re
 import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from spamnb.cli.grammar import parser
+from spamnb.cli.arguments import COMMANDS, parser_of
 from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
+from spamnb.config import parse
 from spamnb.maildir.folders import create_folder
-from spamnb.maildir.mailbox import deliver
+from spamnb.maildir.messages import deliver
 from spamnb.maildir.names import unique_base
+from tests.documents import BY_HAND, DOCUMENTS, ROOT, Block, block, blocks, read
+from tests.systemd.tree import sources
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+_MINUTES = 10 * 60.0
+_OF_OTHERS = {  # what the kernel and watchdog say
+    *("No space left on device", "Read-only file system", "Permission denied", "Inotify queue overflowed")
+}
 
 
-def commands() -> list[str]:
-    """The names of all commands."""
-    return list(parser()._subparsers._group_actions[0].choices)  # type: ignore[union-attr, call-overload]
+def blocks_in(language: str) -> Iterator[Block]:
+    """The blocks of all documents that are in a language."""
+    return (one for document in DOCUMENTS for one in blocks(document) if one.language == language)
 
 
-def consoles() -> list[tuple[str, str]]:
-    """Each command of the README's console blocks, with the output that it shows."""
-    shown = []
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
-        for command, output in re.findall(r"^\$ ([^\n]*)\n(.*?)(?=^\$ |\Z)", block, re.DOTALL | re.MULTILINE):
-            shown.append((command, output))
-    return shown
+def consoles(document: str) -> list[tuple[str, str]]:
+    """Each command of a document's console blocks, with the output that it shows."""
+    shown = "".join(one.text for one in blocks(document) if one.language == "console")
+    return re.findall(r"^\$ ([^\n]*)\n(.*?)(?=^\$ |\Z)", shown, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -40,6 +48,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    make_mail(tmp_path)
+    return tmp_path
+
+
+def make_mail(home: Path) -> None:
+    """The mail of the documents' home."""
     number = 0
     for folder, kind, messages in (
         ("INBOX", "ham", 30),
@@ -48,13 +62,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("Sent", "ham", 0),
         ("Trash", "ham", 4),
     ):
-        made = create_folder(str(tmp_path / "Maildir"), "maildir++", folder)
+        made = create_folder(str(home / "Maildir"), "maildir++", folder)
         for _ in range(messages):
             deliver(made, message(kind, number), unique_base(1_700_000_000 + number, 0, 1, 1, "home"))
             number += 1
-    (tmp_path / "message.eml").write_bytes(message("spam", 777))
-    (tmp_path / "letter.eml").write_bytes(message("ham", 778))
-    return tmp_path
+    (home / "message.eml").write_bytes(message("spam", 777))
+    (home / "letter.eml").write_bytes(message("ham", 778))
+
+
+def printed_by(command: str) -> str:
+    """What a command prints to standard output."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        code = main(shlex.split(command)[1:])
+    assert code in {0, 1, 2}, command
+    return said.getvalue()
 
 
 def comparable(output: str, home: Path) -> str:
@@ -65,33 +87,151 @@ def comparable(output: str, home: Path) -> str:
     return re.sub(r"[ \t]+", " ", output).strip()
 
 
-def test_console_blocks_are_real(home: Path) -> None:
-    """Each command in a console block of the README prints what the README shows below it."""
-    shown = consoles()
-    assert len(shown) >= 10
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if consoles(document)])
+def test_console_blocks_are_real(home: Path, document: str) -> None:
+    """Each command in a document's console blocks prints what is shown below it; `init` comes before all others."""
+    shown = consoles(document)
+    if not shown[0][0].startswith("spamnb init"):
+        printed_by("spamnb init --learn")
     for command, output in shown:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            code = main(shlex.split(command)[1:])
-        assert code in {0, 1, 2}, command
-        assert comparable(said.getvalue(), home) == comparable(output, home), command
+        assert comparable(printed_by(command), home) == comparable(output, home), command
 
 
-@pytest.mark.parametrize("name", commands())
-def test_every_command_is_in_the_readme(name: str) -> None:
-    """Each command is named in the README."""
-    assert f"`{name}`" in README or f"spamnb {name}" in README
+def test_configurations_are_valid() -> None:
+    """Each block of YAML is a configuration, or can be added to one that `init` writes."""
+    own = {"mailboxes": [{"path": "/home/you/Maildir", "roles": {"INBOX": "inbox", "Junk": "spam"}}]}
+    found = list(blocks_in("yaml"))
+    assert len(found) >= 3
+    for one in found:
+        parse(yaml.safe_dump(own | yaml.safe_load(one.text)), one.document, {"HOME": "/home/you"})
+
+
+def test_every_other_block_has_a_test() -> None:
+    """Each other block names the test that asks for it, or says that it is run by hand."""
+    for one in itertools.chain.from_iterable(map(blocks, DOCUMENTS)):
+        if one.language in {"console", "yaml"} or one.mark == BY_HAND:
+            continue
+        assert one.name, f"{one.document} does not say which test runs:\n{one.text}"
+        runner = (ROOT / one.runner).read_text(encoding="utf-8")
+        if one.runner.endswith(".py"):
+            assert one.document in runner, (one.document, one.runner)
+            assert f'"{one.name}"' in runner, (one.name, one.runner)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented(name: str) -> None:
+    """Each command is named in docs/commands.md."""
+    assert re.search(rf"`(?:spamnb )?{name}\b|^\$ spamnb {name}\b", read("docs/commands.md"), re.MULTILINE)
+
+
+def calls(document: str) -> Iterator[list[str]]:
+    """The calls of spamnb in a document's text and blocks, as lists of words without the program's own options."""
+    pieces = [one.text for one in blocks(document) if one.language in {"sh", "console"}]
+    pieces += re.findall(r"`([^`\n]+)`", read(document))
+    for line in "\n".join(pieces).splitlines():
+        for call in re.findall(r"(?:^|\$ |-- |&& |^\S+/bin/)spamnb ([^|&]*)", line):
+            words = shlex.split(call, comments=True)
+            while words and words[0].startswith("-"):
+                words = words[2:] if words[0] == "--config" else words[1:]
+            if words:
+                yield words
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_calls_in_the_text_exist(document: str) -> None:
+    """Each command and option that a document names is one of spamnb's."""
+    for words in calls(document):
+        assert words[0] in COMMANDS, words
+        options = {option for action in parser_of(words[0])._actions for option in action.option_strings}
+        assert not [word for word in words[1:] if re.match("--?[a-z]", word) and word not in options], words
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_benchmarks_in_the_text_exist(document: str) -> None:
+    """Each benchmark that a document names is there and has the options that it gives."""
+    shared = (ROOT / "benchmarks/common.py").read_text()
+    for script, options in re.findall(r"python (benchmarks/\w+\.py)([^`\n]*)", read(document)):
+        text = (ROOT / script).read_text() + shared
+        assert all(f'"{option}"' in text for option in re.findall(r"--[a-z-]+", options)), (script, options)
 
 
 def test_set_up_commands_are_those_of_the_checks() -> None:
-    """The README's first two blocks install the package and run the demonstration and the tests."""
-    first, second = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)[:2]
-    assert first.strip().endswith("spamnb demo")
-    assert "-m pytest" in second
+    """The README's first two blocks install the package, and run the demonstration and the tests as .ci/run does."""
+    first, second = (one.text.strip() for one in blocks("README.md")[:2])
+    assert first.endswith("spamnb demo")
+    assert f"\n{second.rpartition('.venv/bin/')[2]}\n" in (ROOT / ".ci/run").read_text()
 
 
-def test_files_that_the_documents_name_exist() -> None:
-    """Every file that a document links to or tells to run is there."""
-    for document in (README, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
-        for name in re.findall(r"\]\(([\w./-]+)\)|((?:benchmarks|docs|systemd|tests)/[\w@.-]+\.\w+)", document):
-            assert (ROOT / (name[0] or name[1])).exists(), name
+@pytest.mark.real_system
+def test_demo_on_a_fresh_machine(tmp_path: Path) -> None:
+    """The README's first block installs the package from its directory and shows the loop."""
+    sources(tmp_path / "spamnb")
+    # no variable of these tests: not their environment, nor where they find the package
+    environ = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["bash", "-euc", block("README.md", "demo")],
+        cwd=tmp_path / "spamnb",
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=_MINUTES,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Junk" in done.stdout
+
+
+def test_functions_in_the_text_exist() -> None:
+    """Each function that CONTRIBUTING.md names after its file is defined in that file."""
+    found = re.findall(r"`(spamnb/[\w/]+\.py)`\s+`(?:(\w+)\.)?(\w+)`", read("CONTRIBUTING.md"))
+    assert len(found) >= 10
+    for path, owner, name in found:
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == owner]
+        (inside,) = classes if owner else [tree]
+        assert name in {node.name for node in inside.body if isinstance(node, ast.FunctionDef)}, (path, owner, name)
+
+
+def test_tests_in_the_text_exist() -> None:
+    """Each test that a document names as its evidence is there."""
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    known = set(re.findall(r"def (test_\w+)", sources)) | {path.stem for path in (ROOT / "tests").rglob("*.py")}
+    assert {name for document in DOCUMENTS for name in re.findall(r"\b(test_\w+)", read(document))} <= known
+
+
+def test_messages_in_the_text_exist() -> None:
+    """What docs/faults.md quotes from the log and from errors, with … for what varies, is printed by spamnb."""
+    printed = []
+    for path in (ROOT / "spamnb").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                printed.append("…".join(str(part.value) for part in node.values if isinstance(part, ast.Constant)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                printed.append(node.value)
+    everything = "\n".join(printed)
+    rows = [row.split(" | ") for row in read("docs/faults.md").splitlines() if row.count(" | ") == 4]
+    quotes = [quote for row in rows for quote in re.findall(r"`([^`]{12,})`", row[2])]
+    assert len(quotes) >= 20
+    for piece in re.split(r"…|: |; |\. |'\w+'", "…".join(quotes)):
+        assert piece.strip(" :;,.()") in everything or piece in _OF_OTHERS, piece
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_files_that_the_documents_name_exist(document: str) -> None:
+    """Every file that a document links to or tells to run is there, and so is every heading."""
+    text, here = read(document), (ROOT / document).parent
+    for link, heading in re.findall(r"\]\(([\w./@-]*)(?:#([\w-]+))?\)", text):
+        target = here / link if link else ROOT / document
+        assert target.exists(), link
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}, heading
+    for name in re.findall(r"(?<![\w./-])(?:benchmarks|docs|spamnb|systemd|tests)/[\w@./-]+\.\w+", text):
+        assert (ROOT / name).exists(), name
+
+
+def test_readme_is_short() -> None:
+    """The README is the way to the other documents, at most 150 lines, and each of them is in it."""
+    text = read("README.md")
+    assert len(text.splitlines()) <= 150
+    assert [name for name in DOCUMENTS if name != "README.md" and f"]({name})" not in text] == []

@@ -1,14 +1,14 @@
 """The filter: one message, or many at once."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spamnb.filter
 from spamnb.config import Scoring
-from spamnb.evaluation.memory import MemoryLearned
-from spamnb.filter import Filter, FrozenFilter, Verdict
-from spamnb.ledger.lesson import Lesson
+from spamnb.filter import Filter, FrozenFilter
+from spamnb.label import Label, Verdict
+from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading
 
 TOKENS = st.dictionaries(st.from_regex(r"([ab]:)?[xyz]{0,2}", fullmatch=True), st.integers(1, 3), max_size=6)
@@ -20,13 +20,15 @@ def reading(tokens: dict[str, int]) -> Reading:
     return Reading(b"", "", tokens)
 
 
-def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLearned:
+def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLessons:
     """A memory that learned these."""
-    learned = MemoryLearned()
-    learned.learn(Lesson(bytes([n]), label, tokens, 1, "", "", 0.0) for n, (label, tokens) in enumerate(lessons))
+    learned = MemoryLessons()
+    for n, (label, tokens) in enumerate(lessons):
+        learned.learn([Reading(bytes([n]), "", tokens)], Label(label), "", 0.0)
     return learned
 
 
+@settings(max_examples=20)
 @given(LESSONS, st.lists(st.lists(TOKENS, max_size=4), max_size=4), st.integers(0, 5))
 def test_many_messages_are_judged_as_each_by_itself(
     lessons: list[tuple[int, dict[str, int]]], batches: list[list[dict[str, int]]], remembered: int
@@ -35,7 +37,7 @@ def test_many_messages_are_judged_as_each_by_itself(
     learned = taught(lessons)
     alone, together = Filter(learned, Scoring()), FrozenFilter(learned, Scoring())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spamnb.filter, "_MOST_SAID", remembered)
+        patch.setattr(spamnb.filter, "_MOST_REMEMBERED", remembered)
         for batch in batches:
             readings = [reading(tokens) for tokens in batch]
             for one, other in zip(together.judge_all(batch), map(alone.judge, readings), strict=True):

@@ -15,16 +15,18 @@ from unittest import mock
 
 import pytest
 
-from spamnb import moves
+from spamnb import moves, training
 from spamnb.errors import MaildirError, SpamnbError
-from spamnb.ledger.journal import Action
+from spamnb.filter import Judgement
+from spamnb.label import Label, Verdict
+from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import delivery, identity
 from spamnb.maildir import rename
 from spamnb.maildir.folders import Folder
-from spamnb.maildir.mailbox import Entry, scan
+from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import fresh_bases, parse_name
-from spamnb.moves import InHandError, Mover, Spot, find_spot
+from spamnb.moves import BeingMovedError, KnownFolder, Mover, known_folder
 from tests.dying import killed_at
 
 MAIL = b"Message-ID: <1@host>\nSubject: a message\n\nIts body.\n" * 3
@@ -41,19 +43,22 @@ class Site:
         self.folders = folders
         self.ledger = Ledger(path)
         root = os.path.dirname(folders["INBOX"].path + "/")
-        box = self.ledger.files.mailbox(root)[0]
-        self.spots = {name: Spot(self.ledger.files.folder(box, name), folder) for name, folder in folders.items()}
+        mailbox = self.ledger.locations.mailbox(root)[0]
+        self.known = {
+            name: KnownFolder(name, folder.path, self.ledger.locations.folder(mailbox, name))
+            for name, folder in folders.items()
+        }
         self.mover = self.make_mover(self.ledger)
 
     def make_mover(self, ledger: Ledger) -> Mover:
         """A mover over these folders."""
         clock = iter(range(1000, 10_000))
         bases = fresh_bases(lambda: 10**18, 7, "host")
-        return Mover(ledger, lambda: float(next(clock)), bases, self.spot)
+        return Mover(ledger, lambda: float(next(clock)), bases, self.folder_of)
 
-    def spot(self, folder: int) -> Spot | None:
+    def folder_of(self, folder: int) -> KnownFolder | None:
         """A folder by its id."""
-        return next((spot for spot in self.spots.values() if spot.id == folder), None)
+        return next((known for known in self.known.values() if known.id == folder), None)
 
     def put(self, name: str, folder: str = "INBOX", content: bytes = MAIL, note: bool = True) -> Entry:
         """A message file, and what the ledger notes of it."""
@@ -63,19 +68,20 @@ class Site:
         os.utime(path, ns=(MTIME_NS, MTIME_NS))
         if note:
             parsed = parse_name(name)
-            message = self.ledger.messages.ensure(identity(content), "a message", 1.0)
-            self.ledger.files.put(
-                self.spots[folder].id, parsed.key, message.id, "appeared", delivery(content), parsed.flags, 1.0
+            message = self.ledger.messages.ensure(identity(content), "a message")
+            self.ledger.locations.put(
+                self.known[folder].id, parsed.key, message.id, "appeared", delivery(content), parsed.flags, 1.0
             )
         return entry
 
     def message(self) -> int:
         """The ledger's id of the message."""
-        return self.ledger.messages.ensure(identity(MAIL), "a message", 1.0).id
+        return self.ledger.messages.ensure(identity(MAIL), "a message").id
 
     def move(self, entry: Entry, source: str = "INBOX", destination: str = "Junk") -> bool:
         """Move a file as the filter does."""
-        return self.mover.move(self.message(), self.spots[source], entry, self.spots[destination], "spam")
+        intent = self.mover.intend(self.message(), self.known[source], entry, self.known[destination], "spam")
+        return self.mover.carry_out(intent, entry)
 
     def names(self, folder: str) -> list[str]:
         """The files of a folder, with `new/` or `cur/`."""
@@ -87,8 +93,8 @@ class Site:
 
     def agrees(self) -> None:
         """The ledger knows of each file where it lies, and of no other; no move is open."""
-        for name, spot in self.spots.items():
-            known = self.ledger.files.lying_in(spot.id)
+        for name, folder in self.known.items():
+            known = self.ledger.locations.files_in(folder.id)
             assert known.keys() == {parse_name(entry.name).key for entry in scan(self.folders[name])}, name
         assert self.ledger.journal.intents() == []
 
@@ -124,7 +130,7 @@ def test_move(site: Site) -> None:
     path = Path(site.folders["Junk"].subdir("cur"), "1.host,S=150:2,F")
     assert path.read_bytes() == MAIL
     assert path.stat().st_mtime_ns == MTIME_NS
-    placed = site.ledger.files.get(site.spots["Junk"].id, "1.host,S=150")
+    placed = site.ledger.locations.get(site.known["Junk"].id, "1.host,S=150")
     assert placed is not None
     assert (placed.origin, placed.flags, placed.content) == ("filter", "F", delivery(MAIL))
     assert [(action.state, action.why) for action in site.actions()] == [("done", "spam")]
@@ -168,7 +174,7 @@ def test_taken_name_that_the_ledger_does_not_know(site: Site) -> None:
     site.put("1.host:2,", "Junk", OTHER, note=False)
     site.move(site.put("1.host:2,"))
     assert Path(site.folders["Junk"].subdir("cur"), "1.host:2,").read_bytes() == OTHER
-    assert site.ledger.files.get(site.spots["Junk"].id, site.actions()[-1].destination_base) is not None
+    assert site.ledger.locations.get(site.known["Junk"].id, site.actions()[-1].destination_base) is not None
 
 
 def test_vanished(site: Site) -> None:
@@ -236,7 +242,7 @@ def test_second_name_that_stays(site: Site) -> None:
     """A second name that a message has had for a while, as in a backup, does not hold it."""
     entry = site.put("1.host")
     second_name(site, entry)
-    site.mover = Mover(site.ledger, lambda: time.time() + 60, iter(()), site.spot)
+    site.mover = Mover(site.ledger, lambda: time.time() + 60, iter(()), site.folder_of)
     assert site.move(entry)
     assert site.names("Junk") == ["new/1.host"]
 
@@ -259,7 +265,7 @@ def test_durability_fails(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(path: str) -> None:
         raise OSError(errno.EIO, "the disk is failing")
 
-    monkeypatch.setattr(rename, "fsync_directory", fails)
+    monkeypatch.setattr(rename, "sync", fails)
     assert site.move(entry)
     site.agrees()
 
@@ -268,7 +274,7 @@ def test_durability_fails_far(far_site: Site, monkeypatch: pytest.MonkeyPatch) -
     """Across file systems too a message is never left doubled by a disk that cannot make it durable."""
     site = far_site
     entry = site.put("1.host")
-    true, calls = rename.fsync_directory, []
+    true, calls = rename.sync, []
 
     def fails_at_the_second(path: str) -> None:
         calls.append(path)
@@ -276,7 +282,7 @@ def test_durability_fails_far(far_site: Site, monkeypatch: pytest.MonkeyPatch) -
             raise OSError(errno.EIO, "the disk is failing")
         true(path)
 
-    monkeypatch.setattr(rename, "fsync_directory", fails_at_the_second)
+    monkeypatch.setattr(rename, "sync", fails_at_the_second)
     assert site.move(entry)
     assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
     site.agrees()
@@ -291,7 +297,7 @@ def test_undo(site: Site) -> None:
     site.mover.take_back(moved)
     assert (site.names("INBOX"), site.names("Junk")) == (["cur/1.host:2,S"], [])
     assert [(action.state, action.why) for action in site.actions()] == [("undone", "spam"), ("done", "undo of 1")]
-    placed = site.ledger.files.get(site.spots["INBOX"].id, "1.host")
+    placed = site.ledger.locations.get(site.known["INBOX"].id, "1.host")
     assert placed is not None
     assert (placed.origin, placed.content) == ("undo", delivery(MAIL))
     site.agrees()
@@ -326,7 +332,7 @@ def test_undo_too_late(site: Site) -> None:
     with pytest.raises(SpamnbError, match="not in Junk any more"):
         site.mover.take_back(moved)
     assert site.names("Archive") == ["cur/2.host"]
-    del site.spots["Junk"]
+    del site.known["Junk"]
     with pytest.raises(SpamnbError, match="a folder of that move is gone"):
         site.mover.take_back(moved)
 
@@ -334,19 +340,19 @@ def test_undo_too_late(site: Site) -> None:
 def test_a_place_the_filter_emptied(site: Site) -> None:
     """Nobody took a message from where the filter moved it away; from where an undo put it, a person can."""
     site.move(site.put("1.host"))
-    assert [placed.folder_name for placed in site.ledger.files.of_message(site.message())] == ["Junk"]
+    assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message())] == ["Junk"]
     site.mover.take_back(site.actions()[0])
-    site.ledger.files.gone(site.spots["INBOX"].id, ["1.host"], 2000.0)
-    assert [placed.folder_name for placed in site.ledger.files.of_message(site.message())] == ["INBOX"]
+    site.ledger.locations.gone(site.known["INBOX"].id, ["1.host"], 2000.0)
+    assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message())] == ["INBOX"]
 
 
-def test_find_spot(site: Site, tmp_path: Path) -> None:
+def test_find_a_folder(site: Site, tmp_path: Path) -> None:
     """A folder of the ledger is found on disk as long as it is there."""
     root = str(tmp_path / "Maildir")
-    folder = site.ledger.files.folder(site.ledger.files.mailbox(root)[0], "Junk")
-    assert find_spot(site.ledger, folder) == Spot(folder, site.folders["Junk"])
+    folder = site.ledger.locations.folder(site.ledger.locations.mailbox(root)[0], "Junk")
+    assert known_folder(site.ledger, folder) == KnownFolder("Junk", site.folders["Junk"].path, folder)
     os.rename(root, root + ".away")
-    assert find_spot(site.ledger, folder) is None
+    assert known_folder(site.ledger, folder) is None
 
 
 # Ending what was interrupted.
@@ -354,7 +360,7 @@ def test_find_spot(site: Site, tmp_path: Path) -> None:
 
 def intend(site: Site, entry: Entry) -> int:
     """An intent, and then the crash."""
-    return site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam").action
+    return site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam").action
 
 
 def state(site: Site, action: int) -> str:
@@ -381,7 +387,7 @@ def test_resolve_after_the_rename(site: Site) -> None:
         Path(site.folders["INBOX"].subdir("new"), "1.host"), Path(site.folders["Junk"].subdir("cur"), "1.host:2,S")
     )
     site.mover.resolve()
-    placed = site.ledger.files.get(site.spots["Junk"].id, "1.host")
+    placed = site.ledger.locations.get(site.known["Junk"].id, "1.host")
     assert placed is not None
     assert (placed.origin, placed.flags, placed.content) == ("filter", "S", delivery(MAIL))
     assert state(site, action) == "done"
@@ -392,9 +398,9 @@ def test_resolve_keeps_the_delivery_of_a_place_left_long_ago(site: Site) -> None
     """Where the old place was noted as left before the move was ended, the new one still knows its delivery."""
     intend(site, site.put("1.host"))
     os.rename(Path(site.folders["INBOX"].subdir("new"), "1.host"), Path(site.folders["Junk"].subdir("new"), "1.host"))
-    site.ledger.files.gone(site.spots["INBOX"].id, ["1.host"], 2.0)
+    site.ledger.locations.gone(site.known["INBOX"].id, ["1.host"], 2.0)
     site.mover.resolve()
-    placed = site.ledger.files.get(site.spots["Junk"].id, "1.host")
+    placed = site.ledger.locations.get(site.known["Junk"].id, "1.host")
     assert placed is not None
     assert placed.content == delivery(MAIL)
 
@@ -441,7 +447,7 @@ def test_resolve_only_a_stranger(site: Site) -> None:
     site.put("1.host", "Junk", OTHER)
     site.mover.resolve()
     assert state(site, action) == "failed"
-    placed = site.ledger.files.get(site.spots["Junk"].id, "1.host")
+    placed = site.ledger.locations.get(site.known["Junk"].id, "1.host")
     assert placed is not None
     assert placed.content == delivery(OTHER)
 
@@ -461,10 +467,10 @@ def test_resolve_read_meanwhile(site: Site) -> None:
 def test_resolve_waits_for_a_folder(site: Site, away: str) -> None:
     """While a folder is away, or is another mailbox's, the intent stays open; it is ended when the folder is back."""
     action = intend(site, site.put("1.host"))
-    spot = site.spots.pop(away)
+    folder = site.known.pop(away)
     assert site.mover.resolve() == 0
     assert state(site, action) == "intent"
-    site.spots[away] = spot
+    site.known[away] = folder
     assert site.mover.resolve() == 1
     assert state(site, action) == "done"
     site.agrees()
@@ -473,7 +479,7 @@ def test_resolve_waits_for_a_folder(site: Site, away: str) -> None:
 def test_resolve_goes_on_past_a_folder_that_cannot_be_listed(site: Site) -> None:
     """An intent that cannot be ended yet does not keep the others from their end."""
     stuck = site.mover.intend(
-        site.message(), site.spots["Archive"], site.put("2.host", "Archive"), site.spots["Junk"], "spam"
+        site.message(), site.known["Archive"], site.put("2.host", "Archive"), site.known["Junk"], "spam"
     ).action
     action = intend(site, site.put("1.host"))
     new = site.folders["Archive"].subdir("new")
@@ -489,7 +495,7 @@ def test_ended_by_another_process(site: Site, monkeypatch: pytest.MonkeyPatch) -
     """Without locks an intent looks left open; a move that another process ended meanwhile counts as made."""
     monkeypatch.setattr(fcntl, "fcntl", no_locks)
     entry = site.put("1.host")
-    intent = site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
     with Ledger(site.path) as other:
         site.make_mover(other).resolve()
     assert site.mover.carry_out(intent, entry)
@@ -543,10 +549,10 @@ def test_resolve_leaves_a_living_process_its_own(far_site: Site) -> None:
     with moving_in_another_process(site) as (child, go):
         assert site.mover.resolve() == 0
         assert (site.names("INBOX"), site.names("Junk")) == (["new/1.host"], [])
-        assert site.mover.is_brought(site.spots["Junk"].id, "1.host")
+        assert site.mover.is_brought(site.known["Junk"].id, "1.host")
         os.write(go, b".")
         assert os.waitpid(child, 0)[1] == 0
-    assert not site.mover.is_brought(site.spots["Junk"].id, "1.host")
+    assert not site.mover.is_brought(site.known["Junk"].id, "1.host")
     assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
     site.agrees()
 
@@ -555,7 +561,7 @@ def test_one_file_is_moved_by_one_process(far_site: Site) -> None:
     """A file that another process is moving is refused to a second mover, and lies in one place in the end."""
     site = far_site
     with moving_in_another_process(site) as (child, go):
-        with pytest.raises(InHandError, match="another process is moving"):
+        with pytest.raises(BeingMovedError, match="another process is moving"):
             site.move(Entry("new", "1.host"), destination="Archive")
         os.write(go, b".")
         assert os.waitpid(child, 0)[1] == 0
@@ -568,7 +574,7 @@ def test_an_intent_is_ended_once(far_site: Site, monkeypatch: pytest.MonkeyPatch
     site = far_site
     entry = site.put("1.host")
     with Ledger(site.path) as dead:
-        site.make_mover(dead).intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+        site.make_mover(dead).intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
     true = moves.move
 
     def meanwhile(*where: Any) -> str:
@@ -597,7 +603,7 @@ def test_resolve_after_the_other_process_died(far_site: Site) -> None:
 def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """An intent that its owner ended between our listing and our look at the owner is not made a second time."""
     entry = site.put("1.host")
-    intent = site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
     listed = site.ledger.journal.intents()
     assert site.mover.carry_out(intent, entry)
     site.mover.take_back(site.actions()[0])
@@ -609,7 +615,7 @@ def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatc
 def test_a_name_that_is_listed_and_cannot_be_opened(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a directory lists a name that open() denies, the move is given up with an error, and ended later."""
     entry = site.put("1.host")
-    intent = site.mover.intend(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
 
     def denied(path: str) -> Iterator[bytes]:
         raise FileNotFoundError(errno.ENOENT, "a stale handle", path)
@@ -681,17 +687,45 @@ def test_resolve_touches(site: Site) -> None:
     assert os.stat(cur).st_mtime_ns != OLD_NS
 
 
+@pytest.mark.parametrize(("is_rescued", "label"), [(True, None), (False, Label.HAM), (False, Label.SPAM)])
+def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None:
+    """A move that was left open is not made of mail that a person has rescued, or called ham, since it was decided."""
+    entry = site.put("1.host")
+    judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
+    site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam", judgement=judgement)
+    if is_rescued:
+        site.ledger.messages.rescued(site.message(), 2.0)
+    if label is not None:
+        training.learn_message(site.ledger, MAIL, label, "by hand", 2.0)
+    assert site.mover.resolve() == 1
+    stays = label is not Label.SPAM
+    assert (site.names("INBOX"), site.names("Junk")) == ((["new/1.host"], []) if stays else ([], ["new/1.host"]))
+    assert [one.state for one in site.actions() if one.kind == "moved"] == ["failed" if stays else "done"]
+    site.agrees()
+
+
 def test_touched_again(site: Site) -> None:
-    """`cur/` is touched twice more, the second time a second after the last message has left."""
+    """`cur/` is touched three times more, the last time five seconds after the last message has left."""
     now = [1000.0]
-    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.spot)
+    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of)
     site.move(site.put("1.host"))
-    assert touches(site, now) == 2
+    assert touches(site, now) == 3
     site.mover.take_back(site.actions()[0])
     now[0] += 0.5
     site.mover.departures.touch()
-    assert touches(site, now) == 1
-    assert now[0] == 1002.0
+    assert touches(site, now) == 2
+    assert now[0] == 1010.0
+
+
+def test_an_end_is_not_long(site: Site) -> None:
+    """A program that ends touches `cur/` for a second, and not for longer."""
+    now = [1000.0]
+    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of)
+    site.move(site.put("1.host"))
+    cur = age_cur(site, "INBOX")
+    site.mover.departures.touch_all(lambda seconds: now.append(now.pop() + seconds))
+    assert now[0] == 1001.0
+    assert os.stat(cur).st_mtime_ns != OLD_NS
 
 
 def touches(site: Site, now: list[float]) -> int:
@@ -764,14 +798,15 @@ def fresh(site: Site) -> Entry:
     for name, folder in site.folders.items():
         for entry in scan(folder):
             os.unlink(entry.path(folder))
-        bases = list(site.ledger.files.lying_in(site.spots[name].id))
-        site.ledger.files.gone(site.spots[name].id, bases, 1.0)
+        bases = list(site.ledger.locations.files_in(site.known[name].id))
+        site.ledger.locations.gone(site.known[name].id, bases, 1.0)
     return site.put("1.host,S=150:2,F")
 
 
 def moving(site: Site, ledger: Ledger, entry: Entry) -> None:
     """Move the message to the spam folder."""
-    site.make_mover(ledger).move(site.message(), site.spots["INBOX"], entry, site.spots["Junk"], "spam")
+    mover = site.make_mover(ledger)
+    mover.carry_out(mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam"), entry)
 
 
 def moved(site: Site) -> Entry:

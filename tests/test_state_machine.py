@@ -1,7 +1,7 @@
-"""The sorter on a real Maildir, among the hands of a mail server, a person and death, in any order.
+"""The service on a real Maildir, among the hands of a mail server, a person and death, in any order.
 
-The model beside it knows each file: its content, where it lies, and in which folders the sorter has settled it.
-It does not foretell verdicts. Of each step of the sorter it asks whether what was moved might be moved, and
+The model beside it knows each file: its content, where it lies, and in which folders the service has settled it.
+It does not foretell verdicts. Of each step of the service it asks whether what was moved might be moved, and
 whether what was learned was somebody's word.
 """
 
@@ -20,21 +20,22 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Role
 from spamnb.errors import LedgerBusyError, SpamnbError
-from spamnb.ledger.learned import HAM, SPAM
+from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
 from spamnb.mail.identity import header_digest, identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
-from spamnb.maildir.mailbox import Entry, scan
+from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.policy import MARKS
-from spamnb.service.sorter import Sorter
+from spamnb.service.context import Context
+from spamnb.service.mailbox import WatchedMailbox
 from tests.dying import DeathError, Fuse, burning, dead
-from tests.lessons import sample_lessons
+from tests.lessons import label_of, learn, sample_lessons, set_label
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -46,11 +47,11 @@ ROLES = {
     "TrainHam": Role.TRAIN_HAM,
 }
 WORD = {  # what a person says by putting mail there
-    Role.INBOX: HAM,
-    Role.HAM: HAM,
-    Role.TRAIN_HAM: HAM,
-    Role.SPAM: SPAM,
-    Role.TRAIN_SPAM: SPAM,
+    Role.INBOX: Label.HAM,
+    Role.HAM: Label.HAM,
+    Role.TRAIN_HAM: Label.HAM,
+    Role.SPAM: Label.SPAM,
+    Role.TRAIN_SPAM: Label.SPAM,
 }
 GOAL = {"INBOX": "Junk", "TrainSpam": "Junk", "TrainHam": "INBOX"}  # where the filter moves mail to
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
@@ -66,7 +67,7 @@ FLAGS = st.sampled_from(["", "", "S", "F", "RS", "T", "ST"])
 
 @dataclass(eq=False)
 class File:
-    """A message file: where it lies, and the folders in which the sorter has settled it, the latest last.
+    """A message file: where it lies, and the folders in which the service has settled it, the latest last.
 
     moved_on: the filter has learned it in a training folder, and moved it on from there.
     """
@@ -96,7 +97,7 @@ def trained() -> bytes:
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/ledger"
         with Ledger(path) as ledger:
-            ledger.learned.learn(sample_lessons(LESSONS))
+            learn(ledger, sample_lessons(LESSONS))
         return Path(path).read_bytes()
 
 
@@ -106,7 +107,7 @@ def has_mail(machine: "Sorting") -> bool:
 
 
 class Sorting(RuleBasedStateMachine):
-    """A Maildir, its sorter, and the model."""
+    """A Maildir, its watched mailbox, and the model."""
 
     template: bytes | None = None
 
@@ -157,16 +158,13 @@ class Sorting(RuleBasedStateMachine):
         return time.time() + self.ahead
 
     def begin(self) -> None:
-        """A new sorter over the ledger, as after a start of the service."""
-        self.sorter = Sorter(
-            self.config.mailboxes[0],
-            self.config,
-            self.ledger,
-            now=self.now,
-            bases=self.bases,
-            role_of=lambda mailbox, folder: (ROLES[folder], False),
-        )
-        self.sorter.start()
+        """A new watched mailbox over the ledger, as after a start of the service."""
+        if hasattr(self, "mailbox"):
+            self.mailbox.lock.release()
+        context = Context(self.config, self.ledger, self.now)
+        context.bases = self.bases
+        self.mailbox = WatchedMailbox(self.config.mailboxes[0], context)
+        self.mailbox.start()
 
     def path_of(self, file: File) -> Path:
         """Where a file lies."""
@@ -209,10 +207,10 @@ class Sorting(RuleBasedStateMachine):
         self.number += 1
         return b"Received: by host; %d\n" % self.number + message(kind, self.number)
 
-    # What the sorter does, looked at.
+    # What the service does, looked at.
 
     def watch(self, work: Callable[[], object]) -> None:
-        """Let the sorter work, and see whether what it did was right."""
+        """Let the service work, and see whether what it did was right."""
         before = dict(self.labels)
         work()
         self.follow()
@@ -223,13 +221,13 @@ class Sorting(RuleBasedStateMachine):
                 self.justify(digest, old, new)
         self.labels = labels
         for name in ROLES:
-            known = self.ledger.files.lying_in(self.ledger.files.folder(self.sorter.id, name))
+            known = self.ledger.locations.files_in(self.ledger.locations.folder(self.mailbox.folders.id, name))
             for file in self.files:
                 if file.folder == name and parse_name(file.entry.name).key in known:
                     self.settle_in(file, before.get(file.digest))
 
     def settle_in(self, file: File, before: int | None) -> None:
-        """The sorter has settled a file where it lies: what it learned by that is what the move meant."""
+        """The service has settled a file where it lies: what it learned by that is what the move meant."""
         label = self.labels.get(file.digest)
         if file.digest not in self.unforeseen and not self.may_be_taken_for_moved(file.digest):
             foretold = foretell(file, self.trusting)
@@ -239,14 +237,14 @@ class Sorting(RuleBasedStateMachine):
                 assert known is not None
                 assert known.weak == (not file.settled and not file.moved_on), "a decision is known from elsewhere"
             elif label != before:
-                assert (before, label) == (None, HAM), f"{file.settled} {file.folder}"  # it was kept
+                assert (before, label) == (None, Label.HAM), f"{file.settled} {file.folder}"  # it was kept
         if file.settled[-1:] != [file.folder]:
             file.settled.append(file.folder)
 
     def read_labels(self) -> dict[bytes, int | None]:
         """What the messages of the model are learned as."""
-        return {file.digest: self.ledger.learned.label(file.digest) for file in self.files} | {
-            digest: self.ledger.learned.label(digest) for digest in self.labels
+        return {file.digest: label_of(self.ledger, file.digest) for file in self.files} | {
+            digest: label_of(self.ledger, digest) for digest in self.labels
         }
 
     def justify(self, digest: bytes, old: int | None, new: int | None) -> None:
@@ -263,7 +261,7 @@ class Sorting(RuleBasedStateMachine):
         ):
             return
         never_learned = len([one for one in self.learnings(digest) if one.before is None]) == 1
-        may = self.said.get(digest, set()) | ({HAM} if kept and old is None and never_learned else set())
+        may = self.said.get(digest, set()) | ({Label.HAM} if kept and old is None and never_learned else set())
         assert new in may, f"learned {digest.hex()} as {new}, it was {old}: nobody said so"
 
     def may_be_taken_for_moved(self, digest: bytes) -> bool:
@@ -286,7 +284,8 @@ class Sorting(RuleBasedStateMachine):
         for folder, entry in arrived:
             status = os.stat(entry.path(self.folders[folder]))
             found = [file for file in moved if file.inode == status.st_ino]
-            found.sort(key=lambda file: GOAL.get(file.folder) != folder)  # two names of one file may both have moved
+            like = parse_name(entry.name).flags, entry.subdir  # two names of one file may both have moved
+            found.sort(key=lambda one: (GOAL.get(one.folder) != folder, (one.flags, one.entry.subdir) != like))
             assert found, f"nobody knows {entry} in {folder}"
             moved.remove(found[0])
             self.judge_move(found[0], folder, entry)
@@ -307,11 +306,16 @@ class Sorting(RuleBasedStateMachine):
         if file.folder == "INBOX":
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
             assert not set(file.flags) & MARKS, "moved what a person had read or marked"
-            spam = self.labels.get(file.digest) != HAM or SPAM in self.said.get(file.digest, ())
+            spam = self.labels.get(file.digest) != Label.HAM or Label.SPAM in self.said.get(file.digest, ())
             known = self.ledger.messages.find(file.digest)
             assert known is not None
             assert spam or known.weak, "moved what a person had called ham"
-            assert known.rescued_at is None, "moved again what a person had rescued"
+            (move, *_) = [
+                action
+                for action in reversed(self.ledger.journal.of_message(known.id))
+                if action.kind == "moved" and action.destination_base == parse_name(entry.name).key
+            ]  # another file of the message may have been rescued later in the same comparison
+            assert known.rescued_at is None or move.at < known.rescued_at, "moved again what a person had rescued"
 
     # Rules: mail comes.
 
@@ -406,7 +410,7 @@ class Sorting(RuleBasedStateMachine):
     def keep_after_all(self, file: File) -> None:
         """A file that is not deleted after all was copied, not moved: a copy not yet seen is a second delivery."""
         for other in self.files:
-            known = self.ledger.files.lying_in(self.ledger.files.folder(self.sorter.id, other.folder))
+            known = self.ledger.locations.files_in(self.ledger.locations.folder(self.mailbox.folders.id, other.folder))
             if other.content == file.content and parse_name(other.entry.name).key not in known:
                 other.settled.clear()
 
@@ -431,7 +435,7 @@ class Sorting(RuleBasedStateMachine):
         self.touched.add(file.digest)
         self.unforeseen.add(file.digest)
         if keyword:
-            self.said.setdefault(file.digest, set()).add(SPAM if keyword == "a" else HAM)
+            self.said.setdefault(file.digest, set()).add(Label.SPAM if keyword == "a" else Label.HAM)
         entry = Entry("cur", format_name(name.with_flags(name.flags.strip("ab") + keyword)))
         os.rename(self.path_of(file), entry.path(self.folders[file.folder]))
         self.put(file, file.folder, entry)
@@ -515,17 +519,14 @@ class Sorting(RuleBasedStateMachine):
         self.changed(file.folder)
 
     @precondition(has_mail)
-    @rule(index=NEWEST, label=st.sampled_from([HAM, SPAM, None]))
+    @rule(index=NEWEST, label=st.sampled_from([Label.HAM, Label.SPAM, None]))
     def teach(self, index: int, label: int | None) -> None:
         """`train` and `untrain`, by another process."""
         file = self.pick(index)
         with Ledger(self.path) as other:
-            known = other.messages.find(file.digest)
             if label is not None:
-                other.learned.learn([lesson(read(file.content), label, "by hand", self.now())])
-            elif known is not None and known.label is not None:
-                other.learned.set_label(known.id, None, self.now(), "by hand")
-            else:
+                training.learn(other, read(file.content), Label(label), "by hand", self.now())
+            elif not training.forget_message(other, file.content, "by hand", self.now()):
                 return
         self.labels[file.digest] = label
         self.unforeseen.add(file.digest)
@@ -542,10 +543,10 @@ class Sorting(RuleBasedStateMachine):
         with suppress(SpamnbError):
             if action.kind == "moved":
                 places = [(file, file.folder) for file in taken]
-                self.sorter.mover.take_back(action)
+                self.mailbox.mover.take_back(action)
                 self.find_undone(places)
-            elif self.ledger.learned.label(action.digest) == action.after:
-                self.ledger.learned.set_label(action.message, action.before, self.now(), f"undo of {action.id}")
+            elif label_of(self.ledger, action.digest) == action.after:
+                set_label(self.ledger, action.message, action.before, self.now(), f"undo of {action.id}")
                 self.ledger.journal.settle(action.id, "undone")
                 if action.digest in self.labels:
                     self.labels[action.digest] = action.before
@@ -565,7 +566,7 @@ class Sorting(RuleBasedStateMachine):
         self.put(gone[0], *arrived[0])
         gone[0].settled.append(gone[0].folder)
 
-    # Rules: time passes, and the sorter works.
+    # Rules: time passes, and the service works.
 
     @rule(seconds=st.sampled_from([1.0, DWELL + 1, 4 * DAY]))
     def wait(self, seconds: float) -> None:
@@ -573,17 +574,18 @@ class Sorting(RuleBasedStateMachine):
 
     @rule()
     def reconcile(self) -> None:
-        self.watch(self.sorter.reconcile)
+        self.watch(self.mailbox.reconcile)
 
     @rule()
     def settle(self) -> None:
-        self.watch(self.sorter.settle)
+        self.watch(self.mailbox.act_on_due)
 
     @precondition(has_mail)
     @rule(index=NEWEST)
     def hint(self, index: int) -> None:
         file = self.pick(index)
-        self.watch(lambda: self.sorter.hint(self.folders[file.folder].path, file.entry))
+        folder = self.mailbox.folders.by_path[self.folders[file.folder].path]
+        self.watch(lambda: self.mailbox.look(folder, file.entry))
 
     @rule(trust=st.sampled_from([True, True, False]))
     def restart(self, trust: bool) -> None:
@@ -597,7 +599,7 @@ class Sorting(RuleBasedStateMachine):
         self.ledger.close()
         self.ledger = Ledger(self.path)
         self.begin()
-        self.sorter.reconcile()
+        self.mailbox.reconcile()
 
     @rule(at=st.integers(1, 40), starting=st.booleans())
     def crash(self, at: int, starting: bool) -> None:
@@ -607,8 +609,8 @@ class Sorting(RuleBasedStateMachine):
             with suppress(DeathError), burning(self.ledger, Fuse(at, dead)):
                 if starting:
                     self.begin()
-                self.sorter.reconcile()
-                self.sorter.settle()
+                self.mailbox.reconcile()
+                self.mailbox.act_on_due()
             contents = Counter(
                 Path(entry.path(folder)).read_bytes() for folder in self.folders.values() for entry in scan(folder)
             )
@@ -626,22 +628,23 @@ class Sorting(RuleBasedStateMachine):
 
         def work() -> None:
             with suppress(LedgerBusyError), burning(self.ledger, Fuse(at, busy, once=True), disk=False):
-                self.sorter.reconcile()
-                self.sorter.settle()
+                self.mailbox.reconcile()
+                self.mailbox.act_on_due()
 
         self.watch(work)
+        self.ledger.record_lessons()  # as the next comparison of the folders does
         self.stumbled = True
 
     @rule()
     def calm(self) -> None:
-        """Nobody moves anything until the sorter has seen it all."""
+        """Nobody moves anything until the service has seen it all."""
         for _ in range(3):
             self.ahead += DWELL + 1
-            self.watch(self.sorter.reconcile)
-            while (due := self.sorter.due()) is not None and due <= self.now():  # each time for a moment only
-                self.watch(self.sorter.settle)
+            self.watch(self.mailbox.reconcile)
+            while (due := self.mailbox.due()) is not None and due <= self.now():  # each time for a moment only
+                self.watch(self.mailbox.act_on_due)
         for name, folder in self.folders.items():
-            known = self.ledger.files.lying_in(self.ledger.files.folder(self.sorter.id, name))
+            known = self.ledger.locations.files_in(self.ledger.locations.folder(self.mailbox.folders.id, name))
             if self.files:  # a mailbox without one message may be a mount point, and nothing is noted as gone
                 assert known.keys() == {parse_name(entry.name).key for entry in scan(folder)}, name
         assert all(file.settled[-1] == file.folder for file in self.files)
@@ -655,7 +658,7 @@ class Sorting(RuleBasedStateMachine):
 
     def what_waits_has_a_reason(self) -> None:
         """A file waits only while the same delivery lies in spam."""
-        for placed in self.ledger.files.waiting(self.ledger.files.folder(self.sorter.id, "INBOX")):
+        for placed in self.ledger.locations.waiting(self.ledger.locations.folder(self.mailbox.folders.id, "INBOX")):
             if "T" not in placed.flags:
                 assert any(
                     identity(file.content) == self.ledger.messages.get(placed.message).digest
@@ -676,7 +679,7 @@ class Sorting(RuleBasedStateMachine):
 
     @invariant()
     def the_counts_are_the_sum_of_the_learned(self) -> None:
-        assert self.ledger.learned.verify() == []
+        assert self.ledger.lessons.verify() == []
 
     @invariant()
     def the_journal_leads_to_the_labels(self) -> None:
@@ -687,7 +690,7 @@ class Sorting(RuleBasedStateMachine):
                 assert (action.after, bool(action.after_weak)) != (label, weak)
                 assert label is None or weak or not action.after_weak or action.takes_back, "a decision gave way"
                 label, weak = action.after, bool(action.after_weak)
-            assert self.ledger.learned.label(digest) == label
+            assert label_of(self.ledger, digest) == label
 
     @invariant()
     def no_move_is_open(self) -> None:
@@ -704,11 +707,11 @@ def foretell(file: File, trusting: bool) -> int | None:
     if before in TRAINING and file.moved_on:
         return WORD[before]
     if role is Role.SPAM:
-        return None if before is Role.SPAM or (before is None and not trusting) else SPAM
+        return None if before is Role.SPAM or (before is None and not trusting) else Label.SPAM
     if role in (Role.INBOX, Role.HAM) and before is Role.SPAM:
-        return HAM
+        return Label.HAM
     if role is Role.HAM and before is not None and meant[-1] != file.folder:
-        return HAM
+        return Label.HAM
     return None
 
 
@@ -754,7 +757,7 @@ def test_forgotten_is_not_learned_again(world: Sorting) -> None:
     world.calm()
     world.wait(4 * DAY)
     world.calm()
-    assert set(world.labels.values()) == {HAM}
+    assert set(world.labels.values()) == {Label.HAM}
     world.undo(0)
     assert set(world.labels.values()) == {None}
     world.calm()
@@ -784,7 +787,21 @@ def test_rescued_from_the_trash(world: Sorting) -> None:
     world.move(1, "INBOX", "new name")
     world.calm()
     assert world.files[0].folder == "INBOX"
-    assert set(world.labels.values()) == {HAM}
+    assert set(world.labels.values()) == {Label.HAM}
+
+
+def test_rescued_beside_a_second_delivery(world: Sorting) -> None:
+    """A second delivery that came before the rescue, and is settled with it, is judged first, as if there were none."""
+    world.deliver("spam", "INBOX")
+    world.calm()
+    world.deliver_again(1, "INBOX")
+    world.correct(1, "INBOX")
+    world.calm()
+    assert sorted(file.folder for file in world.files) == ["INBOX", "Junk"]
+    assert set(world.labels.values()) == {Label.HAM}
+    world.deliver_again(1, "INBOX")
+    world.calm()
+    assert sorted(file.folder for file in world.files) == ["INBOX", "INBOX", "Junk"]
 
 
 def test_spam_folder_renamed(world: Sorting) -> None:
@@ -797,7 +814,7 @@ def test_spam_folder_renamed(world: Sorting) -> None:
     shutil.rmtree(junk)
     os.rename(junk + ".Older", junk)
     file.folder = "Junk/Old"
-    world.sorter.refresh()  # makes a new spam folder
+    world.mailbox.folders.refresh()  # makes a new spam folder
     world.changed("Junk/Old")
     world.calm()
     assert set(world.labels.values()) == {None}
@@ -823,7 +840,7 @@ def test_killed_while_a_correction_is_learned(world: Sorting, at: int) -> None:
     world.crash(at, False)
     world.calm()
     assert [file.folder for file in world.files] == ["INBOX"]
-    assert set(world.labels.values()) == {HAM}
+    assert set(world.labels.values()) == {Label.HAM}
     assert len(world.learnings(world.files[0].digest)) == 1
 
 
@@ -843,11 +860,11 @@ def test_a_keyword_is_one_word(world: Sorting) -> None:
     world.calm()
     world.mark(1, "a")
     world.calm()
-    assert set(world.labels.values()) == {SPAM}
-    world.teach(1, HAM)
+    assert set(world.labels.values()) == {Label.SPAM}
+    world.teach(1, Label.HAM)
     world.flag(1, "S")
     world.calm()
-    assert set(world.labels.values()) == {HAM}
+    assert set(world.labels.values()) == {Label.HAM}
 
 
 def test_out_of_spam_and_back(world: Sorting) -> None:

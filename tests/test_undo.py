@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from spamnb import training
 from spamnb.cli.sample_mail import message
-from spamnb.filter import Judgement, Verdict
+from spamnb.filter import Judgement
+from spamnb.label import Label, Verdict
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.identity import delivery
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
-from spamnb.maildir.mailbox import Entry, scan
-from spamnb.moves import Mover, Spot, bases_now, find_spot
+from spamnb.maildir.messages import Entry, scan
+from spamnb.moves import KnownFolder, Mover, bases_now, known_folder
 from spamnb.undo import NoSuchActionError, of_ids, since, undo, undos_since
 
 
@@ -26,17 +28,17 @@ class Desk:
         self.ledger = Ledger(str(directory / "ledger.sqlite"))
         self.root = str(directory / "Maildir")
         self.folders: dict[str, Folder] = {}
-        self.spots: dict[str, Spot] = {}
-        box = self.ledger.files.mailbox(self.root)[0]
+        self.known: dict[str, KnownFolder] = {}
+        mailbox = self.ledger.locations.mailbox(self.root)[0]
         for name in ("INBOX", "Junk", "Archive"):
             self.folders[name] = create_folder(self.root, "maildir++", name)
-            self.spots[name] = Spot(self.ledger.files.folder(box, name), self.folders[name])
+            self.known[name] = KnownFolder(name, self.folders[name].path, self.ledger.locations.folder(mailbox, name))
 
     def learn(self, number: int, label: int, weak: bool = False) -> int:
         """Learn a made-up message; its id."""
         reading = read(message("ham", number))
-        self.ledger.learned.learn([lesson(reading, label, "a test", time.time(), weak=weak)])
-        return self.ledger.messages.ensure(reading.digest, "", 1.0).id
+        training.learn(self.ledger, reading, Label(label), "a test", time.time(), weak=weak)
+        return self.ledger.messages.ensure(reading.digest, "").id
 
     def label(self, message_id: int) -> tuple[int | None, bool]:
         """What the message is learned as, and whether weakly."""
@@ -49,14 +51,14 @@ class Desk:
         name = f"1700000000.M{number}P1.host"
         (Path(self.folders["INBOX"].subdir("new")) / name).write_bytes(raw)
         reading = read(raw)
-        known = self.ledger.messages.ensure(reading.digest, reading.summary, 1.0)
-        inbox, junk = self.spots["INBOX"], self.spots["Junk"]
-        self.ledger.files.put(inbox.id, name, known.id, "appeared", delivery(raw), "", 1.0)
-        mover = Mover(self.ledger, time.time, bases_now(), lambda folder: find_spot(self.ledger, folder))
+        known = self.ledger.messages.ensure(reading.digest, reading.summary)
+        inbox, junk = self.known["INBOX"], self.known["Junk"]
+        self.ledger.locations.put(inbox.id, name, known.id, "appeared", delivery(raw), "", 1.0)
+        mover = Mover(self.ledger, time.time, bases_now(), lambda folder: known_folder(self.ledger, folder))
         judgement = Judgement(Verdict.SPAM, 1.0, 9.0) if judged else None
-        job = mover.intend(known.id, inbox, Entry("new", name), junk, "spam", judgement=judgement)
-        assert mover.carry_out(job, Entry("new", name))
-        return job.action
+        intent = mover.intend(known.id, inbox, Entry("new", name), junk, "spam", judgement=judgement)
+        assert mover.carry_out(intent, Entry("new", name))
+        return intent.action
 
     def take_back(self, *ids: int) -> list[tuple[int, str, bool]]:
         """Undo actions; each with what came of it."""
@@ -85,14 +87,14 @@ def test_a_learning_is_redone_exactly(desk: Desk, weak: bool) -> None:
     desk.learn(1, 1)
     one = desk.learn(2, 0, weak)
     tokens = list(read(message("ham", 2)).tokens)
-    before = desk.ledger.learned.counts(tokens)
+    before = desk.ledger.lessons.counts(tokens)
     assert desk.take_back(2) == [(2, "", False)]
     assert desk.label(one) == (None, False)
     assert desk.take_back(3) == [(3, "", False)]
     assert desk.label(one) == (0, weak)
-    assert desk.ledger.learned.counts(tokens) == before
+    assert desk.ledger.lessons.counts(tokens) == before
     assert desk.states() == ["done", "done", "undone", "done"], "what was redone stands again"
-    assert desk.ledger.learned.verify() == []
+    assert desk.ledger.lessons.verify() == []
     redone = desk.ledger.journal.get(4)
     assert redone is not None
     assert redone.takes_back == 3
@@ -179,13 +181,13 @@ def test_a_span_and_its_way_back(desk: Desk) -> None:
     assert len(since(desk.ledger, start)) == 6, "all of it stands again, and can be undone again"
     assert all(outcome.fault is None for outcome in undo(desk.ledger, since(desk.ledger, start)))
     assert (desk.label(learned[1])[0], desk.lying()["Junk"]) == (None, 0)
-    assert desk.ledger.learned.verify() == []
+    assert desk.ledger.lessons.verify() == []
 
 
 def test_judgements_are_not_offered(desk: Desk) -> None:
     """A judgement changed nothing: a span leaves it out, and its id is refused."""
     one = desk.learn(1, 0)
-    judged = desk.ledger.journal.judged(one, (desk.spots["INBOX"].id, "x"), "ham", 0.1, "ham", time.time())
+    judged = desk.ledger.journal.judged(one, (desk.known["INBOX"].id, "x"), "ham", 0.1, "ham", time.time())
     assert [action.kind for action in since(desk.ledger, 0.0)] == ["learned"]
     assert desk.take_back(judged) == [(judged, f"cannot undo {judged}: a judgement changed nothing", False)]
 
@@ -203,13 +205,13 @@ def test_what_retention_has_forgotten(desk: Desk) -> None:
 
 def test_many_learnings_are_taken_back_in_few_transactions(desk: Desk) -> None:
     """Two thousand learnings are taken back in far less than the 4 s that one transaction each would take."""
-    lessons = [lesson(read(message("ham", number)), 0, "a test", 1.0) for number in range(2000)]
-    desk.ledger.learned.learn(lessons)
+    batch = Batch.of(read(message("ham", number)) for number in range(2000))
+    training.learn_batches(desk.ledger, [batch], Label.HAM, "a test", 1.0)
     start = time.process_time()
     outcomes = list(undo(desk.ledger, since(desk.ledger, 0.0)))
     assert time.process_time() - start < 4
     assert [outcome.fault for outcome in outcomes] == [None] * 2000
-    assert desk.ledger.learned.totals().tolist() == [0] * 7
+    assert desk.ledger.lessons.totals().tolist() == [0] * 7
 
 
 def test_after_an_undo_that_was_killed(desk: Desk) -> None:
@@ -219,8 +221,8 @@ def test_after_an_undo_that_was_killed(desk: Desk) -> None:
     assert action is not None
     entry = next(entry for entry in scan(desk.folders["Junk"]) if entry.name == action.destination_base)
     with Ledger(desk.ledger.path) as dead:
-        mover = Mover(dead, time.time, bases_now(), lambda folder: find_spot(dead, folder))
-        junk, inbox = desk.spots["Junk"], desk.spots["INBOX"]
+        mover = Mover(dead, time.time, bases_now(), lambda folder: known_folder(dead, folder))
+        junk, inbox = desk.known["Junk"], desk.known["INBOX"]
         mover.intend(action.message, junk, entry, inbox, "an undo", takes_back=first)
     assert [outcome.fault for outcome in undo(desk.ledger, of_ids(desk.ledger, [second]))] == [None]
     assert desk.ledger.journal.intents() == []

@@ -1,1 +1,1 @@
-"""What the counts say: event models, attribute selection, scores and probabilities."""
+"""From counts of tokens to probabilities: event models, attribute selection, the score, its calibration."""

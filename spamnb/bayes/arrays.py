@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spamnb.label import Label
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix
 
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
-HAM, SPAM = 0, 1
-"""The row (or column) of each class, in every array of this package."""
-
 
 def log(quantity: ArrayLike) -> FloatArray:
     """Natural logarithm of non-negative quantities; log 0 is -inf.
@@ -26,13 +25,8 @@ def log(quantity: ArrayLike) -> FloatArray:
     >>> log([1.0, 0.0]).tolist()
     [0.0, -inf]
     """
-    values = np.asarray(quantity, dtype=np.float64)
-    positive = values > 0
-    if positive.all():  # as with any smoothing; a masked logarithm takes twice as long
-        return np.asarray(np.log(values))
-    result = np.full(values.shape, -np.inf)
-    np.log(values, out=result, where=positive)
-    return result
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(quantity, dtype=np.float64))
 
 
 def log_quotient(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
@@ -44,22 +38,20 @@ def log_quotient(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
 def log_difference(minuend: FloatArray, subtrahend: FloatArray) -> FloatArray:
     """Difference of two arrays of log-probabilities; where both are -inf it is 0: neither class gains."""
     neither = np.isneginf(minuend) & np.isneginf(subtrahend)
-    result = np.zeros(minuend.shape)
-    np.subtract(minuend, subtrahend, out=result, where=~neither)
-    return result
+    with np.errstate(invalid="ignore"):
+        return np.where(neither, 0.0, minuend - subtrahend)
 
 
 def normalise(joint: FloatArray) -> FloatArray:
     """Joint log likelihoods (n_messages, 2) to log-probabilities of the same shape, by log-sum-exp.
 
-    A message impossible in both classes tells nothing: each class gets log ½.
+    A message that is impossible in both classes is undecided: each gets log ½.
 
     >>> np.exp(normalise(np.array([[-1000.0, -1000.0], [-np.inf, -np.inf], [-np.inf, -3.0]]))).tolist()
     [[0.5, 0.5], [0.5, 0.5], [0.0, 1.0]]
     """
     top = joint.max(axis=1, keepdims=True)
-    below = np.zeros(joint.shape)
-    np.subtract(joint, top, out=below, where=np.isfinite(top))
+    below = log_difference(joint, top)
     return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))
 
 
@@ -98,7 +90,7 @@ def as_classes(y: ArrayLike, n_messages: int) -> NDArray[np.intp]:
     labels = np.asarray(y)
     if labels.shape != (n_messages,):
         raise ValueError(f"{n_messages} messages need labels of shape ({n_messages},), not {labels.shape}")
-    if not np.isin(labels, (HAM, SPAM)).all():
+    if not np.isin(labels, tuple(Label)).all():
         raise ValueError("a label is 0 (ham) or 1 (spam)")
     return labels.astype(np.intp)
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spamnb.bayes.arrays import HAM, SPAM, FloatArray, log_difference, log_quotient, weighted_sum
+from spamnb.bayes.arrays import FloatArray, log_quotient, weighted_sum
 from spamnb.bayes.base import CountingModel, Counts
 
 if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray
 
 
-class Bernoulli(CountingModel[tuple[FloatArray, FloatArray]]):
+class Bernoulli(CountingModel):
     """Multivariate Bernoulli naive Bayes; absent words count, the number of occurrences does not.
 
     Three messages of spam, two with the first word; one of ham, without it:
@@ -38,21 +38,8 @@ class Bernoulli(CountingModel[tuple[FloatArray, FloatArray]]):
         m_tc, m_c = counts.messages, counts.class_messages[:, np.newaxis]
         return log_quotient(m_c - m_tc + self.alpha, m_c + 2 * self.alpha)
 
-    def presence_log_odds(self, counts: Counts) -> FloatArray:
-        """What the presence of each token adds to the log-odds, beyond its absence, shape (n_tokens,).
-
-        log P(t|spam)/P(t|ham) - log (1 - P(t|spam))/(1 - P(t|ham)). A message's log-odds are a constant (that
-        of the empty message) plus this sum over its own tokens, so one message needs only its own tokens'
-        counts: section 3.1 of Metsis et al. 2006, with the absent words drawn out of the product.
-        """
-        absence = self.absence_log_prob(counts)
-        return self.token_log_odds(counts) - log_difference(absence[SPAM], absence[HAM])
-
-    def _derive(self, statistics: Counts) -> tuple[FloatArray, FloatArray]:
-        return self.feature_log_prob(statistics), self.absence_log_prob(statistics)
-
     def _log_likelihood(self, x: CsrArray) -> FloatArray:
-        presence, absence = self.derived_
+        presence, absence = self.feature_log_prob_, self.absence_log_prob(self.counts_)
         present = x.astype(bool).astype(np.float64)
         # The words a message lacks are all words but its own; -inf is counted apart, for inf - inf is NaN.
         possible = np.isfinite(absence)

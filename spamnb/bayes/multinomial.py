@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray
 
 
-class Multinomial(CountingModel[FloatArray]):
+class Multinomial(CountingModel):
     """What both multinomial models share: the estimate of P(t|c)."""
 
     @abstractmethod
@@ -31,9 +31,6 @@ class Multinomial(CountingModel[FloatArray]):
         n_tc, n_c = self._held(counts)
         m = counts.vocabulary_size
         return log_quotient(n_tc + self.alpha, (n_c + self.alpha * m)[:, np.newaxis])
-
-    def _derive(self, statistics: Counts) -> FloatArray:
-        return self.feature_log_prob(statistics)
 
 
 class MultinomialTF(Multinomial):
@@ -48,7 +45,7 @@ class MultinomialTF(Multinomial):
         return counts.occurrences, counts.class_occurrences
 
     def _log_likelihood(self, x: CsrArray) -> FloatArray:
-        return weighted_sum(x, self.derived_)
+        return weighted_sum(x, self.feature_log_prob_)
 
 
 class MultinomialBoolean(Multinomial):
@@ -63,4 +60,4 @@ class MultinomialBoolean(Multinomial):
         return counts.messages, counts.class_token_messages
 
     def _log_likelihood(self, x: CsrArray) -> FloatArray:
-        return weighted_sum(x.astype(bool).astype(np.float64), self.derived_)
+        return weighted_sum(x.astype(bool).astype(np.float64), self.feature_log_prob_)

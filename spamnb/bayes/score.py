@@ -9,7 +9,7 @@ order / with subject and body only / on Enron1 / on Enron6:
     the mean without weak tokens (|p − ½| < 0.4)  0.022 / 0.091 / 0.192 / 0.202
     this score                                    0.020 / 0.097 / 0.170 / 0.137
 
-Weighting by strength does what dropping weak tokens does, without an edge at which a token is suddenly heard.
+Weighting by strength does what dropping weak tokens does, without a threshold.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ from spamnb.bayes.arrays import FloatArray, IntArray
 # 0.020 / 0.101 / 0.187 / 0.156.
 CAUTION = 20.0
 
-# Tokens of one kind (the hosts of all Received fields, say) repeat one another. Dividing by the fourth root of their
-# number hears a large crowd less; without it: 0.024 / 0.104 / 0.177 / 0.135, and on second halves 0.007 for 0.002.
+# Tokens of one kind, such as the hosts of all Received fields, repeat one another. Dividing by the fourth root of their
+# number gives a large group less weight; without it: 0.024 / 0.104 / 0.177 / 0.135, and on second halves 0.007 for
+# 0.002.
 CROWD = -0.25
 
-# A token never learned says nothing, but weighs as much as a weak one. Without: 0.020 / 0.098 / 0.171 / 0.127, and
+# A token never learned has no evidence, but weighs as much as a weak one. Without: 0.020 / 0.098 / 0.171 / 0.127, and
 # 0.024 for 0.021 over shuffled orders of csdmc2010.
 UNKNOWN = 1.0
 
 
 def weights(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
-    """How much each token is heard, float64 (n,), for log-odds (n,) that are 0 for tokens never learned.
+    """The weight of each token, float64 (n,), for log-odds (n,) that are 0 for tokens never learned.
 
     crowd: int64 (n,), how many tokens of the message are of its kind. |log-odds| · crowd^CROWD, and UNKNOWN in the
-    place of |log-odds| for a token that says nothing.
+    place of |log-odds| for a token without evidence.
     """
-    heard = np.where(log_odds == 0.0, UNKNOWN, np.abs(log_odds))
-    return heard * crowd.astype(np.float64) ** CROWD
+    strength = np.where(log_odds == 0.0, UNKNOWN, np.abs(log_odds))
+    return strength * crowd.astype(np.float64) ** CROWD
 
 
 def score(log_odds: FloatArray, weight: FloatArray) -> float:

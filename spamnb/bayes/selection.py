@@ -1,14 +1,20 @@
-"""Which tokens to use as attributes: those whose presence tells most about the class."""
+"""Attributes: which tokens tell most about the class, and how large a part of a message each of them is."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
-from spamnb.bayes.arrays import FloatArray, IntArray
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spamnb.bayes.arrays import FloatArray, IntArray, as_csr, entry_rows
 from spamnb.bayes.base import Counts
 
+if TYPE_CHECKING:
+    from spamnb.bayes.arrays import CsrArray, Matrix
+
 DECIMALS = 12
-"""Gains are compared to so many decimals: below that lies rounding, and ties must not hang on it."""
+"""Gains are compared to so many decimals: so that ties do not depend on rounding."""
 
 
 def information_gain(counts: Counts) -> FloatArray:
@@ -17,7 +23,7 @@ def information_gain(counts: Counts) -> FloatArray:
     IG(X, C) = Σ_x Σ_c P(x, c) log2 (P(x, c) / (P(x) P(c))), x over present and absent; as in Metsis et
     al. 2006.
 
-    >>> x = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]])  # class: told, not told, never seen
+    >>> x = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]])  # tells the class, does not, is never seen
     >>> information_gain(Counts.from_matrix(x, [1, 1, 0, 0])).tolist()
     [1.0, 0.0, 0.0]
     """
@@ -42,3 +48,21 @@ def select(counts: Counts, n: int, minimum_messages: int = 5) -> IntArray:
     gain = np.round(information_gain(counts.take(candidates)), DECIMALS)
     best = np.argsort(-gain, kind="stable")[:n]
     return np.sort(candidates[best]).astype(np.int64)
+
+
+def relative_frequencies(x: Matrix, lengths: ArrayLike | None = None) -> CsrArray:
+    """Occurrences (n_messages, n_tokens) divided by each message's length, as Metsis et al. 2006 section 3.4.
+
+    lengths: (n_messages,), occurrences of all tokens in each message, selected as attributes or not; by
+        default the sums of the rows. A message without tokens may have length 0. Raises ValueError else.
+
+    >>> relative_frequencies(np.array([[3, 1], [0, 0]]), lengths=[8, 5]).toarray().tolist()
+    [[0.375, 0.125], [0.0, 0.0]]
+    """
+    rows = as_csr(x).astype(np.float64)
+    length = np.asarray(rows.sum(axis=1) if lengths is None else lengths, dtype=np.float64)
+    length = length[entry_rows(rows)]
+    if not (length > 0).all():
+        raise ValueError("a message that holds tokens has a length above 0")
+    rows.data = rows.data / length
+    return rows

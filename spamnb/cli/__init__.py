@@ -1,1 +1,1 @@
-"""What a person types: the only room that prints, reads arguments, or exits."""
+"""The command line: the only package that prints, reads arguments, or exits. One module a command."""

@@ -1,28 +1,42 @@
-"""`config`: show the configuration that is in force, check one, or print the example."""
+"""Show or check the configuration.
+
+Without an option it prints the values in force, in the form of a configuration.
+
+example:
+  spamnb config --check new.yaml
+
+exit codes: 0 no fault, 78 faults, one a line
+"""
 
 import argparse
 import os
 from pathlib import Path
 
 from spamnb.cli.context import config_path
-from spamnb.cli.output import printable
+from spamnb.cli.output import inform
 from spamnb.config import load
 from spamnb.config.writing import example, render_all
-from spamnb.errors import UsageError
+from spamnb.wording import escaped
 
 
-def config(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--example", action="store_true", help="print an example with every key, and what it is for")
+    check = "list all faults of it (default: the configuration in use)"
+    one.add_argument("--check", nargs="?", const="", metavar="FILE", help=check)
+
+
+def run(options: argparse.Namespace) -> int:
     """Print what was asked for. Raises ConfigError with all faults of a configuration."""
-    if options.example and options.check is not None:
-        raise UsageError("--example and --check exclude each other")
     if options.example:
         print(example(), end="")
         return 0
     path = Path(options.check) if options.check else config_path(options)
-    found = load(path, os.environ)
+    config = load(path, os.environ)
     if options.check is None:
-        print(f"# {printable(str(path))}, with the default of each key that is not written there")
-        print(render_all(found), end="")
-    elif not options.quiet:
-        print(f"{printable(str(path))} has no faults. Whether its folders are there: spamnb doctor")
+        print(f"# {escaped(str(path))}, with the default of each key that is not written there")
+        print(render_all(config), end="")
+    else:
+        inform(options, f"{escaped(str(path))} has no faults. Whether its folders are there: spamnb doctor")
     return 0

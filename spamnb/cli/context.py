@@ -1,14 +1,15 @@
 """What most commands begin with: the configuration and the ledger."""
 
 import argparse
+import contextlib
 import os
 from pathlib import Path
 
 from spamnb.config import Config, default_config_path, default_ledger_path, load
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import refuse_new
+from spamnb.ledger.file.parts import refuse_new
+from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.place import present
 
 
 def config_path(options: argparse.Namespace) -> Path:
@@ -19,20 +20,10 @@ def config_path(options: argparse.Namespace) -> Path:
 def configuration(options: argparse.Namespace) -> Config:
     """The configuration. Without one, and unless one was named, the defaults: training and scoring need no Maildir."""
     path = config_path(options)
-    if options.config is None and _is_absent(path):
-        return Config(mailboxes=(), ledger=default_ledger_path(os.environ))
+    with contextlib.suppress(OSError):  # where it may not be looked at: `load` tells why
+        if options.config is None and _size(path) is None:
+            return Config(mailboxes=(), ledger=default_ledger_path(os.environ))
     return load(path, os.environ)
-
-
-def _is_absent(path: Path) -> bool:
-    """Whether nothing is there; of a place that may not be looked at this is not known, and reading it says why."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        pass
-    return False
 
 
 def open_ledger(options: argparse.Namespace) -> tuple[Config, Ledger]:
@@ -49,12 +40,18 @@ def open_to_read(options: argparse.Namespace) -> tuple[Config, Ledger | None]:
     config = configuration(options)
     path = str(config.ledger)
     try:
-        is_there = os.stat(present(path)).st_size > 0
-    except (FileNotFoundError, NotADirectoryError):
-        is_there = False
+        size = _size(present(path))
     except OSError as fault:
         raise LedgerError(f"The ledger {path} cannot be read ({fault.strerror}): check who owns it") from fault
-    if is_there:
+    if size:
         return config, Ledger(path, only_read=True)
     refuse_new(path)
     return config, None
+
+
+def _size(path: str | Path) -> int | None:
+    """Bytes of a file, or None where there is none. Raises OSError where that cannot be told."""
+    try:
+        return os.stat(path).st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return None

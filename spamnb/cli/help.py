@@ -1,11 +1,26 @@
-"""`help`: the help of the program, or of one command."""
+"""Show how a command is used.
+
+example:
+  spamnb help score
+"""
 
 import argparse
 
-from spamnb.cli.grammar import parser
+from spamnb.cli.arguments import COMMANDS, no_such, parser_of, program
 
 
-def help_(options: argparse.Namespace) -> int:
-    """Print the same as the option --help, and end as it does."""
-    parser().parse_args([*filter(None, [options.about]), "--help"])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("about", nargs="?", type=_command, metavar="COMMAND", help="which one")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the same as the option --help."""
+    (program() if options.about is None else parser_of(options.about)).print_help()
     return 0
+
+
+def _command(name: str) -> str:
+    if name not in COMMANDS:
+        raise argparse.ArgumentError(None, no_such(name))
+    return name

@@ -7,15 +7,16 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
+_PRIORITIES = ((logging.ERROR, "<3>"), (logging.WARNING, "<4>"), (logging.INFO, "<6>"), (logging.NOTSET, "<7>"))
+
 
 def set_up(level: int, *, service: bool) -> None:
     """Log to standard error: to the journal with priorities, and for a service elsewhere with the time."""
     journal = is_journal(sys.stderr, os.environ)
     handler = logging.StreamHandler(sys.stderr)
-    timed = "%(asctime)s %(message)s" if service and not journal else "%(message)s"
-    handler.setFormatter(_Formatter(timed, priorities=journal))
+    handler.setFormatter(_Formatter(timed=service and not journal, priorities=journal))
     if service:
-        from spamnb.service.about import AboutMailbox
+        from spamnb.service.log import AboutMailbox
 
         handler.addFilter(AboutMailbox())
     logging.basicConfig(level=level, handlers=[handler], force=True)
@@ -25,7 +26,7 @@ def set_up(level: int, *, service: bool) -> None:
 def is_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Whether what is written to a stream goes to the journal, which adds the time: `$JOURNAL_STREAM`, systemd.exec(5).
 
-    The variable alone does not say so: a program that a service starts may have its output elsewhere.
+    The variable does not suffice: a program that a service starts may have its output elsewhere.
     """
     try:
         status = os.fstat(stream.fileno())
@@ -37,10 +38,8 @@ def is_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
 class _Formatter(logging.Formatter):
     """One line a record, with its mailbox, and a priority prefix (sd-daemon(3)) where journald reads it."""
 
-    _PRIORITIES = ((logging.ERROR, "<3>"), (logging.WARNING, "<4>"), (logging.INFO, "<6>"), (logging.DEBUG, "<7>"))
-
-    def __init__(self, form: str, *, priorities: bool) -> None:
-        super().__init__(form, "%Y-%m-%d %H:%M:%S")
+    def __init__(self, *, timed: bool, priorities: bool) -> None:
+        super().__init__("%(asctime)s %(message)s" if timed else "%(message)s", "%Y-%m-%d %H:%M:%S")
         self._priorities = priorities
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name for it
@@ -54,6 +53,5 @@ class _Formatter(logging.Formatter):
         """The record in one line that can go to a terminal."""
         text = super().format(record).replace("\n", " | ")
         text = "".join(c if c.isprintable() else "?" for c in text)
-        if not self._priorities:
-            return text
-        return next((mark for level, mark in self._PRIORITIES if record.levelno >= level), "") + text
+        priority = next(mark for level, mark in _PRIORITIES if record.levelno >= level)
+        return priority + text if self._priorities else text

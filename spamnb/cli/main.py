@@ -1,59 +1,53 @@
-"""The command line: the way from what was typed to the module that does it.
-
-Commands are imported when they are called: `spamnb --help` needs none of numpy, BeautifulSoup or SQLite.
-"""
+"""The command line: from what was typed to the command that does it, and to an exit code."""
 
 import argparse
 import contextlib
 import errno
-import importlib
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from spamnb.cli.grammar import parser
-from spamnb.cli.output import printable
+from spamnb.cli import arguments, exit_codes
+from spamnb.cli.output import warn
 from spamnb.errors import SpamnbError
 
-_EXIT_ERROR = 3
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments say. Returns the exit code."""
+def main(typed: Sequence[str] | None = None) -> int:
+    """Do what was typed. Returns the exit code."""
     verbose = False
     try:
-        options = parser().parse_args(arguments)  # which prints help too, on a disk that may be full
+        options = arguments.parse(typed)  # which prints help too, on a disk that may be full
         verbose = options.verbose
         _set_up_log(options)
-        module = importlib.import_module(f"spamnb.cli.{options.module}")
-        code: int = getattr(module, options.function)(options)
+        code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
     except SpamnbError as fault:
-        return _say(str(fault), fault.exit_code)
-    except BrokenPipeError:  # whoever read our output has seen enough: end as programs do that SIGPIPE ends
+        return _failed(str(fault), fault.exit_code)
+    except BrokenPipeError:  # the reader of our output has seen enough: end as programs do that SIGPIPE ends
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
-        return _say("interrupted: what was done so far is kept", 128 + signal.SIGINT)
+        return _failed("interrupted: what was done so far is kept", 128 + signal.SIGINT)
     except OSError as fault:
         where = f" ({fault.filename})" if fault.filename else ""
         step = ": free some space; nothing was lost" if fault.errno in {errno.ENOSPC, errno.EDQUOT} else ""
-        return _say(f"{fault.strerror or fault}{where}{step}", _EXIT_ERROR)
+        return _failed(f"{fault.strerror or fault}{where}{step}", exit_codes.ERROR)
     except Exception as fault:  # a mistake of ours; Python's own exit code 1 would mean "ham" to a mail recipe
         if verbose:
             import traceback
 
             traceback.print_exc()
         what = f"{type(fault).__name__}: {fault}"
-        return _say(f"this should not happen: {what}; please report it, with what `spamnb -v` says", _EXIT_ERROR)
+        report = "please report it, with what `spamnb -v` prints"
+        return _failed(f"this should not happen: {what}; {report}", exit_codes.ERROR)
 
 
-def _say(fault: str, code: int) -> int:
+def _failed(fault: str, code: int) -> int:
     for line in fault.splitlines() or [""]:
-        print(f"spamnb: {printable(line)}", file=sys.stderr)
+        warn(line)
     return code
 
 
@@ -62,10 +56,11 @@ def _set_up_log(options: argparse.Namespace) -> None:
 
     from spamnb.cli.log import set_up
 
-    if options.command == "run":
-        set_up(logging.DEBUG if options.verbose else logging.WARNING if options.quiet else logging.INFO, service=True)
-    else:
-        set_up(logging.INFO if options.verbose else logging.ERROR if options.quiet else logging.WARNING, service=False)
+    is_service = options.command == "run"
+    usual = (
+        (logging.DEBUG, logging.INFO, logging.WARNING) if is_service else (logging.INFO, logging.WARNING, logging.ERROR)
+    )
+    set_up(usual[0 if options.verbose else 2 if options.quiet else 1], service=is_service)
 
 
 def entry_point() -> NoReturn:
@@ -74,14 +69,14 @@ def entry_point() -> NoReturn:
     if sys.stderr is None:  # closed; `print` would take standard output in its place
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # None where it was closed; a locale without the letter is no fault
+        if hasattr(stream, "reconfigure"):  # None where it was closed; a locale may lack a letter
             stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is open is closed
-    code = _EXIT_ERROR
+    code = exit_codes.ERROR
     try:
         code = main()
     finally:
-        # here, lest Python complain at its exit of a pipe that is closed or a disk that is full
+        # so that Python does not report a closed pipe or a full disk at its exit
         with contextlib.suppress(OSError, AttributeError):
             sys.stdout.close()
     sys.exit(code)

@@ -1,40 +1,27 @@
-"""How results look: text that is safe to show, tables, progress, JSON, times."""
+"""How results look: lines, tables, JSON, progress, and a question."""
 
+import argparse
 import json
 import sys
-import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO, TypeVar
+
+from spamnb.wording import escaped
 
 T = TypeVar("T")
 
 _WIDEST = 110  # columns of one cell
 
 
-def printable(text: str) -> str:
-    r"""Text from a stranger as one line that can go to a terminal: what is not printable is written as an escape.
-
-    Path names that hold such bytes stay tell-apart, which blanks in their place would not allow.
-
-    >>> print(printable("a\x1b[2J\n  caf\udce9 \u202e"))
-    a\x1b[2J\n  caf\xe9 \u202e
-    """
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+def warn(text: str) -> None:
+    """A line on standard error."""
+    print(f"spamnb: {escaped(text)}", file=sys.stderr)
 
 
-def named(path: str) -> str:
-    """A path that a person gave, for a sentence about it."""
-    return printable(path) or "a file without a name"
-
-
-def _escape(character: str) -> str:
-    if unicodedata.category(character) == "Zs":  # a no-break space, say
-        return character
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte that is not UTF-8 (PEP 383)
-        return f"\\x{code - 0xDC00:02x}"
-    return character.encode("unicode_escape").decode("ascii")
+def inform(options: argparse.Namespace, text: str) -> None:
+    """A line on standard output, unless --quiet was given."""
+    if not options.quiet:
+        print(text)
 
 
 def as_json(values: dict[str, object]) -> str:
@@ -42,58 +29,32 @@ def as_json(values: dict[str, object]) -> str:
     return json.dumps(values, ensure_ascii=True, sort_keys=False)
 
 
-def clock(at: float) -> str:
-    """A time as a person writes it, in local time."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
-
-
-def plural(number: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> plural(1, "message"), plural(0, "message")
-    ('1 message', '0 messages')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def megabytes(size: float) -> str:
-    """Bytes as a person reads them.
-
-    >>> megabytes(208_896), megabytes(173_043_712), megabytes(78_600_000_000)
-    ('209 KB', '173.0 MB', '78.6 GB')
-    """
-    for unit, name in ((1e9, "GB"), (1e6, "MB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size / 1e3:.0f} KB"
+def is_confirmed(question: str) -> bool:
+    """Whether the person at the terminal answers with yes; the end of input is a no."""
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        print()
+        return False
 
 
 def table(rows: Iterable[Iterable[object]]) -> str:
-    """Columns of text, aligned on a terminal also where characters are wide; numbers below each other to the right.
+    """Columns of text, aligned on a terminal also where characters are wide; numbers are aligned to the right.
 
     >>> print(table([("token", "ham", "spam"), ("viagra", 0, 12), ("lunch", 7, 1)]))
     token   ham  spam
     viagra    0    12
     lunch     7     1
     """
-    lines = [[_cut(printable(str(cell))) for cell in row] for row in rows]
-    columns = list(zip(*lines, strict=True))
-    right = [len(column) > 1 and all(map(_is_number, column[1:])) for column in columns]
-    widths = [max(map(_width, column)) for column in columns]
-    return "\n".join("  ".join(map(_aligned, line, widths, right)).rstrip() for line in lines)
+    columns = [_aligned([_cut(escaped(str(cell))) for cell in column]) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
-def _aligned(text: str, width: int, right: bool) -> str:
-    blanks = " " * (width - _width(text))
-    return blanks + text if right else text + blanks
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _aligned(column: list[str]) -> list[str]:
+    widest = max(map(_width, column))
+    is_number = len(column) > 1 and all(text.lstrip("+-").replace(".", "", 1).isdecimal() for text in column[1:])
+    blanks = [" " * (widest - _width(text)) for text in column]
+    return [blank + text if is_number else text + blank for blank, text in zip(blanks, column, strict=True)]
 
 
 def _cut(text: str) -> str:
@@ -120,9 +81,9 @@ def progress(
     total: int | Callable[[], int | None] | None = None,
     size: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[T]:
-    """The items, with a progress bar on a terminal and nothing in a pipe; a `total` that takes time is asked then.
+    """The items, with a progress bar on a terminal and nothing in a pipe; a `total` that takes time is called then.
 
-    `size` says by how much an item moves the bar.
+    `size`: by how much an item moves the bar.
     """
     if quiet or not is_terminal(sys.stderr):
         yield from items
@@ -132,8 +93,7 @@ def progress(
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # redirect_stdout would send results to the terminal also where standard output is a file
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
-    with bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(what, total=total() if callable(total) else total)
         for item in items:
             yield item

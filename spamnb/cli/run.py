@@ -1,23 +1,30 @@
-"""`run`: the service in the foreground, as systemd wants it."""
+"""Watch, judge, move and learn, until stopped.
+
+SIGHUP reads the configuration again.
+
+example:
+  spamnb run --once
+"""
 
 import argparse
 import os
 import signal
 
 from spamnb.cli.context import config_path
-from spamnb.config import Config, load
+from spamnb.config import load
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--once", action="store_true", help="do what is to be done now, and exit")
+
+
 def run(options: argparse.Namespace) -> int:
-    """Watch until SIGTERM or SIGINT; SIGHUP reads the configuration again."""
+    """Run the service in the foreground, as systemd wants it, until SIGTERM or SIGINT."""
     path = config_path(options)
-
-    def configuration() -> Config:
-        return load(path, os.environ)
-
-    daemon = Daemon(configuration, Notifier(os.environ))
+    daemon = Daemon(lambda: load(path, os.environ), Notifier(os.environ))
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
     signal.signal(signal.SIGINT, lambda *_: daemon.stop())
     signal.signal(signal.SIGHUP, lambda *_: daemon.reload())

@@ -1,56 +1,76 @@
-"""`undo`: taking back what was done, after a look at what that is."""
+"""Take back moves and learnings.
+
+A message returns to where it was and is not judged again; counts are as before. What a
+person has moved since is left where it is. An undo is an action, and can be undone.
+
+example:
+  spamnb undo --since 1h --dry-run
+  spamnb undo 17 18
+"""
 
 import argparse
 import collections
 import sys
 import time
 
+from spamnb.cli import exit_codes
+from spamnb.cli.argument_types import at_least, moment
+from spamnb.cli.arguments import WHEN
 from spamnb.cli.context import open_ledger, open_to_read
-from spamnb.cli.history import told
-from spamnb.cli.output import clock, is_terminal, plural, printable, progress
-from spamnb.cli.times import moment_or_none
+from spamnb.cli.output import inform, is_confirmed, is_terminal, progress, warn
 from spamnb.errors import UsageError
-from spamnb.ledger.journal import Action, Kind
+from spamnb.ledger.history.describe import in_words
+from spamnb.ledger.history.journal import Action, Kind, Line
 from spamnb.ledger.ledger import Ledger
 from spamnb.undo import NoSuchActionError, of_ids, since, undos_since, why_not
 from spamnb.undo import undo as take_back
+from spamnb.wording import clock, escaped, plural
 
 _MANY = 20  # actions; more are not undone without a question
-_EXIT_ERROR = 3
 _NAMES: dict[Kind, str] = {"moved": "move", "learned": "learning", "imported": "import"}
+_NOTHING = "There is nothing to undo."
 
 
-def undo(options: argparse.Namespace) -> int:
-    """Take back actions, the newest first; those that cannot be are named, and the others are done all the same."""
-    if bool(options.ids) == bool(options.since):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    option = parser.add_argument
+    option("--since", type=moment, metavar="WHEN", help=f"everything since then: {WHEN}")
+    option("--moves", action="append_const", dest="kinds", const="moved", help="of that, only moves")
+    option("--learned", action="append_const", dest="kinds", const="learned", help="of that, only learnings")
+    option("--undos", action="store_true", help="of that, only undos: what was undone is done again")
+    option("--dry-run", action="store_true", help="only show what would be undone")
+    option("--yes", action="store_true", help="do not ask; needed for more than 20 without a terminal")
+    option("ids", nargs="*", type=at_least(1), metavar="ID", help="the numbers that `spamnb history` shows")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Take back actions, the newest first; those that cannot be are named, and the others are undone all the same."""
+    if bool(options.ids) == (options.since is not None):
         raise UsageError("undo takes the ids that `spamnb history` shows, or --since WHEN")
-    if options.ids and (options.moves or options.learned or options.undos):
+    if options.ids and (options.kinds or options.undos):
         raise UsageError("--moves, --learned and --undos choose among what was done --since WHEN")
-    at = moment_or_none(options.since)
-    if options.dry_run:
-        ledger = open_to_read(options)[1]
-        if ledger is None:
-            print("There is nothing to undo.")
-            return 0
-        with ledger:
-            return _show(ledger, _chosen(ledger, at, options), options)
-    with open_ledger(options)[1] as ledger:
-        actions = _chosen(ledger, at, options)
-        if not _agreed(actions, options):
+    _, ledger = open_to_read(options) if options.dry_run else open_ledger(options)
+    if ledger is None:
+        print(_NOTHING)
+        return 0
+    with ledger:
+        actions = _chosen(ledger, options)
+        if options.dry_run:
+            return _show(ledger, actions, options)
+        if actions and not _is_agreed(actions, options):
             print("Nothing was undone.")
             return 0
         return _undo(ledger, actions, options)
 
 
-def _chosen(ledger: Ledger, at: float | None, options: argparse.Namespace) -> list[Action]:
-    if at is None:
-        try:
+def _chosen(ledger: Ledger, options: argparse.Namespace) -> list[Action]:
+    try:
+        if options.since is None:
             return of_ids(ledger, options.ids)
-        except NoSuchActionError as fault:
-            raise UsageError(str(fault)) from fault
-    kinds: list[Kind] = [*(["moved"] if options.moves else []), *(["learned"] if options.learned else [])]  # type: ignore[list-item]
+    except NoSuchActionError as fault:
+        raise UsageError(str(fault)) from fault
     chosen = undos_since if options.undos else since
-    return chosen(ledger, at, kinds) if kinds else chosen(ledger, at)
+    return chosen(ledger, options.since, *([options.kinds] if options.kinds else []))
 
 
 def _totals(actions: list[Action]) -> str:
@@ -61,34 +81,34 @@ def _totals(actions: list[Action]) -> str:
 def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:
     """Print what would be undone."""
     if not actions:
-        print("There is nothing to undo.")
+        print(_NOTHING)
         return 0
     possible = []
     for line in ledger.journal.lines(actions):
         if (fault := why_not(ledger, line.action)) is not None:
-            print(f"spamnb: {printable(str(fault))}", file=sys.stderr)
-            continue
-        possible.append(line.action)
-        if not options.quiet:
-            print(f"would undo {line.action.id}: {printable(told(line))}: {printable(line.action.summary)}")
+            warn(str(fault))
+        else:
+            possible.append(line.action)
+            inform(options, f"would undo {_described(line)}")
     print(f"would undo {_totals(possible) or 'nothing'}; nothing was changed")
-    return 0 if len(possible) == len(actions) else _EXIT_ERROR
+    return 0 if len(possible) == len(actions) else exit_codes.ERROR
 
 
-def _agreed(actions: list[Action], options: argparse.Namespace) -> bool:
-    """Whether so much may be undone: a person says so when asked, or has said --yes. Raises UsageError."""
-    if options.yes or not actions:
+def _described(line: Line) -> str:
+    return f"{line.action.id}: {escaped(in_words(line))}: {escaped(line.action.summary)}"
+
+
+def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
+    """Whether so much may be undone. Raises UsageError where nobody can be asked."""
+    is_much = len(actions) > _MANY
+    if options.yes:
         return True
     if is_terminal(sys.stdin) and is_terminal(sys.stdout) and not options.quiet:
-        if len(actions) <= _MANY and options.ids:
+        if options.ids and not is_much:
             return True
         print(f"To be undone: {_totals(actions)}. (An undo can be undone; --dry-run lists what this one would do.)")
-        try:
-            return input("Undo all of it? [y/N] ").strip().lower() in {"y", "yes"}
-        except EOFError:
-            print()
-            return False
-    if len(actions) > _MANY:
+        return is_confirmed("Undo all of it?")
+    if is_much:
         raise UsageError(f"this would undo {_totals(actions)}: look at it with --dry-run, and do it with --yes")
     return True
 
@@ -96,23 +116,20 @@ def _agreed(actions: list[Action], options: argparse.Namespace) -> bool:
 def _undo(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:
     failed = undone = 0
     start = time.time()
-    shown = progress(
-        take_back(ledger, actions), "undoing", options.quiet or is_terminal(sys.stdout), len(actions)
-    )  # on a terminal the lines themselves are the progress
-    lines = iter(ledger.journal.lines(actions))  # as they were before
-    for outcome, line in zip(shown, lines, strict=True):
-        what = f"{printable(told(line))}: {printable(line.action.summary)}"
+    quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
+    lines = ledger.journal.lines(actions)  # as they were before
+    for outcome, line in zip(progress(take_back(ledger, actions), "undoing", quiet, len(actions)), lines, strict=True):
         if outcome.left:
-            print(f"left {line.action.id}: {printable(str(outcome.fault))}: {printable(line.action.summary)}")
+            print(f"left {line.action.id}: {escaped(str(outcome.fault))}: {escaped(line.action.summary)}")
         elif outcome.fault is not None:
             failed += 1
-            print(f"spamnb: {printable(str(outcome.fault))}", file=sys.stderr)
+            warn(str(outcome.fault))
         else:
             undone += 1
-            if not options.quiet:
-                print(f"undid {line.action.id}: {what}")
+            inform(options, f"undid {_described(line)}")
     if not actions:
-        print("There is nothing to undo.")
-    elif undone > _MANY and not options.quiet:
-        print(f"undid {plural(undone, 'action')}; to take that back: spamnb undo --undos --since '{clock(start)}'")
-    return _EXIT_ERROR if failed else 0
+        print(_NOTHING)
+    if undone > _MANY:
+        way_back = f"spamnb undo --undos --since '{clock(start)}'"
+        inform(options, f"undid {plural(undone, 'action')}; to take that back: {way_back}")
+    return exit_codes.ERROR if failed else 0

@@ -4,14 +4,15 @@ import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from spamnb.config.places import default_config_path, default_ledger_path, without_link
-from spamnb.config.reading import Fault, Wrong
-from spamnb.config.schema import config_kind
-from spamnb.config.values import Config
+from spamnb.config.keys import config_reader
+from spamnb.config.places import default_config_path, default_ledger_path
+from spamnb.config.readers import Fault, Invalid
+from spamnb.config.settings import Config
 from spamnb.errors import ConfigError
 
 MAX_BYTES = 131_072
@@ -40,8 +41,7 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
             f"{source}: cannot be read ({reason}); check the path and its permissions, "
             "or name another file with --config"
         ) from None
-    if len(content) > MAX_BYTES:
-        raise _too_long(source)
+    _check_size(content, source)
     try:
         decoded = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -49,7 +49,8 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
         byte = f"the byte 0x{content[error.start]:02x}"
         raise ConfigError(f"{source}:{line}: {byte} is not UTF-8; save the file as UTF-8") from None
     config = parse(decoded, source, environ)
-    return replace(config, ledger=without_link(config.ledger))
+    # Locks and copies go by the directory of the ledger itself.
+    return replace(config, ledger=Path(os.path.realpath(config.ledger))) if config.ledger.is_symlink() else config
 
 
 def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) -> Config:
@@ -59,12 +60,12 @@ def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) ->
     asked here.
     """
     source = _printable(source)
-    if len(content) > MAX_BYTES:
-        raise _too_long(source)
+    _check_size(content, source)
     try:
-        values = config_kind(environ)(compose(content), "")
-    except Wrong as wrong:
-        raise ConfigError("\n".join(_line(source, each) for each in sorted(wrong.faults))) from None
+        values = config_reader(environ)(compose(content), "")
+    except Invalid as invalid:
+        lines = [f"{source}:{each.line}: {each.key and each.key + ': '}{each.what}" for each in sorted(invalid.faults)]
+        raise ConfigError("\n".join(lines)) from None
     if values["ledger"] is None:
         values["ledger"] = default_ledger_path(environ)
     return Config(**values)
@@ -78,60 +79,52 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
         if isinstance(event, yaml.AliasEvent):
-            raise _at(event, "aliases (*name) are not read; write the value out")
+            raise _invalid("aliases (*name) are not read; write the value out", event.start_mark)
         if getattr(event, "tag", None) is not None:
-            raise _at(event, "tags (!name) are not read; leave it out, or quote the text")
+            raise _invalid("tags (!name) are not read; leave it out, or quote the text", event.start_mark)
         if self.depth == MAX_DEPTH:
-            raise _at(event, f"nested deeper than {MAX_DEPTH} levels; config.example.yaml shows the shape")
+            what = f"nested deeper than {MAX_DEPTH} levels; config.example.yaml shows the shape"
+            raise _invalid(what, event.start_mark)
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
 
 
-def _at(event: yaml.Event, what: str) -> Wrong:
-    line, column = _place(event.start_mark)
-    return Wrong(Fault(line, column, "", what))
-
-
-def _place(mark: Any) -> tuple[int, int]:
-    return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+def _invalid(what: str, mark: Any = None, line: int = 1) -> Invalid:
+    return Invalid(Fault(mark.line + 1, mark.column + 1, "", what) if mark else Fault(line, 1, "", what))
 
 
 def compose(content: str) -> yaml.Node:
-    """The root node of a YAML text, or Wrong with the one fault at which YAML gives up."""
+    """The root node of a YAML text. Raises Invalid with the one fault at which YAML gives up."""
     try:
         root = _Loader(content).get_single_node()
     except yaml.MarkedYAMLError as error:
-        line, column = _place(error.problem_mark or error.context_mark)
+        mark = error.problem_mark or error.context_mark
         problem = _printable(error.problem or error.context or "cannot be read")
-        tab = "\\t" in problem
-        step = "indent with spaces, not with tabs" if tab else "correct the line, or put quotes around the text"
-        raise Wrong(Fault(line, column, "", f"not YAML at column {column}: {problem}; {step}")) from None
+        step = "correct the line, or put quotes around the text"
+        if "\\t" in problem:
+            step = "indent with spaces, not with tabs"
+        raise _invalid(f"not YAML at column {mark.column + 1 if mark else 1}: {problem}; {step}", mark) from None
     except yaml.reader.ReaderError as error:
+        character = f"U+{ord(content[error.position]):04X}"
         line = content.count("\n", 0, error.position) + 1
-        what = f"the character U+{ord(content[error.position]):04X} is not allowed; remove it"
-        raise Wrong(Fault(line, 1, "", what)) from None
+        raise _invalid(f"the character {character} is not allowed; remove it", line=line) from None
     except (ValueError, OverflowError) as error:
         # QUIRK: PyYAML converts the numbers in "\UFFFFFFFF" and "%YAML 99…9.1" unchecked, and gives no place.
-        raise Wrong(Fault(1, 1, "", f"not YAML ({error}); remove the escape or directive with this number")) from None
+        raise _invalid(f"not YAML ({error}); remove the escape or directive with this number") from None
     if root is None:
-        what = "the file is empty; remove it and run: spamnb init"
-        raise Wrong(Fault(1, 1, "", what))
+        raise _invalid("the file is empty; remove it and run: spamnb init")
     return root
-
-
-def _line(source: str, fault: Fault) -> str:
-    key = f"{fault.key}: " if fault.key else ""
-    return f"{source}:{fault.line}: {key}{fault.what}"
 
 
 def _printable(text: str) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def _too_long(source: str) -> ConfigError:
-    return ConfigError(
-        f"{source}: longer than {MAX_BYTES} bytes; leave out folders that 'other_folders' covers, "
-        "or name another file with --config"
-    )
+def _check_size(content: str | bytes, source: str) -> None:
+    if len(content) > MAX_BYTES:
+        raise ConfigError(
+            f"{source}: longer than {MAX_BYTES} bytes; leave out folders that 'other_folders' covers, "
+            "or name another file with --config"
+        )

@@ -2,12 +2,14 @@
 
 Metsis, Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Bayes?", CEAS 2006,
 sections 4 and 5: messages in order of arrival, in batches of 100; train on all batches so far, test on the next
-one; attributes are chosen anew at each retraining, by information gain, among the tokens of at least 5 training
+one; attributes are chosen again at each retraining, by information gain, among the tokens of at least 5 training
 messages. Tokens come from subject and body only.
 """
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,24 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from spamnb.bayes.arrays import log_difference
 from spamnb.bayes.base import Counts, EventModel
 from spamnb.bayes.bernoulli import Bernoulli
 from spamnb.bayes.categorical import Categorical
 from spamnb.bayes.flexible import Flexible
-from spamnb.bayes.frequencies import relative_frequencies
 from spamnb.bayes.gaussian import Gaussian
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
-from spamnb.bayes.selection import select
+from spamnb.bayes.selection import relative_frequencies, select
 from spamnb.errors import MailError
-from spamnb.mail.html import read_html
+from spamnb.evaluation.corpus import interleave, load_corpus
+from spamnb.label import Label
+from spamnb.ledger.lessons.batch import gather
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.message import Message
+from spamnb.mail.parsing.message import Message, parse
+from spamnb.mail.tokens.html import read_html
+from spamnb.maildir.messages import read_bytes
 
 if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray
 
 BATCH = 100
-MINIMUM_MESSAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Entrant:
     """A model of the comparison, and what it sees of a message."""
 
     name: str
-    model: Callable[[], EventModel]  # type: ignore[type-arg]  # each has statistics of its own
+    model: Callable[[], EventModel]
     sees: str  # "occurrences", "presence" or "frequencies"
 
 
@@ -69,7 +74,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What one model said of all messages after the first batch.
+    """How one model judged all messages after the first batch.
 
     log_odds: float64 (n,), log P(spam | message) − log P(ham | message). labels: int64 (n,).
     """
@@ -80,16 +85,15 @@ class Trial:
     log_odds: NDArray[np.float64]
     labels: NDArray[np.int64]
 
-    def recall(self, label: int, threshold: float = 0.5) -> float:
-        """Share of a class, in percent, that is recognised where spam is P(spam | message) above the threshold."""
-        taken_for_spam = self.log_odds > np.log(threshold / (1 - threshold))
-        right = taken_for_spam if label == 1 else ~taken_for_spam
+    def recall(self, label: Label) -> float:
+        """Share of a class, in percent, that is recognised where spam is P(spam | message) above ½."""
+        right = (self.log_odds > 0) == (label is Label.SPAM)
         return 100 * float(right[self.labels == label].mean())
 
     def roc(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The ROC curve: 1 − ham recall against spam recall, shares from 0 to 1, as the threshold falls."""
         order = np.argsort(-self.log_odds, kind="stable")
-        spam = self.labels[order] == 1
+        spam = self.labels[order] == Label.SPAM
         last_of_ties = np.append(np.diff(self.log_odds[order]) != 0, True)
         lost, caught = np.cumsum(~spam)[last_of_ties], np.cumsum(spam)[last_of_ties]
         return np.append(0.0, lost / max(1, (~spam).sum())), np.append(0.0, caught / max(1, spam.sum()))
@@ -102,62 +106,56 @@ def plain_tokens(message: Message) -> list[str]:
     return [token for text in texts for token in text.lower().split()]
 
 
-def dataset(name: str, messages: Sequence[Mapping[str, int]], labels: Sequence[int]) -> Dataset:
+def read_dataset(corpus: str, seed: int) -> Dataset:
+    """A corpus as the comparison reads it: both classes in their order, the spam spread among the ham by the seed."""
+    found = load_corpus(corpus, seed)
+    ham, spam = ([message for message in found if message.label is label] for label in Label)
+    messages = interleave(ham, spam, seed)
+    most = DEFAULT_LIMITS.message_bytes + 1
+    contents = (read_bytes(os.path.realpath(message.path), most)[0] for message in messages)
+    tokens = [Counter(plain_tokens(parse(content))) for content in contents]
+    return dataset(os.path.basename(os.path.normpath(corpus)), tokens, [message.label for message in messages])
+
+
+def dataset(name: str, messages: Sequence[Mapping[str, int]], labels: Sequence[Label]) -> Dataset:
     """The matrix of messages that are given as their tokens with occurrences."""
-    vocabulary: dict[str, int] = {}
-    columns = [vocabulary.setdefault(token, len(vocabulary)) for message in messages for token in message]
-    values = [number for message in messages for number in message.values()]
-    starts = np.cumsum([0, *(len(message) for message in messages)])
-    matrix = csr_array(
-        (np.array(values, dtype=np.int64), np.array(columns, dtype=np.int64), starts),
-        shape=(len(messages), len(vocabulary)),
-    )
+    rows = gather(messages)
+    values, columns = np.array(rows.occurrences, dtype=np.int64), np.array(rows.columns, dtype=np.int64)
+    starts = np.cumsum([0, *rows.lengths])
+    matrix = csr_array((values, columns, starts), shape=(len(messages), len(rows.vocabulary)))
     return Dataset(name, matrix, np.array(labels, dtype=np.int64))
 
 
-def compare(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entrant] = ENTRANTS) -> Iterator[Trial]:
+def compare_on(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entrant] = ENTRANTS) -> Iterator[Trial]:
     """Run the protocol: a trial for each number of attributes (0: all of them) and each entrant.
 
     Steps without both classes in the training messages are passed over. Raises MailError where no step is left, or
     where only one class is tested.
     """
-    lengths = data.occurrences.sum(axis=1)
-    frequencies = relative_frequencies(data.occurrences, np.maximum(lengths, 1))
+    occurrences = data.occurrences
+    matrices = {
+        "occurrences": occurrences,
+        "presence": occurrences.astype(bool).astype(np.int64),
+        "frequencies": relative_frequencies(occurrences, np.maximum(occurrences.sum(axis=1), 1)),
+    }
     for number in attributes:
-        said: dict[str, list[NDArray[np.float64]]] = {entrant.name: [] for entrant in entrants}
+        found: dict[str, list[NDArray[np.float64]]] = {entrant.name: [] for entrant in entrants}
         truth: list[NDArray[np.int64]] = []
         for start in range(BATCH, len(data.labels), BATCH):
-            y = data.labels[:start]
+            train, test, y = slice(start), slice(start, start + BATCH), data.labels[:start]
             if len(np.unique(y)) < 2:
                 continue
-            train, test = data.occurrences[:start], data.occurrences[start : start + BATCH]
-            chosen = _attributes(Counts.from_matrix(train, y), number)
-            seen = {
-                "occurrences": (train[:, chosen], test[:, chosen]),
-                "frequencies": (frequencies[:start][:, chosen], frequencies[start : start + BATCH][:, chosen]),
-            }
-            seen["presence"] = tuple(part.astype(bool).astype(np.int64) for part in seen["occurrences"])  # type: ignore[assignment]
+            counts = Counts.from_matrix(occurrences[train], y)
+            chosen = select(counts, number or counts.n_tokens)
             for entrant in entrants:
-                x, new = seen[entrant.sees]
-                joint = entrant.model().fit(x, y).joint_log_likelihood(new)
-                said[entrant.name].append(_difference(joint))
-            truth.append(data.labels[start : start + BATCH])
+                x = matrices[entrant.sees][:, chosen]
+                joint = entrant.model().fit(x[train], y).joint_log_likelihood(x[test])
+                found[entrant.name].append(log_difference(joint[:, Label.SPAM], joint[:, Label.HAM]))
+            truth.append(data.labels[test])
         if not truth or len(np.unique(np.concatenate(truth))) < 2:
             raise MailError(
                 f"{data.name} is too small to be compared on: it takes more than {BATCH} messages, and both ham and"
                 f" spam beyond the first {BATCH}"
             )
         for entrant in entrants:
-            yield Trial(data.name, entrant.name, number, np.concatenate(said[entrant.name]), np.concatenate(truth))
-
-
-def _attributes(counts: Counts, number: int) -> NDArray[np.int64]:
-    if number:
-        return select(counts, number, MINIMUM_MESSAGES)
-    return np.flatnonzero(counts.messages.sum(axis=0) >= MINIMUM_MESSAGES)
-
-
-def _difference(joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log-odds of spam from joint log likelihoods (n, 2); 0 where a message is impossible in both classes."""
-    with np.errstate(invalid="ignore"):
-        return np.nan_to_num(joint[:, 1] - joint[:, 0], nan=0.0, posinf=np.inf, neginf=-np.inf)
+            yield Trial(data.name, entrant.name, number, np.concatenate(found[entrant.name]), np.concatenate(truth))

@@ -1,23 +1,41 @@
-"""Labelled mail in a known order: a corpus on disk."""
+"""Labelled mail in a known order: a corpus on disk, or the user's own mail."""
 
 import os
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from spamnb.errors import MailError
-
-_LABELS = {"ham": 0, "spam": 1}
+from spamnb.bulk.mapping import each, read_all
+from spamnb.bulk.sources import Source
+from spamnb.config import Mailbox
+from spamnb.errors import MailError, UsageError
+from spamnb.label import Label
+from spamnb.mail.reading import Reading
+from spamnb.mail.tokens.header import is_header
+from spamnb.maildir.folders import find_folders
+from spamnb.maildir.messages import scan
+from spamnb.maildir.names import parse_name
+from spamnb.policy import TRAINING, taught_by
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A message file, what it is called in the corpus, and its true label: 0 ham, 1 spam."""
+    """A message file, what it is called in the corpus, and its true label."""
 
     path: str
     name: str
-    label: int
+    label: Label
+
+
+class Sample(NamedTuple):
+    """A message of a corpus, as it was read."""
+
+    name: str
+    label: Label
+    reading: Reading
 
 
 def load_corpus(directory: str, seed: int = 0) -> list[Labelled]:
@@ -30,13 +48,54 @@ def load_corpus(directory: str, seed: int = 0) -> list[Labelled]:
     index = Path(directory) / "index"
     if index.is_file():
         return _from_index(index)
-    found = [_from_folder(directory, name) for name in ("ham", "spam")]
-    if not all(found):
+    ham, spam = (_from_folder(directory, label) for label in Label)
+    if not (ham and spam):
         raise MailError(
-            f"{directory} is no corpus: it needs a file `index` (`spam PATH` or `ham PATH` a line),"
+            f"{directory} is not a corpus: it needs a file `index` (`spam PATH` or `ham PATH` a line),"
             " or folders `ham` and `spam`"
         )
-    return interleave(found[0], found[1], seed)
+    return interleave(ham, spam, seed)
+
+
+def own_mail(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
+    """The user's own mail, labelled by the roles of its folders, in the order in which it arrived."""
+    if not mailboxes:
+        raise UsageError("there is no mailbox to evaluate on: give a CORPUS, or run spamnb init first")
+    found: list[tuple[float, Labelled]] = []
+    for mailbox in mailboxes:
+        for folder in find_folders(str(mailbox.path), mailbox.layout):
+            role = mailbox.role_of(folder.name)
+            label = taught_by(role, folder.name == mailbox.unsure_folder)
+            if label is None or role in TRAINING:
+                continue
+            for entry in scan(folder):
+                path = entry.path(folder)
+                if parse_name(entry.name).trashed:
+                    continue
+                with suppress(FileNotFoundError):  # moved since the folder was listed
+                    found.append((os.stat(path).st_mtime, Labelled(path, path, label)))
+    if {labelled.label for _, labelled in found} != set(Label):
+        raise MailError("the mailbox needs mail in both ham and spam folders: see the roles in the configuration")
+    return [labelled for _, labelled in sorted(found, key=lambda item: (item[0], item[1].path))]
+
+
+def samples(messages: Sequence[Labelled], *, strict: bool = True, header: bool = True) -> Generator[Sample]:
+    """Read labelled messages, in order; without the header only their subject and body.
+
+    A message that cannot be read raises MailError if `strict`; else it is left out: it may have been moved since.
+    """
+    found = (Source(message.name, os.path.realpath(message.path)) for message in messages)
+    with each(read_all, found) as done:
+        for message, (source, reading) in zip(messages, done, strict=True):
+            if not isinstance(reading, MailError):
+                yield Sample(message.name, message.label, reading if header else _without_header(reading))
+            elif strict:
+                raise MailError(f"cannot read {source.where}: {reading}")
+
+
+def _without_header(reading: Reading) -> Reading:
+    tokens = {token: n for token, n in reading.tokens.items() if not is_header(token)}
+    return replace(reading, tokens=tokens or {"body-empty": 1})
 
 
 def _from_index(index: Path) -> list[Labelled]:
@@ -46,29 +105,25 @@ def _from_index(index: Path) -> list[Labelled]:
             continue
         label, _, name = line.strip().partition(" ")
         path = index.parent / name.strip()
-        if label.lower() not in _LABELS or not name:
+        if label.lower() not in ("ham", "spam") or not name:
             raise MailError(f"{index}:{number}: write `spam PATH` or `ham PATH`, not {line.strip()[:60]!r}")
         if not path.is_file():
             raise MailError(f"{index}:{number}: there is no file {path}")
-        messages.append(Labelled(str(path), name.strip(), _LABELS[label.lower()]))
-    if {message.label for message in messages} != {0, 1}:
+        messages.append(Labelled(str(path), name.strip(), Label.of(label)))
+    if {message.label for message in messages} != set(Label):
         raise MailError(f"{index} needs both ham and spam")
     return messages
 
 
-def _from_folder(directory: str, name: str) -> list[Labelled]:
-    folder = os.path.join(directory, name)
-    if not os.path.isdir(folder):
-        return []
-    files = sorted(os.path.join(at, file) for at, _, files in os.walk(folder) for file in files if file[0] != ".")
-    return [Labelled(file, os.path.relpath(file, directory), _LABELS[name]) for file in files]
+def _from_folder(directory: str, label: Label) -> list[Labelled]:
+    walk = os.walk(os.path.join(directory, label.word))
+    files = sorted(os.path.join(at, file) for at, _, files in walk for file in files if file[0] != ".")
+    return [Labelled(file, os.path.relpath(file, directory), label) for file in files]
 
 
 def interleave(ham: Sequence[Labelled], spam: Sequence[Labelled], seed: int) -> list[Labelled]:
     """Both classes in their own order, the spam spread at random among the ham (Metsis et al. 2006, section 4)."""
-    places = sorted(random.Random(seed).sample(range(len(ham) + len(spam)), len(spam)))  # noqa: S311 - a fair shuffle
-    mixed: list[Labelled] = []
-    next_ham, next_spam, taken = iter(ham), iter(spam), set(places)
-    for place in range(len(ham) + len(spam)):
-        mixed.append(next(next_spam if place in taken else next_ham))
-    return mixed
+    number = len(ham) + len(spam)
+    places = set(random.Random(seed).sample(range(number), len(spam)))  # noqa: S311 - a fair shuffle
+    next_ham, next_spam = iter(ham), iter(spam)
+    return [next(next_spam if place in places else next_ham) for place in range(number)]

@@ -1,7 +1,7 @@
 """Measures of a filter: those of the TREC spam track, and how well its probabilities are calibrated.
 
 Cormack and Lynam, "TREC 2005 Spam Track Overview". All rates are in percent. A message counts as taken for spam
-only if the filter says spam: what it is unsure of stays in the inbox.
+only if that is the verdict: what the filter is unsure of stays in the inbox.
 """
 
 import math
@@ -11,17 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.label import Label, Verdict
+
 _BINS = 10
 _Z = 1.959963984540054  # of the normal distribution, for 95 %
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the filter said of one message. `label`: the truth, 0 ham, 1 spam. `score`: what it ranks by."""
+    """How the filter judged one message. `label`: the truth. `score`: what it ranks by."""
 
     name: str
-    label: int
-    verdict: str
+    label: Label
+    verdict: Verdict
     probability: float
     score: float
 
@@ -47,8 +49,8 @@ def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = 200) ->
     y = np.array([outcome.label for outcome in outcomes], dtype=bool)
     score = np.array([outcome.score for outcome in outcomes])
     probability = np.array([outcome.probability for outcome in outcomes])
-    spam = np.array([outcome.verdict == "spam" for outcome in outcomes])
-    unsure = np.array([outcome.verdict == "unsure" for outcome in outcomes])
+    spam = np.array([outcome.verdict is Verdict.SPAM for outcome in outcomes])
+    unsure = np.array([outcome.verdict is Verdict.UNSURE for outcome in outcomes])
     exact = {
         "hm": _wilson(int((spam & ~y).sum()), int((~y).sum())),
         "sm": _wilson(int((~spam & y).sum()), int(y.sum())),
@@ -56,12 +58,10 @@ def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = 200) ->
     }
     values = _resampled(y, score, probability, spam)
     choose = np.random.default_rng(seed)
-    ham_places, spam_places = np.flatnonzero(~y), np.flatnonzero(y)
+    classes = np.flatnonzero(~y), np.flatnonzero(y)
     tries = []
     for _ in range(resamples):
-        taken = np.concatenate(
-            [choose.choice(ham_places, len(ham_places)), choose.choice(spam_places, len(spam_places))]
-        )
+        taken = np.concatenate([choose.choice(places, len(places)) for places in classes])
         tries.append(list(_resampled(y[taken], score[taken], probability[taken], spam[taken]).values()))
     low, high = np.percentile(np.array(tries), [2.5, 97.5], axis=0) if tries else (list(values.values()),) * 2
     return exact | {
@@ -122,13 +122,13 @@ def calibration_error(probability: NDArray[np.float64], y: NDArray[np.bool_]) ->
 def cutoff_for(outcomes: Sequence[Outcome], one_in: int, least: float) -> tuple[float, float]:
     """The lowest spam cutoff from `least` up at which at most one ham in `one_in` is lost, and the spam then caught.
 
-    The cutoff is a probability, the spam caught in percent. The cutoff lies above the strongest ham that has to be
+    The cutoff is a probability, the spam caught in percent. The cutoff is above the strongest ham that has to be
     spared, about half the way to the next spam, and has no more decimals than that takes: it is written down. Where no
     ham comes near, that would be anything from 0 to 1: some mail can show that a cutoff is too low, hardly that it is
     too high.
     """
-    ham = sorted((outcome.probability for outcome in outcomes if outcome.label == 0), reverse=True)
-    spam = sorted(outcome.probability for outcome in outcomes if outcome.label == 1)
+    ham = sorted((outcome.probability for outcome in outcomes if outcome.label is Label.HAM), reverse=True)
+    spam = sorted(outcome.probability for outcome in outcomes if outcome.label is Label.SPAM)
     spared = ham[min(len(ham) // one_in, len(ham) - 1)]
     above = next((probability for probability in spam if probability > spared), 1.0)
     cutoff = max(least, _between(spared, above))

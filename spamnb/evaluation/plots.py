@@ -10,6 +10,7 @@ from spamnb import durable
 from spamnb.errors import SpamnbError
 from spamnb.evaluation.comparison import Trial
 from spamnb.evaluation.measures import Outcome
+from spamnb.label import Label, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +30,9 @@ def plot_run(directory: str, outcomes: Sequence[Outcome]) -> None:
     _save(figure, directory, "roc.png")
 
     figure, axes = _figure()
-    for label, wrong, name in ((0, "spam", "ham taken for spam"), (1, None, "spam not caught")):
+    for label, name in ((Label.HAM, "ham taken for spam"), (Label.SPAM, "spam not caught")):
         places = np.flatnonzero(labels == label)
-        errors = [(outcomes[i].verdict == wrong) if wrong else (outcomes[i].verdict != "spam") for i in places.tolist()]
+        errors = [(outcomes[i].verdict is Verdict.SPAM) != (label is Label.SPAM) for i in places.tolist()]
         window = min(_WINDOW, len(errors))
         mean = np.convolve(np.array(errors, dtype=float), np.ones(window) / window, mode="valid")
         axes.plot(places[window - 1 :], 100 * mean, label=name)

@@ -1,4 +1,4 @@
-"""In which order a filter is tested and taught.
+"""In which order a filter is tested and trained.
 
 `online` is that of the TREC spam track: each message is scored, then its true label is learned. `batch` learns
 the first half and scores the second. `folds` is a stratified cross-validation.
@@ -11,81 +11,94 @@ from typing import Literal
 import numpy as np
 
 from spamnb.config import Scoring
+from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
-from spamnb.evaluation.memory import MemoryLearned
-from spamnb.filter import Filter, Judgement, Verdict
-from spamnb.ledger.lesson import lesson
-from spamnb.mail.reading import Reading
+from spamnb.filter import Filter, Judgement
+from spamnb.label import Label
+from spamnb.ledger.lessons.memory import MemoryLessons
 
 Train = Literal["everything", "near-errors", "errors"]
-Example = tuple[str, int, Reading]  # name, true label, what was read
-
-_TRUE = (Verdict.HAM, Verdict.SPAM)
+Protocol = Literal["online", "batch", "folds"]
 
 
-class Student:
-    """A filter that begins with nothing, and what it is taught."""
+class Learner:
+    """A filter that begins with nothing, and learns from the samples that it is shown."""
 
     def __init__(self, scoring: Scoring, train: Train = "everything") -> None:
-        self._learned = MemoryLearned()
+        self._learned = MemoryLessons()
         self._filter = Filter(self._learned, scoring)
         self._train = train
 
-    def judge(self, example: Example) -> Outcome:
+    def judge(self, sample: Sample) -> Outcome:
         """Score a message without learning it."""
-        name, label, reading = example
-        judgement = self._filter.judge(reading)
-        return Outcome(name, label, judgement.verdict, judgement.probability, judgement.log_odds)
+        judgement = self._filter.judge(sample.reading)
+        return Outcome(sample.name, sample.label, judgement.verdict, judgement.probability, judgement.log_odds)
 
-    def teach(self, example: Example) -> None:
+    def learn(self, sample: Sample) -> None:
         """Learn a message's true label, if the training rule wants it learned."""
-        _, label, reading = example
-        if self._train == "everything" or self._is_wanted(self._filter.judge(reading), label):
-            self._learned.learn([lesson(reading, label, "evaluation", 0.0)])
+        if self._train == "everything" or self._is_wanted(self._filter.judge(sample.reading), sample.label):
+            self._learned.learn([sample.reading], sample.label, "evaluation", 0.0)
 
-    def _is_wanted(self, judgement: Judgement, label: int) -> bool:
+    def _is_wanted(self, judgement: Judgement, label: Label) -> bool:
         if not self._learned.totals()[:2].all():
             return True
         if self._train == "errors":
             return (judgement.probability > 0.5) != bool(label)
-        return judgement.verdict is not _TRUE[label]
+        return judgement.verdict != label.word
 
 
-def online(examples: Iterable[Example], student: Student, delay: int = 0) -> Iterator[Outcome]:
+def outcomes_of(
+    protocol: Protocol,
+    samples: Iterable[Sample],
+    learner: Callable[[], Learner],
+    *,
+    delay: int = 0,
+    n_folds: int = 10,
+    seed: int = 0,
+) -> Iterator[Outcome]:
+    """The outcomes of a protocol."""
+    if protocol == "online":
+        return online(samples, learner(), delay)
+    if protocol == "batch":
+        return batch(list(samples), learner())
+    return folds(list(samples), learner, n_folds, seed)
+
+
+def online(samples: Iterable[Sample], learner: Learner, delay: int = 0) -> Iterator[Outcome]:
     """Score each message, then learn its label; with a delay, only after that many further messages were scored."""
-    waiting: deque[Example] = deque()
-    for example in examples:
-        yield student.judge(example)
-        waiting.append(example)
+    waiting: deque[Sample] = deque()
+    for sample in samples:
+        yield learner.judge(sample)
+        waiting.append(sample)
         if len(waiting) > delay:
-            student.teach(waiting.popleft())
+            learner.learn(waiting.popleft())
 
 
-def batch(examples: Sequence[Example], student: Student) -> Iterator[Outcome]:
+def batch(samples: Sequence[Sample], learner: Learner) -> Iterator[Outcome]:
     """Learn the first half, score the second."""
-    half = len(examples) // 2
-    for example in examples[:half]:
-        student.teach(example)
-    yield from map(student.judge, examples[half:])
+    half = len(samples) // 2
+    for sample in samples[:half]:
+        learner.learn(sample)
+    yield from map(learner.judge, samples[half:])
 
 
-def folds(examples: Sequence[Example], student: Callable[[], Student], n: int, seed: int) -> Iterator[Outcome]:
-    """Cross-validation: each message is scored once, by a student taught all other folds; each has both classes.
+def folds(samples: Sequence[Sample], learner: Callable[[], Learner], n: int, seed: int) -> Iterator[Outcome]:
+    """Cross-validation: each message is scored once, by a learner that learned all other folds; each has both classes.
 
     Copies of one message are in one fold: who has learned a message knows what its copy is.
     """
-    labels = np.array([label for _, label, _ in examples])
+    labels = np.array([sample.label for sample in samples])
     first: dict[bytes, int] = {}
-    copy_of = np.array([first.setdefault(reading.digest, place) for place, (*_, reading) in enumerate(examples)])
-    fold = np.empty(len(examples), dtype=int)
+    copy_of = np.array([first.setdefault(sample.reading.digest, place) for place, sample in enumerate(samples)])
+    fold = np.empty(len(samples), dtype=int)
     choose = np.random.default_rng(seed)
-    for label in (0, 1):
-        places = choose.permutation(np.flatnonzero((labels == label) & (copy_of == np.arange(len(examples)))))
+    for label in Label:
+        places = choose.permutation(np.flatnonzero((labels == label) & (copy_of == np.arange(len(samples)))))
         fold[places] = np.arange(len(places)) % n
     fold = fold[copy_of]
     for held_out in range(n):
-        taught = student()
+        taught = learner()
         for place in np.flatnonzero(fold != held_out).tolist():
-            taught.teach(examples[place])
+            taught.learn(samples[place])
         for place in np.flatnonzero(fold == held_out).tolist():
-            yield taught.judge(examples[place])
+            yield taught.judge(samples[place])

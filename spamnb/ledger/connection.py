@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from spamnb.errors import LedgerError, LedgerUnavailableError
-from spamnb.ledger.copies import refuse_new
-from spamnb.ledger.faults import FAULTS, plain, plain_faults
-from spamnb.ledger.place import hold, present
-from spamnb.ledger.reading import State, being_written, open_for_reading, state_of
+from spamnb.ledger.file.parts import refuse_new
+from spamnb.ledger.file.readonly import State, open_for_reading, size_of, unwritten
+from spamnb.ledger.file.replacement import holding, present
 from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of
+from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
@@ -23,7 +23,7 @@ class Connection:
     """A SQLite connection in WAL mode: many readers, one writer, durable at each commit.
 
     `synchronous=FULL`: in WAL mode anything less may lose the last commits when power fails, and a lost intent
-    would make the filter's own move look like a person's.
+    would make the filter's own move look like the user's.
 
     `only_read`: nothing is made, upgraded or written, and a ledger that is not there is an error. Where its
     replacement was interrupted, it is read as it will be.
@@ -33,33 +33,25 @@ class Connection:
         self.path = path
         self._only_read = only_read
         self._depth = 0
-        self._lies: State | None = None  # the file's state where SQLite cannot keep what is read from what is written
-        if not only_read:
-            _make_parent(path)
-        elif not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise _not_there(path)
-        self._place = hold(path, alone=False, seconds=busy_seconds, only_read=only_read)
-        try:
+        self._before: State | None = None  # where SQLite cannot keep what is read from what is written
+        _make_directory(path, only_read)
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(holding(path, exclusive=False, seconds=busy_seconds, only_read=only_read))
             self._file_path = present(path) if only_read else path
             if only_read and not os.path.exists(self._file_path):
                 raise _not_there(path)
-            with plain_faults(self.path):
+            with plain_faults(path):
                 if only_read:
-                    self._sqlite, self._lies = open_for_reading(self._file_path, busy_seconds)
+                    self._sqlite, self._before = open_for_reading(self._file_path, busy_seconds)
                 else:
                     self._sqlite = _open(path, busy_seconds)
-                try:
-                    self._file = _identity(self._file_path)
-                    with moment(self._sqlite):
-                        check(self._sqlite, path)  # before anything is written: it may be another program's file
-                    if not only_read:
-                        self._begin(busy_seconds)
-                except BaseException:
-                    self._sqlite.close()
-                    raise
-        except BaseException:
-            os.close(self._place)
-            raise
+                opened.callback(self._sqlite.close)
+                self._file = os.stat(self._file_path)
+                with moment(self._sqlite):
+                    check(self._sqlite, path)  # before anything is written: it may be another program's file
+                if not only_read:
+                    self._begin(busy_seconds)
+            self._opened = opened.pop_all()
 
     def _begin(self, busy_seconds: float) -> None:
         self._use_wal(busy_seconds)
@@ -69,71 +61,52 @@ class Connection:
         self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
         migrate(self._sqlite)
 
-    def _write_anew(self) -> None:
-        self._sqlite.execute("VACUUM")
-        self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-
     def compact(self) -> None:
-        """Write the file anew, without the room that is free in it; others can read meanwhile, but not write."""
+        """Write the file again, without the space that is free in it; others can read meanwhile, but not write."""
         with plain_faults(self.path):
-            self._write_anew()
+            self._sqlite.execute("VACUUM")
+            self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
-    def execute(self, statement: str, parameters: Sequence[object] = ()) -> int:
-        """Run one statement that writes. Returns the id of the row inserted last."""
-        try:
-            return self._sqlite.execute(statement, parameters).lastrowid or 0
-        except FAULTS as fault:
-            raise plain(fault, self.path) from fault
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        with plain_faults(self.path), unwritten(self._file_path, self._before):
+            yield
 
     def row(self, statement: str, parameters: Sequence[object] = ()) -> Any:
         """The first row that a statement finds, a tuple, or None."""
-        found = next(self.rows(statement, parameters), None)
-        self._check_still()
-        return found
+        with self._reading():
+            return self._sqlite.execute(statement, parameters).fetchone()
 
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
         """The rows that a statement finds, each a tuple, read as they are asked for."""
-        try:
+        with self._reading():  # SQLite may find a fault in the middle of the rows
             yield from self._sqlite.execute(statement, parameters)
-        except FAULTS as fault:  # SQLite may find out late: in the middle of the rows
-            self._check_still()
-            raise plain(fault, self.path) from fault
-        self._check_still()
 
     def all(self, statement: str, parameters: Sequence[object] = ()) -> list[Any]:
-        """All rows that a statement finds, each a tuple; for many small rows in half the time that `rows` takes."""
-        try:
-            found = self._sqlite.execute(statement, parameters).fetchall()
-        except FAULTS as fault:
-            self._check_still()
-            raise plain(fault, self.path) from fault
-        self._check_still()
-        return found
+        """All rows that a statement finds, each a tuple; quicker than `rows` for many small rows."""
+        with self._reading():
+            return self._sqlite.execute(statement, parameters).fetchall()
 
-    def cursor(self, statement: str) -> Iterator[Any]:
-        """The rows that a statement finds as SQLite gives them, for very many of them. Raises SQLite's own faults."""
-        return self._sqlite.execute(statement)
+    def execute(self, statement: str, parameters: Sequence[object] = ()) -> int:
+        """Run one statement that writes. Returns the id of the row inserted last."""
+        with plain_faults(self.path):
+            return self._sqlite.execute(statement, parameters).lastrowid or 0
 
     def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters."""
-        try:
+        with plain_faults(self.path):
             self._sqlite.executemany(statement, rows)
-        except FAULTS as fault:
-            raise plain(fault, self.path) from fault
 
     def empty_log(self) -> None:
         """Give back what a large log takes on the disk, where nobody reads from it now.
 
         SQLite overwrites the log from its beginning, and leaves it as large as its largest commits have made it.
         """
-        try:
-            if os.stat(self.path + "-wal").st_size <= _LARGEST_LOG:
-                return
-        except OSError:
+        if (size_of(self.path + "-wal") or 0) <= _LARGEST_LOG:
             return
-        with contextlib.suppress(*FAULTS):  # whoever works with the ledger next meets what is wrong with it
+        with contextlib.suppress(*FAULTS):  # the next statement, of any process, meets what is wrong
             (patience,) = self._sqlite.execute("PRAGMA busy_timeout").fetchone()
-            self._sqlite.execute("PRAGMA busy_timeout = 0")  # who reads need not be waited for: there is a next time
+            self._sqlite.execute("PRAGMA busy_timeout = 0")  # a reader need not be waited for: there is a next time
             try:
                 self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
@@ -141,29 +114,25 @@ class Connection:
 
     def close(self) -> None:
         """Close the file. Uncommitted work is rolled back."""
-        if self._place >= 0:
-            if not self._only_read:
-                self.empty_log()
-            self._sqlite.close()
-            os.close(self._place)  # after the file: SQLite removes its log by name
-            self._place = -1
+        if not self._only_read:
+            self.empty_log()
+        self._opened.close()  # SQLite's connection before the lock: it removes its log by name
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> contextlib.AbstractContextManager[None]:
         """All or nothing, as one writer; a transaction inside a transaction is part of it."""
-        yield from self._bracket("BEGIN" if self._only_read else "BEGIN IMMEDIATE")
+        return self._bracket("BEGIN" if self._only_read else "BEGIN IMMEDIATE")
+
+    def snapshot(self) -> contextlib.AbstractContextManager[None]:
+        """All that is read inside is of one moment, whatever other processes commit meanwhile."""
+        return self._bracket("BEGIN")
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """All that is read inside is of one moment, whatever other processes commit meanwhile."""
-        yield from self._bracket("BEGIN")
-
     def _bracket(self, begin: str) -> Iterator[None]:
         if self._depth:
             yield
             return
         with plain_faults(self.path):
-            self._check_place()
+            self._check_file()
             self._sqlite.execute(begin)
             self._depth += 1
             try:
@@ -177,28 +146,23 @@ class Connection:
             finally:
                 self._depth -= 1
 
-    def _check_still(self) -> None:
-        """Raise LedgerBusyError where the file was written while it was read as one that nobody writes."""
-        if self._lies is not None and state_of(self._file_path) != self._lies:
-            raise being_written(self.path)
-
-    def _check_place(self) -> None:
+    def _check_file(self) -> None:
         """Raise LedgerError where the file of that path is another one by now.
 
-        SQLite would go on writing to a file that has lost its name, and all of it would be lost without a word.
+        SQLite would go on writing to a file that has lost its name, and all of it would be lost silently.
         """
         try:
-            same = _identity(self._file_path) == self._file
+            is_same = os.path.samestat(os.stat(self._file_path), self._file)
         except (FileNotFoundError, NotADirectoryError):
-            same = False
+            is_same = False
         except OSError as fault:
             raise LedgerUnavailableError(
                 f"The ledger {self.path} cannot be reached ({fault.strerror}): check its directory and who owns it"
             ) from fault
-        if not same:
+        if not is_same:
             raise LedgerError(
                 f"The ledger {self.path} was deleted or replaced while it was in use: nothing more is written to it."
-                " Put it back, or go on with what is there now by starting again"
+                " Move it back, or start again to go on with what is there now"
             )
 
     def _check_version(self) -> None:
@@ -229,12 +193,6 @@ def _not_there(path: str) -> LedgerError:
     return LedgerError(f"There is no ledger {path}: run spamnb init, or train something")
 
 
-def _identity(path: str) -> tuple[int, int]:
-    """Which file has that path."""
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
-
-
 def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
     """A connection to the file, which is made 0600 before SQLite does it with the process's umask."""
     if not (os.path.exists(path) and os.path.getsize(path)):
@@ -242,17 +200,18 @@ def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
     with _making(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     return sqlite3.connect(
-        os.fsencode(path),
-        timeout=busy_seconds,
-        isolation_level=None,
-        cached_statements=256,
-        check_same_thread=False,
+        os.fsencode(path), timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
     )
 
 
-def _make_parent(path: str) -> None:
-    with _making(path):
-        _make_directories(os.path.dirname(os.path.abspath(path)))
+def _make_directory(path: str, only_read: bool) -> None:
+    """Make the directory of the ledger, and those around it."""
+    directory = os.path.dirname(os.path.abspath(path))
+    if not only_read:
+        with _making(path):
+            _make_directories(directory)
+    elif not os.path.isdir(directory):
+        raise _not_there(path)
 
 
 @contextlib.contextmanager

@@ -1,58 +1,83 @@
-"""The ledger: one SQLite file, and its rooms over one connection."""
+"""The ledger: one SQLite file, and its parts over one connection."""
 
 import contextlib
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
+from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.files import Files
-from spamnb.ledger.imports import Imports
-from spamnb.ledger.journal import Journal
-from spamnb.ledger.learned import Learned
-from spamnb.ledger.messages import Messages
-from spamnb.ledger.owner import Owner
-from spamnb.ledger.pruning import Pruning
-from spamnb.ledger.retention import Retention
-from spamnb.ledger.without import Without
+from spamnb.ledger.file.locks import IntentOwner
+from spamnb.ledger.history.journal import Journal
+from spamnb.ledger.history.locations import Locations
+from spamnb.ledger.history.messages import Messages
+from spamnb.ledger.history.retention import Retention
+from spamnb.ledger.lessons.imports import Imports
+from spamnb.ledger.lessons.pruning import Pruning
+from spamnb.ledger.lessons.store import SqliteLessons
+
+_RECORDED = "recorded"  # a note: the number of the last lesson that the history knows
 
 
 class Ledger:
-    """What has happened. Open it once a process, and close it; several processes may have it open.
+    """What has happened. Open one per process, and close it; several processes may have it open.
 
     `only_read`: nothing is made, upgraded or written.
 
-    messages: who each message is, and the verdicts on it.
-    learned: labels, tokens and counts.
-    files: where messages lie.
-    journal: what was done.
+    What was learned, which may be shared with other hosts:
+    lessons: labels, tokens and counts.
     imports: counts that came from other ledgers.
     pruning: forgetting tokens for the sake of size.
+
+    This host's own history:
+    messages: who each message is, and the verdicts on it.
+    locations: where messages are.
+    journal: what was done.
     retention: forgetting what is long over.
+
     owner: this process, as the one that carries out its intents.
     """
 
     def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
         self.path = path
         self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read)
-        self.messages = Messages(self._connection)
-        self.learned = Learned(self._connection)
-        self.files = Files(self._connection)
-        self.journal = Journal(self._connection)
+        self.lessons = SqliteLessons(self._connection)
         self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
+        self.messages = Messages(self._connection)
+        self.locations = Locations(self._connection)
+        self.journal = Journal(self._connection)
         self.retention = Retention(self._connection)
-        self.owner = Owner(path)
+        self.owner = IntentOwner(path)
+        if not only_read:
+            with contextlib.suppress(LedgerError):  # of a fault that the next use of the ledger meets
+                self.record_lessons()
 
-    def without(self, message: int) -> Without:
-        """The counts as they would be if a message were not learned; to be used within one snapshot."""
-        return Without(self._connection, self.learned, message)
+    def record_lessons(self) -> None:
+        """Record in the history what was learned and is not recorded there yet.
+
+        Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
+        lost nothing: the next process that opens the ledger, or learns, records it.
+        """
+        while self.lessons.changes(self._recorded(), 1):
+            with self.transaction():
+                if found := self.lessons.changes(self._recorded()):  # another process may have been first
+                    self.journal.learned(found)
+                    self.set_note(_RECORDED, str(found[-1].number))
+
+    def _recorded(self) -> int:
+        return int(self.note(_RECORDED) or 0)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is written at once, or not at all."""
         with self._connection.transaction():
             yield
+
+    def check(self) -> None:
+        """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""
+        with self.transaction():  # which begins as a writer
+            pass
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -66,7 +91,7 @@ class Ledger:
         return None if row is None else row[0]
 
     def set_note(self, name: str, value: str | None) -> None:
-        """Keep a note under a name; None takes it away."""
+        """Keep a note under a name; None removes it."""
         with self.transaction():
             self._connection.execute("DELETE FROM note WHERE name = ?", (name,))
             if value is not None:

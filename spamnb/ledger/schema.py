@@ -1,18 +1,23 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
-`token` is the dictionary: the text of each token, and the id by which messages keep it; each text is kept once, not
-in a table and its index. `count` holds the counts of each id, and is derived, as is `total`: each is a sum over the
-learned messages and the `import`s, and `verify` computes it again. File names are blobs, since a Maildir's names may
-be any bytes. An import has a row in `message` for its name in the journal, without label or tokens; its digest is the
-import's.
+What was learned (`ledger.lessons`): `lesson`, `token`, `count`, `total`, `import`. `token` is the dictionary: the text
+of each token, and the id by which lessons keep it; each text is kept once, not in a table and its index. `count` holds
+the counts of each id, and is derived, as is `total`: each is a sum over the learned messages and the `import`s, and
+`verify` computes it again. total.change: the number of the last change of a lesson or of the imports; lesson.change:
+that of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any
+decision replaces it. lesson.takes_back: its learner's own, and not looked at here.
 
-message.weak: the label was learned without a person's decision; any decision replaces it. message.rescued_at: since
-when a person wants the message out of spam; it is never moved again. message.header_digest: Message-ID, Date
-and From alone; messages that agree in it may be one message that was changed on its way.
+This host's history (`ledger.history`): all other tables. No statement names tables of both parts. `message` has a row
+for each message that was seen, judged or learned, and for each import, whose digest it has; label, weak and learned_at
+repeat its lesson, as of the last action that was recorded. File names are blobs, since a Maildir's names may be any
+bytes.
+
+message.rescued_at: since when a person wants the message out of spam; it is never moved again. message.header_digest:
+only Message-ID, Date and From; messages that agree in it may be one message that was changed on its way.
 
 directory: which folder a directory was when last looked at; a folder that is renamed stays the same directory.
 
-file.origin "waiting": the same delivery lies in spam; what the file means is decided when that one leaves.
+file.origin "waiting": the same delivery is in spam; what the file means is decided when that one leaves.
 
 file.gone_by: "filter" where the filter itself moved the file away; NULL where another program did, or it is there.
 
@@ -25,28 +30,16 @@ import sqlite3
 from collections.abc import Iterator
 
 from spamnb.errors import LedgerError
-from spamnb.ledger.copies import directory_of
+from spamnb.ledger.file.parts import directory_of
 
-# Step n makes version n + 1 out of version n. Steps are only ever added.
-_STEPS = (
-    """
-    CREATE TABLE message (
-        id INTEGER PRIMARY KEY,
-        digest BLOB NOT NULL UNIQUE,
-        header_digest BLOB,
-        summary TEXT NOT NULL,
-        seen_at REAL NOT NULL,
-        judged_at REAL, verdict TEXT, probability REAL,
-        rescued_at REAL,
-        label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL DEFAULT 0 CHECK (weak IN (0, 1)),
-        learned_at REAL, learned_why TEXT,
-        tokenizer INTEGER, tokens BLOB,
-        CHECK (label IS NULL OR tokens IS NOT NULL)
+_LESSONS = """
+    CREATE TABLE lesson (
+        id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, summary TEXT NOT NULL, change INTEGER NOT NULL UNIQUE,
+        label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL CHECK (weak IN (0, 1)),
+        learned_at REAL NOT NULL, why TEXT NOT NULL, takes_back INTEGER,
+        tokenizer INTEGER NOT NULL, tokens BLOB NOT NULL
     );
-    CREATE INDEX message_tokenizer ON message (tokenizer) WHERE label IS NOT NULL;
-    CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
-    CREATE INDEX message_learned ON message (learned_at) WHERE label IS NOT NULL;
-    CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
+    CREATE INDEX lesson_tokenizer ON lesson (tokenizer) WHERE label IS NOT NULL;
     CREATE TABLE token (text TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE count (
         token INTEGER PRIMARY KEY,
@@ -58,33 +51,32 @@ _STEPS = (
         ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL,
         ham_token_messages INTEGER NOT NULL, spam_token_messages INTEGER NOT NULL,
         ham_occurrences INTEGER NOT NULL, spam_occurrences INTEGER NOT NULL,
-        vocabulary INTEGER NOT NULL
+        vocabulary INTEGER NOT NULL, change INTEGER NOT NULL
     );
-    INSERT INTO total VALUES (1, 0, 0, 0, 0, 0, 0, 0);
-    CREATE TABLE mailbox (
-        id INTEGER PRIMARY KEY,
-        path BLOB NOT NULL UNIQUE,
-        started_at REAL
+    INSERT INTO total VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0);
+    CREATE TABLE import (
+        id INTEGER PRIMARY KEY, digest BLOB NOT NULL, change INTEGER NOT NULL,
+        ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL, tokens BLOB NOT NULL
+    )"""
+_HISTORY = """
+    CREATE TABLE message (
+        id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, header_digest BLOB, summary TEXT NOT NULL,
+        judged_at REAL, verdict TEXT, probability REAL, rescued_at REAL,
+        label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL DEFAULT 0 CHECK (weak IN (0, 1)), learned_at REAL
     );
+    CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
+    CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
+    CREATE TABLE mailbox (id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, started_at REAL);
     CREATE TABLE folder (
-        id INTEGER PRIMARY KEY,
-        mailbox INTEGER NOT NULL REFERENCES mailbox,
-        name TEXT NOT NULL,
-        UNIQUE (mailbox, name)
+        id INTEGER PRIMARY KEY, mailbox INTEGER NOT NULL REFERENCES mailbox, name TEXT NOT NULL, UNIQUE (mailbox, name)
     );
     CREATE TABLE directory (
-        device INTEGER NOT NULL, inode INTEGER NOT NULL,
-        folder INTEGER NOT NULL REFERENCES folder,
+        device INTEGER NOT NULL, inode INTEGER NOT NULL, folder INTEGER NOT NULL REFERENCES folder,
         PRIMARY KEY (device, inode)
     ) WITHOUT ROWID;
     CREATE TABLE file (
-        folder INTEGER NOT NULL REFERENCES folder,
-        base BLOB NOT NULL,
-        message INTEGER NOT NULL REFERENCES message,
-        origin TEXT NOT NULL,
-        content BLOB NOT NULL,
-        flags TEXT NOT NULL,
-        since REAL NOT NULL,
+        folder INTEGER NOT NULL REFERENCES folder, base BLOB NOT NULL, message INTEGER NOT NULL REFERENCES message,
+        origin TEXT NOT NULL, content BLOB NOT NULL, flags TEXT NOT NULL, since REAL NOT NULL,
         gone_at REAL, gone_by TEXT,
         PRIMARY KEY (folder, base)
     ) WITHOUT ROWID;
@@ -92,13 +84,8 @@ _STEPS = (
     CREATE INDEX file_gone ON file (gone_at) WHERE gone_at IS NOT NULL;
     CREATE INDEX file_waiting ON file (folder) WHERE origin = 'waiting' AND gone_at IS NULL;
     CREATE TABLE action (
-        id INTEGER PRIMARY KEY,
-        at REAL NOT NULL,
-        message INTEGER NOT NULL REFERENCES message,
-        kind TEXT NOT NULL,
-        state TEXT NOT NULL,
-        why TEXT NOT NULL,
-        takes_back INTEGER REFERENCES action,
+        id INTEGER PRIMARY KEY, at REAL NOT NULL, message INTEGER NOT NULL REFERENCES message,
+        kind TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL, takes_back INTEGER REFERENCES action,
         verdict TEXT, probability REAL,
         before INTEGER, before_weak INTEGER, after INTEGER, after_weak INTEGER,
         source INTEGER REFERENCES folder, source_base BLOB,
@@ -110,15 +97,8 @@ _STEPS = (
     CREATE INDEX action_taken_back ON action (takes_back) WHERE takes_back IS NOT NULL;
     CREATE INDEX action_intent ON action (state) WHERE state = 'intent';
     CREATE INDEX action_withheld ON action (state) WHERE state = 'withheld';
-    CREATE TABLE import (
-        action INTEGER PRIMARY KEY REFERENCES action,
-        message INTEGER NOT NULL REFERENCES message,
-        ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL,
-        tokens BLOB NOT NULL
-    );
-    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    """,
-)
+    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"""
+_STEPS = (f"{_LESSONS};{_HISTORY}",)  # step n makes version n + 1 out of version n; steps are only ever added
 
 VERSION = len(_STEPS)
 APPLICATION_ID = 0x736E6231  # "snb1": what file(1) and SQLite call a file format's mark
@@ -137,16 +117,16 @@ def moment(connection: sqlite3.Connection) -> Iterator[None]:
 def check(connection: sqlite3.Connection, path: str) -> None:
     """Raise LedgerError for a database of another program, or of another version; writes nothing.
 
-    To be asked in one moment.
+    To be called within `moment`.
     """
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     version = version_of(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if mark == _BEFORE_RELEASE:
+    old = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'message' AND sql LIKE '%tokens%'").fetchone()
+    if mark == _BEFORE_RELEASE or (mark == APPLICATION_ID and old):
         raise LedgerError(
-            f"{path} is a ledger of spamnb before its first release, which this one does not read: write its counts"
-            f" with `spamnb export` of that program, move the file and {directory_of(path)} away, and read them with"
-            " `spamnb import`; or move both away and learn again with `spamnb init --learn`. Nothing was changed"
+            f"{path} is a ledger of spamnb before its first release, which this one does not read: move the file and"
+            f" {directory_of(path)} away, and learn again with `spamnb init --learn`. Nothing was changed"
         )
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
@@ -158,9 +138,9 @@ def check(connection: sqlite3.Connection, path: str) -> None:
 
 
 def differences(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
-    """What a ledger lacks of the tables and indexes of its version, and what it has that is none of them, in words.
+    """What a ledger lacks of the tables and indexes of its version, and what it has that is none of them.
 
-    A trigger or a view of somebody else's would do its work within ours. To be asked in one moment.
+    Another program's trigger or view would change what our statements do. To be called within `moment`.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as new:
         _run_steps(new, 0, version_of(connection))

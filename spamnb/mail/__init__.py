@@ -1,1 +1,1 @@
-"""What a message says: bytes to Message to tokens. Pure: no disk, no clock, no configuration."""
+"""What a message holds: bytes to Message to tokens. Pure: no disk, no clock, no configuration."""

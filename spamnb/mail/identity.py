@@ -1,34 +1,28 @@
-"""Who a message is, whatever file it lies in.
+"""Which message a file holds, whatever the file's name.
 
-A file name says nothing: a move by IMAP makes a new one. What the reader is shown does: Message-ID, Date, From, Subject
-and the parts of the body (`walk.py`). Header fields that mail software writes into a message after its delivery do not
-count, nor does the way that the message took.
+A file name proves nothing: a move by IMAP makes a new one. What the reader is shown does: Message-ID, Date, From,
+Subject and the parts of the body (`shown.py`). Header fields that mail software writes into a message after its
+delivery do not count, nor does the way that the message took.
 """
 
 import hashlib
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from spamnb.mail.encoded_words import decode_field
-from spamnb.mail.envelope import without_envelope
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.shown import ShownPart
-from spamnb.mail.walk import Claims, Walk, claims, fields_of, odd_from
+from spamnb.mail.parsing.encoded_words import decode_field
+from spamnb.mail.parsing.mime import without_envelope
+from spamnb.mail.part_header import Fields, PartHeader, ambiguous_from, fields_of, part_header
+from spamnb.mail.shown import Trimmed, sealed, show
 
 _SIZE = 16
-_MOST_BEFORE = 64 << 10  # bytes of blank lines before the header
 _MOST_HEAD = 256 << 10  # bytes of the header block: two and a half times what Postfix takes; what follows is body
 _MOST_SUBJECT = DEFAULT_LIMITS.field_chars  # is decoded; a longer one counts as it is written
-# Each pattern begins with a line end, which is searched for as a literal: a third of the time that `^` takes.
-_FIELD = rb":[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)"
-_IDENTITY = re.compile(
-    rb"\n(?=[a-z])(message-id|date|from|subject|to|mime-version"
-    rb"|content-(?:type|transfer-encoding|disposition|id|location|base|description))" + _FIELD,
-    re.IGNORECASE,
-)
-# What programs read in more than one way: text in the header block, where the blank line is missing between it and the
-# body; a line of blanks, which may end the block; returns, which may end a line.
-_STRAY = re.compile(rb"\n(?![!-9;-~]+:|[ \t]+[^ \t\n]|\Z)")
+_READ = DEFAULT_LIMITS.message_bytes + 1  # bytes for the reader; the last one tells it that there are more
+_PIECE = 1 << 16  # bytes digested at once of what comes in short lines
+_DECODED = 8 << 20  # bytes of a body whose parts are decoded, for which all of it is held in memory
+_HELD = 9 << 20  # bytes of a message: such a body with its header
 # mbsync writes this at the end of every header block, another one for each copy.
 _SYNCHRONISED = re.compile(rb"\nX-TUID: [A-Za-z0-9+/]{12}\Z")
 
@@ -59,10 +53,10 @@ def identity(raw: bytes) -> bytes:
     """The message's identity, 16 bytes: a digest over Message-ID, Date, From, Subject and all that its parts show.
 
     Without a Message-ID the To field is taken too. Line ends and blank lines at the end, which mbox and IMAP programs
-    change, do not count, nor does the way in which parts are encoded and parted. Two copies of one message that came
+    change, do not count, nor does the way in which parts are encoded and separated. Two copies of one message that came
     by two ways have one identity.
     """
-    return _digests(raw, False).identity
+    return _digests(raw, with_delivery=False).identity
 
 
 def header_digest(raw: bytes) -> bytes | None:
@@ -71,7 +65,7 @@ def header_digest(raw: bytes) -> bytes | None:
     Messages that agree in it may be one message that was changed on its way (a list's footer, a mark in the Subject),
     or a forgery: it may tell where a message came from, and nothing more.
     """
-    return _digests(raw, False).header
+    return _digests(raw, with_delivery=False).header
 
 
 def delivery(raw: bytes) -> bytes:
@@ -84,101 +78,138 @@ def delivery(raw: bytes) -> bytes:
 
 
 def digests(raw: bytes) -> Digests:
-    """All three digests, in half of the time that they take one by one."""
-    return _digests(raw, True)
+    """All three digests, for less than they cost one by one."""
+    return _digests(raw, with_delivery=True)
 
 
 def _digests(raw: bytes, with_delivery: bool) -> Digests:
     if isinstance(raw, Start):
         return raw.digests
-    return Digester(with_delivery).finish(raw)
+    digester = Digester(with_delivery)
+    digester.feed(raw)
+    return digester.finish()
 
 
-class Digester:
-    """The digests of a message that comes in chunks, however it was cut. Without `with_delivery` that one is empty."""
+class Intake:
+    """Takes one message of any size in chunks."""
 
-    def __init__(self, with_delivery: bool = True) -> None:
-        self._return = b""  # the last byte, where it may be the first of a line end
-        self._head = b""
-        self._has_begun = False
-        self._walk: Walk | None = None  # behind the header
-        self._delivery = ShownPart("", is_text=True) if with_delivery else None
-        self._header: bytes | None = None
-        self._identity = hashlib.sha256()
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._size = 0  # of these chunks, in bytes
+        self._start = b""
+        self._digester: Digester | None = None  # once there is more than the reader takes
 
     def feed(self, chunk: bytes) -> None:
         """More of the message."""
-        self._take(chunk, is_end=False)
+        self._chunks.append(chunk)
+        self._size += len(chunk)
+        if self._size >= (_READ if self._digester is None else _PIECE):
+            self._digest()
 
-    def finish(self, chunk: bytes = b"") -> Digests:
-        """The digests of all that was fed, and of the last chunk."""
-        self._take(chunk, is_end=True)
-        delivery = b"" if self._delivery is None else self._delivery.finish("")[:_SIZE]
+    def _digest(self) -> None:
+        raw, self._chunks, self._size = b"".join(self._chunks), [], 0
+        if self._digester is None:
+            self._start, self._digester = raw[:_READ], Digester()
+        self._digester.feed(raw)
+
+    def finish(self) -> bytes:
+        """The message, or as much of a longer one as the reader takes, with the digests over all of it."""
+        if self._digester is None:
+            return b"".join(self._chunks)
+        self._digest()
+        start = Start(self._start)
+        start.digests = self._digester.finish()
+        return start
+
+
+def take(chunks: Iterable[bytes]) -> bytes:
+    """A message that comes in chunks: all of it, or as much as the reader takes, with the digests over all of it."""
+    intake = Intake()
+    for chunk in chunks:
+        intake.feed(chunk)
+    return intake.finish()
+
+
+class Digester:
+    """The digests of a message that comes in chunks; without `with_delivery` that one is empty.
+
+    Up to 9 MB of it are held, and read at the end. Of more than that the body counts as it is written.
+    """
+
+    def __init__(self, with_delivery: bool = True) -> None:
+        self._return = b""  # the last byte, where it may be the first of a line end
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._identity = hashlib.sha256()
+        self._header: bytes | None = None
+        self._raw: Trimmed | None = None  # the body of a message that counts as it is written
+        self._delivery = Trimmed() if with_delivery else None
+
+    def feed(self, chunk: bytes) -> None:
+        """More of the message."""
+        if self._return or b"\r" in chunk:
+            chunk = self._return + chunk
+            self._return = chunk[-1:] if chunk.endswith(b"\r") else b""
+            chunk = chunk[: len(chunk) - len(self._return)].replace(b"\r\n", b"\n")
+        self._take(chunk)
+
+    def finish(self) -> Digests:
+        """The digests of all that was fed."""
+        self._take(self._return)
+        if self._chunks:
+            self._open(b"".join(self._chunks), is_long=False)
+        if self._raw is not None:
+            self._identity.update(b"!" + sealed(self._raw.finish()))
+        delivery = b"" if self._delivery is None else self._delivery.finish()[:_SIZE]
         return Digests(self._identity.digest()[:_SIZE], self._header, delivery)
 
-    def _take(self, chunk: bytes, is_end: bool) -> None:
-        if self._return:
-            chunk = self._return + chunk
-            self._return = b""
-        if b"\r" in chunk:
-            if chunk.endswith(b"\r") and not is_end:
-                self._return, chunk = b"\r", chunk[:-1]
-            chunk = chunk.replace(b"\r\n", b"\n")
-        if self._walk is None:
-            self._head += chunk
-            if not self._has_begun and (is_end or len(self._head) >= _MOST_BEFORE):
-                start, rest = self._head[:_MOST_BEFORE], self._head[_MOST_BEFORE:]
-                self._head = b"\n" + without_envelope(start) + rest
-                self._has_begun = True
-            if self._has_begun:
-                self._read_head(is_end)
+    def _take(self, chunk: bytes) -> None:
+        if self._size <= _HELD:
+            self._chunks.append(chunk)
+            self._size += len(chunk)
+            if self._size > _HELD:
+                text, self._chunks = b"".join(self._chunks), []
+                self._open(text, is_long=True)
             return
-        self._read_body(self._walk, chunk, is_end)
+        for sink in (self._raw, self._delivery):
+            if sink is not None:
+                sink.feed(chunk)
 
-    def _read_body(self, walk: Walk, chunk: bytes, is_end: bool) -> None:
-        if is_end:
-            walk.finish(chunk)
-        else:
-            walk.feed(chunk)
-        if self._delivery is not None:
-            self._delivery.feed(chunk)
-
-    def _read_head(self, is_end: bool) -> None:
-        end = self._head.find(b"\n\n", 0, _MOST_HEAD)
-        if end < 0 and not is_end and len(self._head) < _MOST_HEAD:
-            return
+    def _open(self, text: bytes, is_long: bool) -> None:
+        text = b"\n" + without_envelope(text)
+        end = text.find(b"\n\n", 0, _MOST_HEAD)
         has_end = end >= 0
         if not has_end:
-            end = min(len(self._head), _MOST_HEAD)
-        head, body = self._head[:end], self._head[end + 2 * has_end :]
-        self._head = b""
-        fields = fields_of(_IDENTITY, head)
+            end = min(len(text), _MOST_HEAD)
+        head, body = text[:end], text[end + 1 :] if has_end else b"\n" + text[end:]  # with the newline before it
+        fields = fields_of(head)
         self._read_fields(fields)
-        odd = odd_from(_STRAY, head)
+        odd = ambiguous_from(head)
         if odd is not None:
             self._identity.update(_SYNCHRONISED.sub(b"", head[odd:].rstrip(b"\n")))
-        root = claims({name: values for name, values in fields.items() if name.startswith(b"content-")})
-        if odd is not None or (body and not has_end) or _needs_mime(root, fields):
-            root = root._replace(is_odd=True)
-        self._walk = Walk(root, self._identity)
+        root = part_header(fields)
+        is_odd = odd is not None or (len(body) > 1 and not has_end) or _needs_mime(root, fields)
+        if is_odd or is_long or len(body) > _DECODED:
+            root = root._replace(is_ambiguous=True)
+        self._raw = show(root, body, self._identity)
         if self._delivery is not None:
-            self._delivery.feed(_ADDED_LATER.sub(b"", head).strip(b"\n") + b"\n\n")
-        self._read_body(self._walk, body, is_end)
+            self._delivery.feed(_ADDED_LATER.sub(b"", head).strip(b"\n") + b"\n")
+            self._delivery.feed(body)
 
-    def _read_fields(self, fields: dict[bytes, list[bytes]]) -> None:
+    def _read_fields(self, fields: Fields) -> None:
         if any(fields.get(b"message-id", ())):
             first = [name + b":" + fields[name][0] for name in (b"date", b"from", b"message-id") if name in fields]
             self._header = hashlib.sha256(b"\n".join(first)).digest()[:_SIZE]
-        said = [name + b":" + value for name in (b"message-id", b"date", b"from") for value in fields.get(name, ())]
+        lines = [name + b":" + value for name in (b"message-id", b"date", b"from") for value in fields.get(name, ())]
         if self._header is None:
-            said += [b"to:" + value for value in fields.get(b"to", ())]
+            lines += [b"to:" + value for value in fields.get(b"to", ())]
         subjects = fields.get(b"subject", ())
-        said += [b"subject:" + _decoded(value) for value in subjects[:1]]
-        said += [b"subject:" + value for value in subjects[1:]]
-        self._identity.update(b"\n".join(said) + b"\n\n")
+        lines += [b"subject:" + _decoded(value) for value in subjects[:1]]
+        lines += [b"subject:" + value for value in subjects[1:]]
+        self._identity.update(b"\n".join(lines) + b"\n\n")
 
 
-def _needs_mime(root: Claims, fields: dict[bytes, list[bytes]]) -> bool:
+def _needs_mime(root: PartHeader, fields: Fields) -> bool:
     """Whether a message is read in another way by programs that ask for a MIME-Version field, which it has not."""
     return b"mime-version" not in fields and (bool(root.boundary) or root.encoding in {"base64", "quoted-printable"})
 
@@ -186,10 +217,6 @@ def _needs_mime(root: Claims, fields: dict[bytes, list[bytes]]) -> bool:
 def _decoded(subject: bytes) -> bytes:
     if len(subject) > _MOST_SUBJECT:
         return subject
-    text = decode_field(subject.decode("ascii", "surrogateescape"), _as_it_stands)
+    # Bytes without a declared charset are read in one that tells all of them apart.
+    text = decode_field(subject.decode("ascii", "surrogateescape"), lambda: "latin-1")
     return " ".join(text.split()).encode("utf-8", "surrogateescape")
-
-
-def _as_it_stands() -> str:
-    """The charset of bytes that nobody declared: any that tells all of them apart."""
-    return "latin-1"

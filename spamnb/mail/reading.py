@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from spamnb.mail.addresses import address
-from spamnb.mail.identity import identity
+from spamnb.mail.identity import Digests, digests, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
-from spamnb.mail.message import Message, parse
-from spamnb.mail.tokenizer import tokenize
+from spamnb.mail.parsing.fields import address
+from spamnb.mail.parsing.message import Message, parse
+from spamnb.mail.tokens.tokenizer import tokenize
 
 _SUMMARY_CHARS = 100
 
@@ -32,8 +33,48 @@ def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
 
 
 def read_tokens(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, int]:
-    """The tokens alone, which is all that a verdict takes: its identity would be a twentieth more."""
+    """The tokens alone, which is all that a verdict takes."""
     return tokenize(parse(raw, limits), limits)
+
+
+class LazyReading:
+    """A message of which no more is read than is asked: its digests do for most moves, and cost little."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+
+    @cached_property
+    def _digests(self) -> Digests:
+        return digests(self._raw)
+
+    @property
+    def digest(self) -> bytes:
+        """Its identity."""
+        return self._digests.identity
+
+    @property
+    def header_digest(self) -> bytes | None:
+        """Message-ID, Date and From alone."""
+        return self._digests.header
+
+    @property
+    def delivery(self) -> bytes:
+        """Which delivery of it."""
+        return self._digests.delivery
+
+    @cached_property
+    def _message(self) -> Message:
+        return parse(self._raw, DEFAULT_LIMITS)
+
+    @cached_property
+    def summary(self) -> str:
+        """Subject and sender, for a person."""
+        return summarise(self._message)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """All of it, with its tokens."""
+        return Reading(self.digest, self.summary, tokenize(self._message, DEFAULT_LIMITS))
 
 
 def summarise(message: Message) -> str:
@@ -42,8 +83,8 @@ def summarise(message: Message) -> str:
     sender = printable(address(message.first("from")[:500])[1]) or "no sender"
     if len(sender) > 40:
         sender = sender[:39] + "…"
-    room = _SUMMARY_CHARS - len(sender) - 3
-    return f"{subject if len(subject) <= room else subject[: room - 1] + '…'} ({sender})"
+    most = _SUMMARY_CHARS - len(sender) - 3
+    return f"{subject if len(subject) <= most else subject[: most - 1] + '…'} ({sender})"
 
 
 def printable(text: str) -> str:

@@ -1,168 +1,260 @@
-"""What a reader is shown of one body part, as a digest: its transfer encoding undone, from a stream.
+"""The body of a message as its reader is shown it, to a digest: parts in order, with their encodings undone.
 
-The digest does not depend on how the stream was cut into chunks. Where an encoding is broken programs differ in what
-they make of it, so from there on the encoded bytes are taken as they stand.
+Boundaries, transfer encodings, preambles and epilogues do not count: servers rewrite them. All else does, the media
+types with their other parameters, names and dispositions of parts too. No two messages that a program shows as
+different texts may have one digest, and programs differ in what they make of broken structure. So wherever one can
+read it in two ways (two Content-Type fields, a boundary in a comment, text that begins like a boundary line outside
+of the parts), and past the limits below, **all that follows counts as it is written**.
+
+A forwarded message is one part: its content counts as it is written, once its own transfer encoding is undone.
 """
 
 import binascii
 import hashlib
 import re
-from typing import Protocol
+from enum import Enum
 
-from spamnb.mail.charsets import codec_name
+from spamnb.mail.parsing.charsets import codec_name
+from spamnb.mail.part_header import PartHeader, ambiguous_from, fields_of, joined, part_header
 
-PLAIN_ENCODINGS = frozenset({"", "7bit", "8bit", "binary"})
-_WHITE = b" \t\r\n"
+_PARTS, _NESTING = 100, 10  # as the reader's limits
+_FALSE_MARKS = 1000  # lines that only begin like a boundary
+_PART_HEAD = 64 << 10  # bytes of a part's header block
+
+_MARK_END = re.compile(rb"(--)?[ \t]{0,200}(?=\n|\Z)")
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BROKEN_QUOTED = re.compile(rb"=(?![0-9A-Fa-f]{2}|\n)")
-_NEWLINES = b"\n" * (64 << 10)
 # In these ASCII bytes are ASCII, so that a server may name any of them where a part has no others.
 _LIKE_ASCII = re.compile(r"utf-8|cp125\d|iso8859-\d{1,2}|koi8-[rut]|gb18030|cp9(?:32|49|50)|euc_jp")
+_NEWLINES = b"\n" * (64 << 10)
 
 
-class _Decoder(Protocol):
-    """Undoes one transfer encoding; `broken_at` is the number of bytes before what could not be undone, or -1."""
+def _content(data: bytes, header: PartHeader) -> bytes:
+    """The digest of a part's content and charset. Line ends of decoded text and newlines at the end do not count.
 
-    broken_at: int
-
-    def feed(self, data: bytes) -> bytes: ...
-
-    def finish(self) -> bytes: ...
-
-
-class _Plain:
-    broken_at = -1
-
-    def feed(self, data: bytes) -> bytes:
-        return data
-
-    def finish(self) -> bytes:
-        return b""
-
-
-class _Base64:
-    """RFC 2045, 6.8, white space aside; anything behind the padding, or no letter of base64, is taken as it stands."""
-
-    def __init__(self) -> None:
-        self.broken_at = -1
-        self._made = 0
-        self._held = b""
-        self._ending = False  # what is held begins with no letter of base64 any more, or holds one: padding, or broken
-
-    def feed(self, data: bytes) -> bytes:
-        held = self._held + data.translate(None, _WHITE)
-        if self.broken_at >= 0:
-            self._held = b""
-            return held
-        made = b""
-        if not self._ending:
-            good = len(held)
-            if held.translate(None, _BASE64):
-                good = len(held) - len(held.lstrip(_BASE64))
-                self._ending = True
-            good -= good % 4
-            made, held = binascii.a2b_base64(held[:good]), held[good:]
-            self._made += len(made)
-        if self._ending and len(held) > 4:
-            self.broken_at = self._made
-            made, held = made + held, b""
-        self._held = held
-        return made
-
-    def finish(self) -> bytes:
-        held, self._held = self._held, b""
-        try:
-            return binascii.a2b_base64(held, strict_mode=True)
-        except binascii.Error:
-            self.broken_at = self._made
-            return held
-
-
-class _Quoted:
-    """RFC 2045, 6.7; from an equals sign that is no escape on, all is taken as it stands."""
-
-    def __init__(self) -> None:
-        self.broken_at = -1
-        self._made = 0
-        self._held = b""
-
-    def feed(self, data: bytes) -> bytes:
-        data, self._held = self._held + data, b""
-        if self.broken_at >= 0:
-            return data
-        escape = data.rfind(b"=", -2)
-        cut = escape if escape >= 0 else len(data)
-        data, self._held = data[:cut], data[cut:]
-        return self._decoded(data)
-
-    def finish(self) -> bytes:
-        held, self._held = self._held, b""
-        return b"" if held == b"=" else self._decoded(held)  # a soft line break whose line end is the boundary's
-
-    def _decoded(self, data: bytes) -> bytes:
-        rest = b""
-        if broken := _BROKEN_QUOTED.search(data):
-            data, rest = data[: broken.start()], data[broken.start() :]
-        made = binascii.a2b_qp(data)
-        self._made += len(made)
-        if rest:
-            self.broken_at = self._made
-        return made + rest
-
-
-_DECODERS: dict[str, type[_Base64] | type[_Quoted]] = {"base64": _Base64, "quoted-printable": _Quoted}
-
-
-class ShownPart:
-    """The digest of one part's content. `encoding` is base64, quoted-printable, or anything else for none.
-
-    Line ends of decoded text, and newlines at the end of any part, do not count.
+    Where an encoding is broken programs differ in what they make of it, so from there on the encoded bytes are taken
+    as they are. Bytes are not made characters: a charset that is missing or wrong is guessed at in as many ways as
+    there are programs, and servers that recode text are few. But the same bytes are another text in another charset, so
+    its name counts, but for ASCII under the name of a charset that contains it.
     """
+    broken_at = -1
+    if header.encoding in {"base64", "quoted-printable"}:
+        data, broken_at = (_from_base64 if header.encoding == "base64" else _from_quoted)(data)
+        if header.is_text:
+            data = data.replace(b"\r\n", b"\n")
+    data = data.rstrip(b"\n")
+    charset, codec = header.charset, codec_name(header.charset)
+    if data.isascii() and (not charset or (codec is not None and _LIKE_ASCII.fullmatch(codec))):
+        charset = ""
+    elif codec is not None:
+        charset = codec
+    return sealed(hashlib.sha256(data).digest(), f"{broken_at} {charset}")
 
-    def __init__(self, encoding: str, is_text: bool) -> None:
-        decoder = _DECODERS.get(encoding)
-        self._decoder: _Decoder = _Plain() if decoder is None else decoder()
-        self._has_returns = is_text and decoder is not None
+
+def sealed(digest: bytes, how: str = "-1 ") -> bytes:
+    """The digest of some content, and how it was read: where its encoding broke, and its charset."""
+    return digest + joined([how.encode("utf-8", "surrogateescape")])
+
+
+def _from_base64(data: bytes) -> tuple[bytes, int]:
+    """RFC 2045, 6.8, white space aside; and the number of bytes before what could not be undone, or -1."""
+    data = data.translate(None, b" \t\r\n")
+    good = len(data) - len(data.lstrip(_BASE64))
+    good -= good % 4
+    made, rest = binascii.a2b_base64(data[:good]), data[good:]
+    try:
+        return made + binascii.a2b_base64(rest, strict_mode=True), -1
+    except binascii.Error:
+        return made + rest, len(made)
+
+
+def _from_quoted(data: bytes) -> tuple[bytes, int]:
+    """RFC 2045, 6.7; and the number of bytes before an equals sign that is no escape, or -1."""
+    data = data.removesuffix(b"=")  # a soft line break whose line end is the boundary's
+    broken = _BROKEN_QUOTED.search(data)
+    if broken is None:
+        return binascii.a2b_qp(data), -1
+    made = binascii.a2b_qp(data[: broken.start()])
+    return made + data[broken.start() :], len(made)
+
+
+class Trimmed:
+    """A digest of bytes that come in chunks as they are written, without the newlines at their end."""
+
+    def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self._newlines = 0
-        self._return = b""
-        self._is_ascii = True
 
-    def feed(self, data: bytes) -> None:
-        """More of the part as it is written, with its line ends made newlines."""
-        self._put(self._decoder.feed(data))
-
-    def finish(self, charset: str) -> bytes:
-        """The digest of content and charset.
-
-        Bytes are not made characters: a charset that is missing or wrong is guessed at in as many ways as there are
-        programs, and servers that recode text are few. But the same bytes are another text in another charset, so its
-        name counts, but for ASCII under the name of a charset that contains it.
-        """
-        self._put(self._decoder.finish())
-        self._has_returns = False
-        self._put(self._return)
-        codec = codec_name(charset)
-        if self._is_ascii and (not charset or (codec is not None and _LIKE_ASCII.fullmatch(codec))):
-            charset = ""
-        elif codec is not None:
-            charset = codec
-        said = f"{self._decoder.broken_at} {charset}".encode("utf-8", "surrogateescape")
-        return self._hash.digest() + b"%d:" % len(said) + said
-
-    def _put(self, data: bytes) -> None:
-        if self._has_returns:
-            data = self._return + data
-            self._return = b"\r" if data.endswith(b"\r") else b""
-            data = data[: len(data) - len(self._return)].replace(b"\r\n", b"\n")
-        if not data:
-            return
-        kept = data.rstrip(b"\n")
+    def feed(self, chunk: bytes) -> None:
+        """More of them."""
+        kept = chunk.rstrip(b"\n")
         if kept:
             while self._newlines:
-                some = min(self._newlines, len(_NEWLINES))
-                self._hash.update(_NEWLINES[:some])
-                self._newlines -= some
+                some = _NEWLINES[: self._newlines]
+                self._hash.update(some)
+                self._newlines -= len(some)
             self._hash.update(kept)
-            self._is_ascii = self._is_ascii and kept.isascii()
-        self._newlines += len(data) - len(kept)
+        self._newlines += len(chunk) - len(kept)
+
+    def finish(self) -> bytes:
+        """The digest, 32 bytes."""
+        return self._hash.digest()
+
+
+def show(root: PartHeader, body: bytes, digest: "hashlib._Hash") -> Trimmed | None:
+    """Add to `digest` what a message's body shows; or give a digest of it as it is written, for the caller to add.
+
+    The body begins with the newline before it.
+    """
+    if root.is_ambiguous:
+        digest.update(_framed_part(root) + b"?" + joined([root.boundary]))
+        raw = Trimmed()
+        raw.feed(body)
+        return raw
+    if root.boundary:
+        _Walk(root, body, digest)
+    else:
+        digest.update(_framed_part(root) + b"=" + _content(body[1:], root) + b")")
+    return None
+
+
+def _framed_part(header: PartHeader) -> bytes:
+    return b"(%d:" % len(header.frame) + header.frame
+
+
+class _Level:
+    """A multipart that is open: how its boundary lines begin, and where the next of them is."""
+
+    __slots__ = ("closed", "mark", "place")
+
+    def __init__(self, boundary: bytes) -> None:
+        self.mark = b"\n--" + boundary
+        self.closed = False
+        self.place = -1  # of a mark that was met, or the end of the text
+
+
+class _In(Enum):
+    """What is being read."""
+
+    HEAD = 1  # of a part
+    CONTENT = 2
+    BETWEEN = 3  # before the first part of a multipart, or behind its last one
+    NOTHING = 4  # any more
+
+
+class _Walk:
+    """One message's body: adds what is shown to `digest`.
+
+    Lines are read with the newline before them, as the body is; a boundary line takes it along (RFC 2046, 5.1.1).
+    """
+
+    def __init__(self, root: PartHeader, body: bytes, digest: "hashlib._Hash") -> None:
+        self._digest = digest
+        self._text = body
+        self._at = 0
+        self._levels: list[_Level] = []
+        self._parts = 1
+        self._false_marks = 0
+        self._part: tuple[int, PartHeader] | None = None  # where the content at hand begins, if it counts
+        self._where = _In.CONTENT
+        self._open(root)
+        while self._where is not _In.NOTHING:
+            place, level = self._next_mark()
+            if self._where is _In.HEAD:
+                self._read_head(place)
+            else:
+                self._read_content(place, level)
+
+    def _next_mark(self) -> tuple[int, _Level | None]:
+        """Where the next line begins that looks like a boundary, and of which level; or the end of the text."""
+        place, found = len(self._text), None
+        for level in self._levels:
+            if level.place < self._at:
+                level.place = self._text.find(level.mark, self._at)
+                if level.place < 0:
+                    level.place = len(self._text)
+            if level.place < place:
+                place, found = level.place, level
+        return place, found
+
+    def _read_head(self, end: int) -> None:
+        """Read the header block of a part, up to a blank line or the next boundary."""
+        blank = self._text.find(b"\n\n", self._at, end + 1)
+        end, body = (blank, blank + 1) if blank >= 0 else (end, end)
+        head = self._text[self._at : end]
+        if len(head) > _PART_HEAD or ambiguous_from(head) is not None:
+            self._take_raw(self._at)
+        else:
+            self._at = body
+            self._open(part_header(fields_of(head)))
+
+    def _read_content(self, place: int, level: _Level | None) -> None:
+        """Read what is no header, up to the boundary line at `place`."""
+        if self._where is _In.BETWEEN:
+            line_end = self._text.find(b"\r", self._at, place)
+            if line_end >= 0:  # to some programs, so that a boundary may be behind it
+                self._take_raw(line_end)
+                return
+        if level is None:
+            self._leave(None, place)
+            self._where = _In.NOTHING
+            return
+        end = _MARK_END.match(self._text, place + len(level.mark))
+        if end is None and self._where is _In.CONTENT and self._false_marks < _FALSE_MARKS:
+            self._false_marks += 1
+            self._at = place + 1
+        elif end is None or level.closed or self._parts == _PARTS:
+            self._take_raw(place)
+        else:
+            self._leave(level, place)
+            self._at = end.end()
+            if end[1] is not None:
+                level.closed = True
+                self._where = _In.BETWEEN
+            else:
+                self._parts += 1
+                self._where = _In.HEAD
+
+    def _open(self, header: PartHeader) -> None:
+        """Begin a part whose header was read."""
+        self._digest.update(_framed_part(header))
+        self._part = None
+        if header.boundary and not header.is_ambiguous:
+            level = _Level(header.boundary)
+            marks = [other.mark for other in self._levels]
+            if len(marks) < _NESTING and not any(m.startswith(level.mark) or level.mark.startswith(m) for m in marks):
+                self._levels.append(level)
+                self._where, self._part = _In.BETWEEN, (self._at, _AS_WRITTEN)
+                return
+        if header.boundary or header.is_ambiguous:
+            self._take_raw(self._at, header.boundary)
+        else:
+            self._where, self._part = _In.CONTENT, (self._at, header)
+
+    def _leave(self, level: _Level | None, end: int) -> None:
+        """End the part at hand, and all multiparts inside `level`, or all of them."""
+        inside = self._levels.index(level) + 1 if level is not None else 0
+        if self._where is _In.CONTENT or len(self._levels) > inside:
+            self._end_part(end)
+        if self._where is _In.CONTENT:
+            self._digest.update(b")")
+        self._part = None
+        self._digest.update(b")" * (len(self._levels) - inside))
+        del self._levels[inside:]
+
+    def _end_part(self, end: int) -> None:
+        if self._part is not None:
+            start, header = self._part
+            self._digest.update(b"=" + _content(self._text[start + 1 : end], header))
+
+    def _take_raw(self, start: int, boundary: bytes = b"") -> None:
+        """From here on everything counts as it is written, and each boundary with it; `boundary` is of no level yet."""
+        self._end_part(start)
+        self._digest.update(b"?" + joined([*(level.mark for level in self._levels), boundary]))
+        raw = Trimmed()
+        raw.feed(self._text[start:])
+        self._digest.update(b"!" + sealed(raw.finish()))
+        self._where = _In.NOTHING
+
+
+_AS_WRITTEN = PartHeader(b"")

@@ -1,7 +1,6 @@
-"""Where messages lie: names, folders, reading and moving.
+"""Folders of mail: names, folders, reading and moving.
 
-`names` parses and formats file names, `keywords` says what their letters a-z mean in a folder, `folders`
-finds the folders below a root, `mailbox` lists, finds, reads and delivers messages, `rename` moves one
-so that no crash can lose it, and `departures` lets IMAP servers see that it has left. Paths and names are `str` with
-surrogateescape, since a file name is any bytes.
+`names` parses and formats file names, `folders` finds the folders below a root, `messages` lists, finds, reads and
+delivers messages, `rename` moves one so that no crash can lose it, and `departures` lets IMAP servers see that it has
+left. Paths and names are `str` with surrogateescape, since a file name is any bytes.
 """

@@ -8,7 +8,6 @@ in directories. Both read as `Archive/2024` here. Below the root no symbolic lin
 import binascii
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -18,8 +17,7 @@ from spamnb.errors import MaildirError
 Layout = Literal["maildir++", "fs"]
 
 INBOX = "INBOX"
-MAX_DEPTH = 16
-"""Directories below the root that an `fs` layout is searched to: far more than people nest folders."""
+MAX_DEPTH = 16  # directories below the root that an `fs` layout is searched to
 
 _SUBDIRS = ("cur", "new", "tmp")
 _SHIFT = re.compile(r"&([A-Za-z0-9+,]*)-")
@@ -27,7 +25,7 @@ _TO_SHIFT = re.compile(r"&|[^\x20-\x7e]+")
 
 
 class FolderUnavailableError(MaildirError):
-    """A folder cannot be listed: gone, not mounted, not readable. What lies in it is unknown, not deleted."""
+    """A folder cannot be listed: gone, not mounted, not readable. What is in it is unknown, not deleted."""
 
 
 class FolderNameError(MaildirError):
@@ -38,7 +36,7 @@ class FolderNameError(MaildirError):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder: its name as a person reads it, parts divided by `/`, and its directory."""
+    """A folder: its name as it is shown, parts divided by `/`, and its directory."""
 
     name: str
     path: str
@@ -119,8 +117,8 @@ def detect_layout(root: str) -> Layout:
 
 
 def is_maildir(path: str) -> bool:
-    """Whether `cur/` and `new/` lie here as true directories; `tmp/` may be missing in a copied mailbox."""
-    return all(_is_directory(os.path.join(path, subdir)) for subdir in ("cur", "new"))
+    """Whether `cur/` and `new/` are true directories here; `tmp/` may be missing in a copied mailbox."""
+    return _is_directory(os.path.join(path, "cur")) and _is_directory(os.path.join(path, "new"))
 
 
 def _find_dotted(root: str) -> Iterator[tuple[str, str]]:
@@ -131,24 +129,19 @@ def _find_dotted(root: str) -> Iterator[tuple[str, str]]:
             yield _readable(entry[1:].replace(".", "/")), path
 
 
-def _find_nested(root: str) -> Iterator[tuple[str, str]]:
-    inbox_is_free = not is_maildir(root)
-
-    def walk(directory: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        for entry in _directories(directory):
-            if entry.startswith(".") or entry in _SUBDIRS:
-                continue
-            part = _readable(entry)
-            if not above and inbox_is_free and part.upper() == INBOX:
-                part = INBOX  # RFC 3501 section 5.1: INBOX in any case; mbsync users write `Inbox`
-            path, parts = os.path.join(directory, entry), (*above, part)
-            if is_maildir(path):
-                yield "/".join(parts), path
-            # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` makes such.
-            if len(parts) < MAX_DEPTH:
-                yield from walk(path, parts)
-
-    return walk(root, ())
+def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    for entry in _directories(directory):
+        if entry.startswith(".") or entry in _SUBDIRS:
+            continue
+        part = _readable(entry)
+        if not above and part.upper() == INBOX and not is_maildir(directory):
+            part = INBOX  # RFC 3501 section 5.1: INBOX in any case; mbsync users write `Inbox`
+        path, parts = os.path.join(directory, entry), (*above, part)
+        if is_maildir(path):
+            yield "/".join(parts), path
+        # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` makes such.
+        if len(parts) < MAX_DEPTH:
+            yield from _find_nested(path, parts)
 
 
 def _named_once(root: str, found: Iterable[tuple[str, str]]) -> Iterator[Folder]:
@@ -158,12 +151,10 @@ def _named_once(root: str, found: Iterable[tuple[str, str]]) -> Iterator[Folder]
     UTF-7). The second goes by its path, `./` first, which no decoded name has.
     """
     taken: set[str] = set()
-    for wanted, path in found:
-        name = wanted
-        if name in taken:
-            name = "./" + os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
+    for name, path in found:
+        other = "./" + os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
+        yield Folder(other if name in taken else name, path)
         taken.add(name)
-        yield Folder(name, path)
 
 
 def _check_listable(root: str) -> None:
@@ -185,10 +176,7 @@ def _directories(path: str) -> list[str]:
 
 
 def _is_directory(path: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 # --- making -------------------------------------------------------------------------------------------------
@@ -204,8 +192,8 @@ def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Fol
     try:
         os.makedirs(root, mode=0o700, exist_ok=True)
         chosen = detect_layout(root) if layout == "auto" else layout
-        existing = [folder for folder in find_folders(root, chosen) if folder.name == name]
-        folder = existing[0] if existing else _new_folder(root, chosen, name, check_name(name, chosen))
+        existing = next((folder for folder in find_folders(root, chosen) if folder.name == name), None)
+        folder = existing or _new_folder(root, chosen, name)
         for subdir in _SUBDIRS:
             _make_directory(folder.subdir(subdir))
         if chosen == "maildir++" and folder.path != root:
@@ -218,16 +206,11 @@ def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Fol
     return folder
 
 
-def _new_folder(root: str, layout: Layout, name: str, parts: list[str]) -> Folder:
-    if name == INBOX:
-        return Folder(name, root)
-    if layout == "maildir++":
-        path = os.path.join(root, "." + ".".join(map(encode, parts)))
-        _make_directory(path)
-        return Folder(name, path)
+def _new_folder(root: str, layout: Layout, name: str) -> Folder:
+    levels = [] if name == INBOX else list(map(encode, check_name(name, layout)))
     path = root
-    for part in map(encode, parts):
-        path = os.path.join(path, part)
+    for level in ["." + ".".join(levels)] if levels and layout == "maildir++" else levels:
+        path = os.path.join(path, level)
         _make_directory(path)
     return Folder(name, path)
 

@@ -22,7 +22,7 @@ class Name:
 
     `info` is everything behind that colon, verbatim, and None without a colon. The first colon and not the
     last one, as Dovecot does it: a second `:2,`, appended by a program that did not know the first, then
-    leaves the base name alone.
+    leaves the base name as it is.
 
     >>> name = parse_name("1700000000.M1P2.host,S=812:2,FSa")
     >>> name.base, name.flags, name.keywords, name.seen, name.replied
@@ -53,19 +53,9 @@ class Name:
         return "".join(letter for letter in self.flags if letter.islower())
 
     @property
-    def draft(self) -> bool:
-        """D: the person is still writing it."""
-        return "D" in self.flags
-
-    @property
     def flagged(self) -> bool:
-        """F: the person marked it as important."""
+        """F: marked as important."""
         return "F" in self.flags
-
-    @property
-    def passed(self) -> bool:
-        """P: forwarded, resent or bounced."""
-        return "P" in self.flags
 
     @property
     def replied(self) -> bool:
@@ -79,7 +69,7 @@ class Name:
 
     @property
     def trashed(self) -> bool:
-        """T: deleted by the person, not yet expunged."""
+        """T: deleted, not yet expunged."""
         return "T" in self.flags
 
     def with_flags(self, flags: str) -> "Name":
@@ -120,6 +110,17 @@ class Name:
         return moved.with_flags(
             "".join(letters.get(letter, "") if letter.islower() else letter for letter in self.flags)
         )
+
+
+def matching_letters(source: Mapping[str, str], destination: Mapping[str, str]) -> dict[str, str]:
+    """For each keyword letter of the source folder the destination's letter of the same keyword, where it has one.
+
+    >>> matching_letters({"a": "$Junk", "b": "todo"}, {"c": "$junk"})
+    {'a': 'c'}
+    """
+    # RFC 9051 section 2.3.2: keywords are compared without regard to case.
+    letter_of = {keyword.lower(): letter for letter, keyword in destination.items()}
+    return {letter: letter_of[keyword.lower()] for letter, keyword in source.items() if keyword.lower() in letter_of}
 
 
 def parse_name(file_name: str) -> Name:

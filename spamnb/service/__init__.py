@@ -1,1 +1,1 @@
-"""The service: watch, judge, move, learn; the only room with threads."""
+"""The service: watch, judge, move, learn; the only package that starts threads."""

@@ -3,19 +3,22 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from typing import TypeVar
 
 from spamnb.config import Config
 from spamnb.errors import LedgerUnavailableError, SpamnbError
+from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.file.recovery import open_sound
 from spamnb.ledger.ledger import Ledger
-from spamnb.service.alone import alone
+from spamnb.service.context import Context
+from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import LEDGER, Mailboxes
+from spamnb.service.maintenance import DailyCopies, Forgetting
 from spamnb.service.notify import Notifier
-from spamnb.service.once import Once
-from spamnb.service.upkeep import DailyCopies, Forgetting, open_sound
-from spamnb.service.watcher import Hint, Watcher
+from spamnb.service.watcher import Watcher
+from spamnb.wording import plural
 
 _Wanted = TypeVar("_Wanted")
 _log = logging.getLogger(__name__)
@@ -24,21 +27,21 @@ _SOON_SECONDS = 0.5
 _RETRY_SECONDS = 10.0  # after a fault that may pass by itself
 _STEP_SECONDS = 120.0  # what a step of long work may take before the service manager loses patience
 _BETWEEN_STEPS = 0.1  # as long as SQLite waits before it looks again whether another process may write
-_SIGN_SECONDS = 1.0  # long work is told of so often
+_REPORT_SECONDS = 1.0  # long work is reported so often
 
 
 class _StoppedError(Exception):
-    """Long work was cut short: the service has been told to stop."""
+    """Work was cut short: the service has been told to stop, or to reload while it waited."""
 
 
 class Daemon:
     """Watches the mailboxes of a configuration until it is told to stop.
 
     `load` reads the configuration, at the start and at each reload. `now` gives seconds since the epoch, `running`
-    those of a clock that nobody sets.
+    those of a clock that is never set.
 
-    A fault that may pass (a ledger that is locked or on a full disk, a mailbox that is not mounted) is said once;
-    the folders are then compared anew until all is well, so no notice of what happened meanwhile need be kept.
+    After a fault that may pass (a ledger that is locked or on a full disk, a mailbox that is not mounted) the folders
+    are compared again until all is well, so hints of what happened meanwhile need not be kept.
     """
 
     def __init__(
@@ -56,11 +59,12 @@ class Daemon:
         self._watcher = Watcher(self._config.service.watch)
         self._mailboxes: Mailboxes
         self._forgetting: Forgetting
-        self._faults = Once(_log, logging.ERROR)
+        self._faults = LogOnce(_log, logging.ERROR)
         self._copies = DailyCopies(str(self._config.ledger), notifier.alive)
         self._former: Config | None = None  # the one before a reload, until the new one has proven itself
         self._status = self._reservation = ""
-        self._next_sign = 0.0
+        self._status_replaced = False  # by a report of long work
+        self._next_report = 0.0
         self._next_reconcile = 0.0
         self._stop = False
         self._reload = False
@@ -77,15 +81,13 @@ class Daemon:
 
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
-        with alone(str(self._config.ledger)), ExitStack() as stack:
+        with only_service(str(self._config.ledger)), ExitStack() as stack:
             ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:
                 try:
                     with suppress(_StoppedError):
-                        if ledger is None and (ledger := self._waited_for(self._open)) is not None:
-                            stack.enter_context(ledger)
-                        if ledger is not None:
-                            self._work(ledger)
+                        ledger = ledger or stack.enter_context(self._when_usable(self._open))
+                        self._work(ledger)
                 except SpamnbError as fault:
                     if self._former is None:
                         raise
@@ -97,152 +99,118 @@ class Daemon:
             self._notify.stopping()
             _log.info("stopped")
 
-    def _work(self, ledger: Ledger) -> None:
-        """Work until we are told to stop or reload."""
-        if self._waited_for(lambda: self._meet(ledger)):
-            with self._held():
-                self._begin()
-                self._loop()
-
-    def _meet(self, ledger: Ledger) -> bool:
-        """Begin with the mailboxes, or leave them."""
-        self._use(ledger)
-        try:
-            self._mailboxes.meet()
-        except BaseException:
-            self._mailboxes.let_go()
-            raise
-        return True
-
-    def _waited_for(self, wanted: Callable[[], _Wanted]) -> _Wanted | None:
-        """What is wanted of the ledger, once it can be used; None where we are told to stop or reload before."""
-        while not (self._stop or self._reload):
-            try:
-                return wanted()
-            except LedgerUnavailableError as fault:
-                self._faults.say(LEDGER, f"{fault}. Waiting for it")
-                self._notify.working("waiting for the ledger", _STEP_SECONDS)
-                self._watcher.next(_RETRY_SECONDS)
-        return None
-
-    @contextmanager
-    def _over(self, ledger: Ledger) -> Iterator[None]:
-        """Work with the mailboxes over a ledger, which is closed in the end."""
-        with ledger:
-            self._use(ledger)
-            with self._held():
-                yield
-
-    def _use(self, ledger: Ledger) -> None:
-        self._mailboxes = Mailboxes(self._config, ledger, self._faults, now=self._now, alive=self._long_work)
-        self._forgetting = Forgetting(ledger, self._mailboxes.present)
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """Leave the mailboxes to other services in the end."""
-        try:
-            yield
-        finally:
-            self._mailboxes.let_go()
-
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn what is new, and return."""
-        with alone(str(self._config.ledger)), suppress(_StoppedError):
-            with self._over(self._open()):
-                self._mailboxes.start()
-                while (due := self._mailboxes.due()) is not None and not self._stop:
+        with only_service(str(self._config.ledger)), suppress(_StoppedError):
+            with self._open() as ledger, closing(self._over(ledger, strict=True)) as mailboxes:
+                mailboxes.compare()
+                while (due := mailboxes.due(departures=False)) is not None and not self._stop:
                     self._watcher.next(min(1.0, due - self._now()))
-                    self._mailboxes.settle_or_raise()
-                while self._forgetting.step_if_due(self._now(), self._config.retention):
+                    mailboxes.act_on_due()
+                mailboxes.touch_departed(self._watcher.next)
+                forgetting = Forgetting(ledger, mailboxes.present)
+                while forgetting.step_if_due(self._now(), self._config.retention):
                     self._long_work("forgetting what is long gone")
             self._copy_if_due()
 
-    def take_note(self) -> None:
-        """Take note of the mail that lies in mailboxes never seen before: it is never moved."""
-        with alone(str(self._config.ledger)), self._over(Ledger(str(self._config.ledger))):
-            self._mailboxes.take_note()
+    def _work(self, ledger: Ledger) -> None:
+        """Work until the service is told to stop or reload."""
+        with closing(self._when_usable(lambda: self._over(ledger))) as self._mailboxes:
+            self._when_usable(self._mailboxes.open_new)
+            self._forgetting = Forgetting(ledger, self._mailboxes.present)
+            self._begin(ledger)
+            while not (self._stop or self._reload):
+                self._next(ledger)
 
     def _open(self) -> Ledger:
         self._long_work("examining the ledger")
         return open_sound(str(self._config.ledger), self._now())
 
+    def _over(self, ledger: Ledger, *, strict: bool = False) -> Mailboxes:
+        context = Context(self._config, ledger, self._now, self._long_work)
+        return Mailboxes(context, self._faults, strict=strict)
+
+    def _when_usable(self, wanted: Callable[[], _Wanted]) -> _Wanted:
+        """What is wanted of the ledger, once it can be used. Raises _StoppedError where nothing is to be waited for."""
+        while not (self._stop or self._reload):
+            try:
+                return wanted()
+            except LedgerUnavailableError as fault:
+                self._faults.log(LEDGER, f"{fault}. Waiting for it")
+                self._notify.working("waiting for the ledger", _STEP_SECONDS)
+                self._watcher.next(_RETRY_SECONDS)
+        raise _StoppedError
+
     def _copy_if_due(self) -> None:
         self._copies.make_if_due(self._now(), self._config.service.copies)
 
-    def _begin(self) -> None:
+    def _begin(self, ledger: Ledger) -> None:
         self._watch()
-        self._reconcile()
-        folders, mailboxes = len(self._mailboxes.folders), len(self._mailboxes.roots)
-        how = "polling" if self._watcher.polling else "watching"
-        self._status = f"{how} {folders} folder{'s' if folders != 1 else ''} in {mailboxes} mailbox" + (
-            "es" if mailboxes != 1 else ""
-        )
-        _log.info("%s", self._status)
-        self._status += self._reservation
+        self._reconcile(ledger)
+        how, number = "polling" if self._watcher.polling else "watching", len(self._mailboxes.roots)
+        folders = plural(len(self._mailboxes.directories) // 2, "folder")
+        status = f"{how} {folders} in {number} mailbox{'' if number == 1 else 'es'}"
+        _log.info("%s", status)
+        self._status = status + self._reservation
         self._former = None
-        self._next_sign = 0.0
+        self._status_replaced = False
         self._notify.ready(self._status)
         self._copy_if_due()
 
     def _watch(self) -> None:
-        self._watcher.start([root for root in self._mailboxes.roots if os.path.isdir(root)], self._directories())
+        self._watcher.start(filter(os.path.isdir, self._mailboxes.roots), self._mailboxes.directories)
 
-    def _directories(self) -> list[str]:
-        """Where events have to come from."""
-        return [folder.subdir(which) for folder in self._mailboxes.folders for which in ("new", "cur")]
-
-    def _loop(self) -> None:
-        while not (self._stop or self._reload):
-            hint = self._watcher.next(self._patience())
-            if LEDGER not in self._faults:  # until it is back, hints are dropped: the folders are compared then
-                if hint is not None:
-                    self._follow(hint)
-                if not self._mailboxes.settle():
-                    self._reconcile_within(_RETRY_SECONDS)
-            if self._running() >= self._next_reconcile or self._watcher.overflow_likely:
-                self._reconcile()
-            if LEDGER not in self._faults:
-                self._copy_if_due()
-                self._forgetting.step_if_due(self._now(), self._config.retention)
-            self._notify.alive(self._status if self._next_sign else None)
-            self._next_sign = 0.0
-
-    def _follow(self, hint: Hint) -> None:
-        if hint.entry is None:  # soon, not at once: whoever deletes a folder would find parts of it made again
-            self._reconcile_within(_SOON_SECONDS)
-        elif not self._mailboxes.hint(hint.root, hint.folder, hint.entry):
-            self._reconcile_within(_RETRY_SECONDS)
+    def _next(self, ledger: Ledger) -> None:
+        """Wait for a hint or for something that is due, and act on it."""
+        hint = self._watcher.next(self._patience())
+        if LEDGER not in self._faults:  # until it is back, hints are dropped: the folders are compared then
+            if hint is not None and hint.entry is not None:
+                self._mailboxes.look(hint.root, hint.folder, hint.entry)
+            elif hint is not None:  # not at once: a program that is deleting a folder would find it made again
+                self._reconcile_within(_SOON_SECONDS)
+            self._mailboxes.act_on_due()
+            if not self._mailboxes.are_well:
+                self._reconcile_within(_RETRY_SECONDS)
+        if self._running() >= self._next_reconcile or self._watcher.overflow_likely:
+            self._reconcile(ledger)
+        if LEDGER not in self._faults:
+            self._copy_if_due()
+            self._forgetting.step_if_due(self._now(), self._config.retention)
+        self._notify.alive(self._status if self._status_replaced else None)
+        self._status_replaced = False
 
     def _reconcile_within(self, seconds: float) -> None:
         self._next_reconcile = min(self._next_reconcile, self._running() + seconds)
 
-    def _reconcile(self) -> None:
-        well = self._mailboxes.compare()
-        if self._watcher.is_blind(self._directories()):
+    def _reconcile(self, ledger: Ledger) -> None:
+        self._mailboxes.compare()
+        if self._watcher.is_blind(self._mailboxes.directories):
             self._watch()
-            well = self._mailboxes.compare()  # what happened before it was watched
+            self._mailboxes.compare()  # what happened before it was watched
         self._watcher.reconciled()
-        self._mailboxes.empty_log()
+        ledger.empty_log()  # commands may have learned a lot
         service = self._config.service
         period = service.poll_seconds if self._watcher.polling else service.reconcile_seconds
-        self._next_reconcile = self._running() + (period if well else min(period, _RETRY_SECONDS))
+        self._next_reconcile = self._running() + (period if self._mailboxes.are_well else min(period, _RETRY_SECONDS))
 
     def _patience(self) -> float:
         """Seconds until something has to be done whether or not a hint comes."""
         waits = [self._next_reconcile - self._running(), self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT]
-        if (due := self._mailboxes.due()) is not None and LEDGER not in self._faults:
-            waits.append(due - self._now())
-        if self._forgetting.under_way and LEDGER not in self._faults:
-            waits.append(_BETWEEN_STEPS)
+        if LEDGER not in self._faults:
+            if (due := self._mailboxes.due()) is not None:
+                waits.append(due - self._now())
+            if self._forgetting.under_way:
+                waits.append(_BETWEEN_STEPS)
         return max(0.0, min(waits))
 
     def _long_work(self, status: str) -> None:
         """One step of long work is done. Raises _StoppedError where no further one is wanted."""
         if self._stop:
             raise _StoppedError
-        if (now := time.monotonic()) >= self._next_sign:
+        if (running := self._running()) >= self._next_report:
             self._notify.working(status, _STEP_SECONDS)
-            self._next_sign = now + _SIGN_SECONDS
+            self._status_replaced = True
+            self._next_report = running + _REPORT_SECONDS
 
     def _read_again(self) -> None:
         """Read the configuration again; a faulty one is reported, and the old one stays."""
@@ -257,14 +225,16 @@ class Daemon:
         if config.ledger != self._config.ledger:
             _log.error("the ledger cannot be changed while the service runs: restart it")
             return
-        self._reservation = ""
-        self._former, self._config = self._config, config
-        self._watcher = Watcher(config.service.watch)
+        self._former = self._config
+        self._use(config, "")
         _log.info("read the configuration again")
 
     def _go_back(self, former: Config, fault: SpamnbError) -> None:
         _log.error("cannot work with the new configuration, the old one stays in force: %s", fault)
-        self._reservation = "; the new configuration cannot be used, the old one stays in force"
-        self._config, self._former = former, None
+        self._former = None
         self._watcher.stop()
-        self._watcher = Watcher(self._config.service.watch)
+        self._use(former, "; the new configuration cannot be used, the old one stays in force")
+
+    def _use(self, config: Config, reservation: str) -> None:
+        self._config, self._reservation = config, reservation
+        self._watcher = Watcher(config.service.watch)

@@ -1,178 +1,144 @@
-"""The mailboxes that a service works with: a fault of one is said once, and is no fault of the others."""
+"""The mailboxes that a service works with: a fault of one is logged once, and does not stop the others."""
 
 import logging
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
-from spamnb.config import Config, Role
+from spamnb.config import Config
 from spamnb.errors import LedgerError, LedgerUnavailableError, SpamnbError
+from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.folders import Folder, FolderNameError
-from spamnb.maildir.mailbox import Entry
-from spamnb.moves import bases_now
-from spamnb.service.about import about
-from spamnb.service.claim import Claim, ClaimedError
-from spamnb.service.once import Once
-from spamnb.service.sorter import Sorter
+from spamnb.maildir.folders import FolderNameError
+from spamnb.maildir.messages import Entry
+from spamnb.service.context import Context
+from spamnb.service.log import LogOnce, about
+from spamnb.service.mailbox import WatchedMailbox
+from spamnb.service.mailbox_lock import MailboxLockedError
 
 _log = logging.getLogger(__name__)
-LEDGER = "the ledger"  # of which a fault is said, as of a mailbox
+LEDGER = "the ledger"  # as what a fault is about, like the root of a mailbox
 
 
 class Mailboxes:
-    """All mailboxes of a configuration, over one ledger.
+    """All mailboxes of a configuration, over one ledger, which are locked until `close`.
 
-    `now` gives seconds since the epoch, `alive` is called in long work, `faults` knows what was said of which
-    mailbox, and of the ledger.
+    Faults that may pass, of a mailbox or of the ledger, are logged in `faults`; if `strict`, they are raised.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        ledger: Ledger,
-        faults: Once,
-        *,
-        now: Callable[[], float],
-        alive: Callable[[str], None],
-    ) -> None:
-        self._ledger = ledger
+    def __init__(self, context: Context, faults: LogOnce, *, strict: bool = False) -> None:
+        self._ledger = context.ledger
         self._faults = faults
-        self._sorters = _sorters(config, ledger, now, alive)
-        self._claims = {root: Claim() for root in self._sorters}
-        self._begun: set[str] = set()  # the mailboxes that were there since the start, or came later
+        self._strict = strict
+        self._watched = {str(mailbox.path): WatchedMailbox(mailbox, context) for mailbox in context.config.mailboxes}
         self._ledger_failed = False
 
     @property
     def roots(self) -> list[str]:
-        """Where the mailboxes lie."""
-        return list(self._sorters)
+        """The directories of the mailboxes."""
+        return list(self._watched)
 
     @property
-    def folders(self) -> list[Folder]:
-        """All folders, as they were when last looked at."""
-        return [folder for sorter in self._sorters.values() for folder in sorter.folders]
+    def directories(self) -> list[str]:
+        """The `new` and `cur` of each folder, as they were when last looked at: where events have to come from."""
+        folders = (folder for mailbox in self._watched.values() for folder in mailbox.folders)
+        return [folder.subdir(subdir) for folder in folders for subdir in ("new", "cur")]
+
+    @property
+    def are_well(self) -> bool:
+        """Whether nothing that may pass is wrong with the ledger or a mailbox."""
+        return not any(subject in self._faults for subject in (LEDGER, *self._watched))
 
     def present(self) -> dict[int, set[str]]:
         """The names of the folders of each mailbox that can be looked at, by its id in the ledger."""
-        there = [sorter for root, sorter in self._sorters.items() if root in self._begun and root not in self._faults]
-        return {sorter.id: names for sorter in there if (names := sorter.present()) is not None}
+        usable = [one.folders for root, one in self._watched.items() if one.has_begun and root not in self._faults]
+        return {folders.id: {folder.name for folder in folders} for folders in usable if not folders.is_bare()}
 
-    def meet(self) -> None:
+    def open_new(self) -> None:
         """Raise SpamnbError for a mailbox that was never seen before and is not there: its path is rather mistyped."""
-        for root, sorter in self._sorters.items():
-            if not sorter.is_started:
+        for root, mailbox in self._watched.items():
+            if mailbox.folders.started_at is None:
                 with self._about(root):
-                    sorter.refresh()
-                    self._claim(root)
+                    mailbox.open()
 
-    def take_note(self) -> None:
-        """Take note of the mail that lies in mailboxes never seen before: it is never moved."""
-        for root, sorter in self._sorters.items():
-            with self._about(root):
-                sorter.start()
-
-    def start(self) -> None:
-        """Begin with all mailboxes, and compare them. Raises SpamnbError where one cannot be worked with."""
-        for root in self._sorters:
-            with self._about(root):
-                self._start(root)
-                self._sorters[root].reconcile()
-
-    def compare(self) -> bool:
-        """Compare the folders with the ledger; False where something could not be done for now."""
+    def compare(self) -> None:
+        """Compare the folders with the ledger, and act on what has dwelt long enough."""
         self._ledger_failed = False
-        done = [self._try(root, lambda root=root: self._compare_one(root)) for root in self._sorters]  # type: ignore[misc]
+        for root, mailbox in self._watched.items():
+            with self._guarded(root):
+                self._ledger.check()
+                mailbox.open()
+                if not mailbox.has_begun:
+                    mailbox.start()
+                mailbox.reconcile()
+                mailbox.act_on_due()
+                if self._faults.over(root):
+                    _log.info("%s can be used again", root)
         if not self._ledger_failed and self._faults.over(LEDGER):
             _log.info("the ledger can be used again")
-        return all(done)
 
-    def hint(self, root: str, folder: str, entry: Entry) -> bool:
-        """A file may have appeared in the folder of that path; False where nothing could be done for now."""
-        return root not in self._begun or self._try(root, lambda: self._sorters[root].hint(folder, entry))
+    def look(self, root: str, path: str, entry: Entry) -> None:
+        """Look at a file that may have appeared in the folder of that path."""
+        mailbox = self._watched[root]
+        folder = mailbox.folders.by_path.get(path)
+        if mailbox.has_begun:
+            with self._guarded(root):
+                if folder is None:
+                    mailbox.reconcile()
+                else:
+                    mailbox.look(folder, entry)
 
-    def settle(self) -> bool:
-        """Act on the files that have dwelt long enough; False where something could not be done for now."""
-        done = [self._try(root, self._sorters[root].settle) for root in self._sorters if root in self._begun]
-        return all(done)
+    def act_on_due(self) -> None:
+        """Act on the files that have dwelt long enough."""
+        for root, mailbox in self._watched.items():
+            if mailbox.has_begun:
+                with self._guarded(root):
+                    mailbox.act_on_due()
 
-    def settle_or_raise(self) -> None:
-        """Act on the files that have dwelt long enough. Raises SpamnbError where something cannot be done."""
-        for root, sorter in self._sorters.items():
-            with self._about(root):
-                sorter.settle()
+    def due(self, *, departures: bool = True) -> float | None:
+        """When `act_on_due` has something to do, in seconds since the epoch, or None; `departures`: these count too."""
+        usable = [mailbox for root, mailbox in self._watched.items() if root not in self._faults]
+        return min((due for one in usable if (due := one.due(departures=departures)) is not None), default=None)
 
-    def due(self) -> float | None:
-        """When the next file has dwelt long enough, or None."""
-        waiting = [sorter.due() for root, sorter in self._sorters.items() if root not in self._faults]
-        return min((due for due in waiting if due is not None), default=None)
+    def touch_departed(self, wait: Callable[[float], object]) -> None:
+        """Touch what messages have left, as `Departures.touch_all` does."""
+        for mailbox in self._watched.values():
+            mailbox.mover.departures.touch_all(wait)
 
-    def empty_log(self) -> None:
-        """Give back what the ledger's log takes on the disk, if that is much: commands may have learned a lot."""
-        self._ledger.empty_log()
-
-    def let_go(self) -> None:
-        """Leave the mailboxes to other services."""
-        for claim in self._claims.values():
-            claim.release()
-
-    def _start(self, root: str) -> None:
-        self._sorters[root].refresh()
-        self._claim(root)
-        self._sorters[root].start()
-        self._begun.add(root)
-
-    def _claim(self, root: str) -> None:
-        self._claims[root].take(self._sorters[root].inbox)
-
-    def _compare_one(self, root: str) -> None:
-        sorter = self._sorters[root]
-        with self._ledger.transaction():
-            pass  # is it still in its place, and can it be written?
-        if root in self._begun:
-            sorter.refresh()
-            self._claim(root)  # another directory may have come in its place
-        else:
-            self._start(root)
-        sorter.reconcile()
-        sorter.settle()
-        if self._faults.over(root):
-            _log.info("%s can be used again", root)
-
-    def _try(self, root: str, work: Callable[[], object]) -> bool:
-        """Do something for a mailbox; False where it could not be done for now. Raises what will not pass."""
+    @contextmanager
+    def _guarded(self, root: str) -> Iterator[None]:
+        """Log a fault that may pass, as one of this mailbox or of the ledger. Raises what will not pass."""
         try:
             with self._about(root):
-                work()
-        except LedgerUnavailableError as fault:
-            self._ledger_failed = True
-            self._faults.say(LEDGER, f"{fault}. Mail stays where it is until then")
-        except (LedgerError, ClaimedError, FolderNameError):
-            raise
+                yield
         except SpamnbError as fault:
+            if self._strict:
+                raise
+            if isinstance(fault, LedgerUnavailableError):
+                self._ledger_failed = True
+                self._faults.log(LEDGER, f"{fault}. Mail stays where it is until then")
+                return
+            if isinstance(fault, LedgerError | MailboxLockedError | FolderNameError):
+                raise
             with self._about(root):
-                self._faults.say(root, str(fault))
-        else:
-            return True
-        return False
+                self._faults.log(root, str(fault))
 
     def _about(self, root: str) -> AbstractContextManager[None]:
         """What is logged within names the mailbox, where there are several."""
-        return about(root if len(self._sorters) > 1 else "")
+        return about(root if len(self._watched) > 1 else "")
+
+    def close(self) -> None:
+        """Leave the mailboxes to other services."""
+        for mailbox in self._watched.values():
+            mailbox.lock.release()
 
 
-def _sorters(
-    config: Config, ledger: Ledger, now: Callable[[], float], alive: Callable[[str], None]
-) -> dict[str, Sorter]:
-    bases = bases_now()
-    mailboxes = {ledger.files.mailbox(str(mailbox.path))[0]: mailbox for mailbox in config.mailboxes}
+def record_existing(config: Config, now: Callable[[], float] = time.time) -> None:
+    """Record the mail in mailboxes never seen before: it is never moved; what comes from now on is new.
 
-    def role_of(mailbox: int, folder: str) -> tuple[Role, bool]:
-        of = mailboxes.get(mailbox)
-        if of is None:
-            return Role.NEUTRAL, False
-        return of.role_of(folder), folder == of.unsure_folder
-
-    return {
-        str(mailbox.path): Sorter(mailbox, config, ledger, now=now, bases=bases, role_of=role_of, alive=alive)
-        for mailbox in config.mailboxes
-    }
+    Raises SpamnbError where a service runs, or a mailbox or the ledger cannot be used.
+    """
+    with only_service(str(config.ledger)), Ledger(str(config.ledger)) as ledger:
+        context = Context(config, ledger, now)
+        for mailbox in config.mailboxes:
+            WatchedMailbox(mailbox, context).start()

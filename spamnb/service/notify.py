@@ -1,4 +1,4 @@
-"""sd_notify(3): tell the service manager how we are, in one datagram."""
+"""sd_notify(3): tell the service manager our state, in one datagram."""
 
 import os
 import socket
@@ -9,29 +9,26 @@ from collections.abc import Mapping
 class Notifier:
     """Messages to the socket that `$NOTIFY_SOCKET` names; without one, nothing is sent.
 
-    `watchdog_seconds` is how often `alive` has to be called at least: half of `$WATCHDOG_USEC`, or None where
-    no watchdog waits for us (sd_watchdog_enabled(3)).
+    `watchdog_seconds`: `alive` has to be called so often, or None: half of `$WATCHDOG_USEC` (sd_watchdog_enabled(3)).
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         address = environ.get("NOTIFY_SOCKET", "")
         self._address = "\0" + address[1:] if address.startswith("@") else address
-        self.watchdog_seconds: float | None = None
-        if environ.get("WATCHDOG_USEC", "").isdigit() and environ.get("WATCHDOG_PID", str(os.getpid())) == str(
-            os.getpid()
-        ):
-            self.watchdog_seconds = int(environ["WATCHDOG_USEC"]) / 2e6
+        period, ours = environ.get("WATCHDOG_USEC", ""), str(os.getpid())
+        is_ours = period.isdigit() and environ.get("WATCHDOG_PID", ours) == ours
+        self.watchdog_seconds = int(period) / 2e6 if is_ours else None
 
     def ready(self, status: str) -> None:
         """Watching has begun; also ends a reload."""
         self._send(f"READY=1\nSTATUS={status}")
 
     def working(self, status: str, seconds: float) -> None:
-        """Long work goes on: the next word of it comes within that many seconds."""
+        """Long work goes on: the next message comes within that many seconds."""
         self._send(f"STATUS={status}\nEXTEND_TIMEOUT_USEC={int(seconds * 1e6)}\nWATCHDOG=1")
 
     def alive(self, status: str | None = None) -> None:
-        """The work progresses; says how we are, where that is news."""
+        """The work progresses; with the status, where it has changed."""
         self._send("WATCHDOG=1" if status is None else f"WATCHDOG=1\nSTATUS={status}")
 
     def reloading(self) -> None:
@@ -39,7 +36,7 @@ class Notifier:
         self._send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def stopping(self) -> None:
-        """We are going down."""
+        """The service ends."""
         self._send("STOPPING=1")
 
     def _send(self, state: str) -> None:

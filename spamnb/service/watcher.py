@@ -1,38 +1,35 @@
-"""Noticing what happens in the folders, and why a notice is only a hint.
+"""Watching the folders, and why an event is only a hint.
 
-A mail folder is changed by many hands at once: a delivery agent, an IMAP server, a synchroniser, a person's
-mail reader, and this filter. The kernel tells us of names that come and go, not of what they mean, and there is
-no order between what it tells and what we read. The races that follow, and what is done about each:
+A mail folder is changed by many programs at once: a delivery agent, an IMAP server, a synchroniser, a person's mail
+reader, and this filter. The kernel tells us of names that come and go, not of what they mean, and there is no order
+between what it tells and what we read. The races that follow, and what is done about each:
 
 *A file is gone before we open it.* Delivery into `new/` and the client's rename into `cur/` may be microseconds
-apart. A name is never trusted: whoever acts on a hint looks the message up by its base name, in both
-directories, and a message that cannot be found is left to its next hint.
+apart. A name is never trusted: the message is looked up by its base name, in both directories, and one
+that cannot be found is left to its next hint.
 
-*A move looks like a deletion and an arrival.* Inside one recursive watch a rename is one event, but an IMAP
-MOVE is a copy under a new name and an expunge, seconds apart, and mbsync may do the two in two runs. So
-departures are not acted on at all. An arrival is, after a short dwell; by then it is looked up where the same
-message has lain before, and where it lies no longer. Pairing events by their cookies was considered and
-rejected: it cannot see a copy, and it knows nothing of what happened while we were down.
+*A move looks like a deletion and an arrival.* Inside one recursive watch a rename is one event, but an IMAP MOVE is a
+copy under a new name and an expunge, seconds apart, and mbsync may do the two in two runs. So departures are not acted
+on at all. An arrival is, after a short dwell; by then it is looked up where the same message was before, and where it
+is no longer. Pairing events by their cookies was rejected: it cannot see a copy, nor what happened before the start.
 
 *A person changes their mind.* Into Junk and back within the dwell is one file that never left, or a new name in
 the same folder: neither teaches anything.
 
-*Our own moves come back as events.* The ledger has the new place, written with the move; a file that the
-ledger knows in that folder is not an arrival. Suppressing our own events by a list of paths was rejected: a
-crash loses the list.
+*Our own moves come back as events.* The ledger has the new place, written with the move; a file that the ledger knows
+in that folder is not an arrival. Suppressing our own events by a list of paths was rejected: a crash loses the list.
 
-*Events are lost.* The kernel's queue overflows, a watch is added a moment after a directory was filled, network
-file systems and some containers send nothing. So the folders are compared with the ledger at the start, after a
-burst that may have filled the queue, and every few minutes; a directory that appears is scanned; and at the
-start a file made in `tmp/` must be seen within a second, or the folders are polled instead.
+*Events are lost.* The kernel's queue overflows, a watch is added a moment after a directory was filled, network file
+systems and some containers send nothing. So the folders are compared with the ledger at the start, after a burst that
+may have filled the queue, and every few minutes; a directory that appears is scanned; and at the start a file made in
+`tmp/` must be seen within two seconds, or the folders are polled instead.
 
-*A folder is not watched.* The limit of watches was reached below the root, where watchdog passes over it in
-silence, or the disk was unmounted and mounted again. The kernel lists what it watches for us (proc(5), fdinfo);
-each time the folders are compared, each of them has to be in that list.
+*A folder is not watched.* The limit of watches was reached below the root, which watchdog ignores, or the disk was
+unmounted and mounted again. The kernel lists what it watches for us (proc(5), fdinfo); each time the folders are
+compared, each of them has to be in that list.
 
-*readdir misses a file that is renamed while we list.* A name missing from one listing is looked for in a second
-one before it counts as gone. A directory that cannot be listed at all (an unmounted disk) is unknown, never
-empty.
+*readdir misses a file that is renamed while we list.* A name missing from one listing is looked for in a second one
+before it counts as gone. A directory that cannot be listed at all (an unmounted disk) is unknown, never empty.
 """
 
 import contextlib
@@ -46,22 +43,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog import events
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from spamnb.config import Watch
 from spamnb.errors import SpamnbError
-from spamnb.maildir.keywords import KEYWORDS_FILE
-from spamnb.maildir.mailbox import Entry
+from spamnb.maildir.messages import KEYWORDS_FILE, Entry
 
 _log = logging.getLogger(__name__)
 _PROBE_SECONDS = 2.0
@@ -69,6 +57,13 @@ _QUEUE_LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
 _OPEN_FILES = Path("/proc/self/fdinfo")
 _WATCHDOG_LOG = logging.getLogger("watchdog.observers")
 _WATCHED = re.compile(r"^inotify wd:\S+ ino:([0-9a-f]+)", re.MULTILINE)
+_EVENTS: list[type[events.FileSystemEvent]] = [
+    events.FileCreatedEvent,
+    events.FileMovedEvent,
+    events.DirCreatedEvent,
+    events.DirMovedEvent,
+    events.DirDeletedEvent,
+]
 _ADVICE = {
     errno.ENOSPC: "the limit of inotify watches is reached: raise the sysctl fs.inotify.max_user_watches",
     errno.EMFILE: "the limit of inotify instances is reached: raise the sysctl fs.inotify.max_user_instances",
@@ -93,10 +88,12 @@ class Watcher:
         self._hints: queue.SimpleQueue[Hint | None] = queue.SimpleQueue()
         self._observer: BaseObserver | None = None
         self._probed: dict[str, threading.Event] = {}
-        # Counted in watchdog's thread and reset in ours, without a lock. A hint that is lost between the two makes the
-        # count one too low; the limit that it is held against is a quarter of the kernel's queue.
+        # Counted in watchdog's thread and reset in ours, without a lock: it may be a few too low, and the limit that it
+        # is compared with is a quarter of the kernel's queue.
         self._since_reconcile = 0
-        self._burst = _burst_limit()
+        self._burst = 4096
+        with contextlib.suppress(OSError, ValueError):
+            self._burst = int(_QUEUE_LIMIT.read_text()) // 4  # a delivery is up to three events: create, modify, move
         self._gave_up = how == "polling"
         self._kernel_tells = False
         self._overflow = _Overflow(self.wake)
@@ -106,12 +103,13 @@ class Watcher:
         """Whether no events are to be had, so that the folders have to be looked at often."""
         return self._observer is None
 
-    def start(self, roots: list[str], directories: Iterable[str] = ()) -> None:
+    def start(self, roots: Iterable[str], directories: Iterable[str] = ()) -> None:
         """Begin to watch. Falls back to polling, and says why, unless inotify was demanded (SpamnbError).
 
         `directories`: those below the roots that must be watched.
         """
         self.stop()
+        roots = list(roots)
         if self._gave_up or not roots:
             return
         observer: BaseObserver | None = None
@@ -119,12 +117,7 @@ class Watcher:
             _WATCHDOG_LOG.addHandler(self._overflow)
             observer = Observer()
             for root in roots:
-                observer.schedule(
-                    _Handler(root, self._hint),
-                    root,
-                    recursive=True,
-                    event_filter=[FileCreatedEvent, FileMovedEvent, DirCreatedEvent, DirMovedEvent, DirDeletedEvent],
-                )
+                observer.schedule(_Handler(root, self._hint), root, recursive=True, event_filter=_EVENTS)
             observer.start()
         except OSError as fault:
             self._cannot_watch(observer, _ADVICE.get(fault.errno or 0, str(fault)))
@@ -138,7 +131,7 @@ class Watcher:
             self._cannot_watch(observer, f"no events come from {silent[0]} (a network file system?)")
 
     def is_blind(self, directories: Iterable[str]) -> bool:
-        """Whether some of these directories should be watched and are not, so that watching has to begin anew."""
+        """Whether some of these directories should be watched and are not, so that watching has to begin again."""
         if self._gave_up:
             return False
         if self._observer is None:
@@ -158,22 +151,23 @@ class Watcher:
 
     def next(self, seconds: float) -> Hint | None:
         """The next hint, or None after that many seconds or a call of `wake`."""
-        with contextlib.suppress(queue.Empty):
+        try:
             return self._hints.get(timeout=max(0.0, seconds))
-        return None
+        except queue.Empty:
+            return None
 
     @property
     def overflow_likely(self) -> bool:
         """Whether so much has come since `reconciled` that the kernel's queue may have overflowed.
 
-        watchdog passes the kernel's own word for it on in its log alone, and older versions do not hear it.
+        watchdog reports an overflow only in its log, and older versions not at all.
         """
-        return (self._overflow.heard or self._since_reconcile > self._burst) and self._hints.empty()
+        return (self._overflow.seen or self._since_reconcile > self._burst) and self._hints.empty()
 
     def reconciled(self) -> None:
         """The folders have been compared with the ledger."""
         self._since_reconcile = 0
-        self._overflow.heard = False
+        self._overflow.seen = False
 
     def _hint(self, hint: Hint) -> None:
         if hint.entry is not None and hint.entry.subdir == "tmp":
@@ -210,39 +204,35 @@ class Watcher:
 
 
 class _Overflow(logging.Handler):
-    """Hears from watchdog's log that events were lost: it drops those that it still holds, so none may come of them."""
+    """Learns from watchdog's log that events were lost: it drops those that it still holds, so none may come after."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         super().__init__(logging.WARNING)
-        self.heard = False
+        self.seen = False
         self._wake = wake
 
     def emit(self, record: logging.LogRecord) -> None:
         """Called in watchdog's thread."""
         if "overflow" in record.getMessage():
-            self.heard = True
+            self.seen = True
             self._wake()
 
 
-class _Handler(FileSystemEventHandler):
+class _Handler(events.FileSystemEventHandler):
     """watchdog's events to hints."""
 
     def __init__(self, root: str, hint: Callable[[Hint], None]) -> None:
         self._root = root
         self._hint = hint
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
+    def on_any_event(self, event: events.FileSystemEvent) -> None:
         """Called in watchdog's thread."""
-        if event.is_directory:
-            self._hint(Hint(self._root))
-            return
-        path = os.fsdecode(event.dest_path if isinstance(event, FileMovedEvent) else event.src_path)
+        path = os.fsdecode(event.dest_path if isinstance(event, events.FileMovedEvent) else event.src_path)
         directory, name = os.path.split(path)
-        if name == KEYWORDS_FILE:  # a keyword that some file has already may have got its meaning
-            self._hint(Hint(self._root))
-            return
         folder, subdir = os.path.split(directory)
-        if subdir in {"new", "cur", "tmp"} and name and not name.startswith("."):
+        if event.is_directory or name == KEYWORDS_FILE:  # a keyword that a file has already may have got its meaning
+            self._hint(Hint(self._root))
+        elif subdir in {"new", "cur", "tmp"} and name and not name.startswith("."):
             self._hint(Hint(self._root, folder, Entry(subdir, name)))
 
 
@@ -266,10 +256,3 @@ def _unwatched(directories: Iterable[str]) -> list[str]:
             if os.stat(directory).st_ino not in watched:
                 missing.append(directory)
     return missing
-
-
-def _burst_limit() -> int:
-    try:
-        return int(_QUEUE_LIMIT.read_text()) // 4  # a delivery is up to three events: create, modify, move
-    except (OSError, ValueError):
-        return 4096

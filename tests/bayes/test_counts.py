@@ -65,14 +65,7 @@ def test_forgetting_what_was_never_learned_is_refused():
 
 @pytest.mark.parametrize(
     ("x", "y"),
-    [
-        ([[1.5]], [0]),
-        ([[-1.0]], [0]),
-        ([[np.nan]], [0]),
-        ([[np.inf]], [0]),
-        ([[1.0]], [2]),
-        ([[1.0]], [0, 1]),
-    ],
+    [([[1.5]], [0]), ([[-1.0]], [0]), ([[np.nan]], [0]), ([[np.inf]], [0]), ([[1.0]], [2]), ([[1.0]], [0, 1])],
 )
 def test_what_is_no_count_and_what_is_no_class_is_refused(x, y):
     """Entries are whole numbers from 0 up, and each message has a label 0 or 1."""
@@ -91,41 +84,12 @@ def test_the_counts_of_a_few_tokens_give_the_model_of_all_tokens(corpus, model, 
     fitted = model(alpha).fit(x, y)
     few = Counts.from_matrix(x, y).take(tokens)
     np.testing.assert_array_equal(model(alpha).feature_log_prob(few), fitted.feature_log_prob_[:, tokens])
-    np.testing.assert_array_equal(model(alpha).class_log_prior(few), fitted.class_log_prior_)
     odds = model(alpha).token_log_odds(few)
     assert not np.isnan(odds).any()
     possible = ~np.isneginf(fitted.feature_log_prob_[:, tokens]).all(axis=0)
     expected = fitted.feature_log_prob_[1, tokens] - np.where(possible, fitted.feature_log_prob_[0, tokens], 0)
     np.testing.assert_array_equal(odds[possible], expected[possible])
     assert not odds[~possible].any()
-
-
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=20)
-def test_presence_log_odds_add_up_to_the_bernoulli_log_odds(corpus, seed):
-    """A message's log-odds are those of the empty message plus the presence weights of its own tokens."""
-    x, y = corpus(seed)
-    model = Bernoulli(0.5).fit(x, y)
-    joint = model.joint_log_likelihood(np.vstack([x.toarray(), np.zeros(x.shape[1])]))
-    log_odds = joint[:, 1] - joint[:, 0]
-    weights = model.presence_log_odds(Counts.from_matrix(x, y))
-    np.testing.assert_allclose(log_odds[:-1], log_odds[-1] + (x.toarray() > 0) @ weights, rtol=1e-9, atol=1e-9)
-
-
-def test_presence_log_odds_without_smoothing_are_never_nan():
-    """A word in all, some or none of the messages of either class has a weight, if an infinite one."""
-    rows = [[a, b] for a in range(3) for b in range(3)]
-    counts = Counts(
-        messages=np.array(rows).T,
-        occurrences=np.array(rows).T,
-        class_messages=np.array([2, 2]),
-        class_token_messages=np.array([9, 9]),
-        class_occurrences=np.array([9, 9]),
-        vocabulary_size=9,
-    )
-    weights = Bernoulli(0.0).presence_log_odds(counts)
-    inf = np.inf
-    assert weights.tolist() == [0.0, inf, inf, -inf, 0.0, inf, -inf, -inf, 0.0]
 
 
 def test_scoring_one_message_needs_no_scipy():

@@ -1,7 +1,11 @@
 """A home of its own for each test, and the command line in this process or as one of its own."""
 
+import contextlib
+import io
 import os
 import resource
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -47,23 +51,28 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home directory, which is the working directory too."""
+def move_in(directory: Path, patch: pytest.MonkeyPatch) -> Path:
+    """Make a directory the home and the working directory."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "MAILDIR", "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY"):
-        monkeypatch.delenv(name, raising=False)
-    directory = tmp_path / "home"
-    directory.mkdir()
-    monkeypatch.setenv("HOME", str(directory))
-    monkeypatch.chdir(directory)
+        patch.delenv(name, raising=False)
+    directory.mkdir(exist_ok=True)
+    patch.setenv("HOME", str(directory))
+    patch.chdir(directory)
     return directory
 
 
 @pytest.fixture
-def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home directory, which is the working directory too."""
+    return move_in(tmp_path / "home", monkeypatch)
 
-    def call(*arguments: object) -> Result:
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process; `stdin` is piped into it."""
+
+    def call(*arguments: object, stdin: bytes = b"") -> Result:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         try:
             code = main([str(argument) for argument in arguments])
         except SystemExit as end:
@@ -121,10 +130,35 @@ def maildir(root: Path, **folders: list[bytes]) -> Path:
     return root
 
 
+def ledger_file(home: Path) -> Path:
+    """Where the ledger lies when nobody says."""
+    return home / ".local/share/spamnb/ledger.sqlite"
+
+
+def counts(home: Path) -> list[tuple[object, ...]]:
+    """The counts of all tokens that were learned, by text."""
+    with contextlib.closing(sqlite3.connect(ledger_file(home))) as db:
+        rows = db.execute(
+            "SELECT text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
+            " FROM token JOIN count ON count.token = token.id"
+            " WHERE ham_messages + spam_messages > 0 ORDER BY text"
+        )
+        return rows.fetchall()
+
+
+@pytest.fixture(scope="session")
+def taught_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of `taught`, to be copied."""
+    with pytest.MonkeyPatch.context() as patch:
+        home = move_in(tmp_path_factory.mktemp("taught"), patch)
+        for kind in ("ham", "spam"):
+            assert main(["-q", "train", f"--{kind}", str(mail(home / "lessons" / kind, kind, 25))]) == 0
+            (home / f"{kind}.eml").write_bytes(message(kind, 500))
+    return home
+
+
 @pytest.fixture
-def taught(home: Path, run: Run) -> Path:
-    """A filter that has learned 25 messages of each kind; a spam and a ham message lie in the home directory."""
-    for kind in ("ham", "spam"):
-        assert run("train", f"--{kind}", mail(home / "lessons" / kind, kind, 25)).code == 0
-        (home / f"{kind}.eml").write_bytes(message(kind, 500))
+def taught(home: Path, taught_once: Path) -> Path:
+    """A filter that has learned 25 messages of each kind; a spam and a ham message are in the home directory."""
+    shutil.copytree(taught_once, home, dirs_exist_ok=True)
     return home

@@ -211,8 +211,8 @@ def as_nobody(home: Path) -> Run:
 
     def call(*arguments: object) -> Result:
         code = (
-            "import os, numpy, yaml, bs4, lxml.etree, spamnb.cli.main as m, spamnb.cli.log;"
-            "import spamnb.cli.judge, spamnb.cli.init, spamnb.cli.teach, spamnb.cli.account;"
+            "import os, locale, numpy, yaml, bs4, lxml.etree, spamnb.cli.main as m, spamnb.cli.log;"
+            "import spamnb.cli.score, spamnb.cli.train, spamnb.cli.status;"
             "os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
         )
         done = subprocess.run(

@@ -5,20 +5,21 @@ import json
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from spamnb.cli import symptoms_of_ledger, symptoms_of_mail
-from spamnb.cli.symptoms import name_of, network_file_system
+from spamnb.checkup import ledger as of_ledger
+from spamnb.checkup import mailboxes as of_mailboxes
+from spamnb.checkup.finding import name_of, network_file_system
 from spamnb.config import Mailbox, Role, render
-from spamnb.ledger.copying import roll
+from spamnb.ledger.file.copies import roll
+from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.file.recovery import recover
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.restoring import recover
-from spamnb.mail.tokenizer import VERSION
+from spamnb.mail.tokens.tokenizer import VERSION
 from spamnb.policy import BREAKER_NOTE
-from spamnb.service.alone import alone
-from tests.cli.conftest import Run, maildir
-from tests.cli.test_account import ledger_file
+from tests.cli.conftest import Run, ledger_file, maildir
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
 
@@ -68,7 +69,7 @@ def test_all_is_well(well: Path, run: Run) -> None:
     assert {what.split()[0] for _, what, _ in found} == {
         "configuration", "mailbox", "watching", "service", "ledger", "learned", "copies",
     }  # fmt: skip
-    with alone(str(ledger_file(well))):
+    with only_service(str(ledger_file(well))):
         assert {state for state, _, _ in findings(run)[1]} == {"ok"}
     shown = run("doctor")
     assert "no faults, 1 warning" in shown.out
@@ -153,12 +154,12 @@ def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     access = os.access
     with monkeypatch.context() as patch:
         patch.setattr(
-            symptoms_of_mail.os, "access", lambda path, mode, **named: path != str(cur) and access(path, mode, **named)
+            of_mailboxes.os, "access", lambda path, mode, **named: path != str(cur) and access(path, mode, **named)
         )
         assert said(run, "fault", "Junk/cur")
     cur.chmod(0o1777)
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_mail.os, "geteuid", lambda: 12_345)
+        patch.setattr(of_mailboxes.os, "geteuid", lambda: 12_345)
         assert said(run, "fault", "sticky")
         assert said(run, "warning", "and this is user 12345, who would own the folders that are made in it")
     if os.geteuid() == 0:
@@ -170,21 +171,21 @@ def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
     """Limits of inotify that are too low and network file systems are told, as faults where inotify is demanded."""
     for name, limit in (("max_user_watches", "3"), ("max_user_instances", "1")):
         (tmp_path / name).write_text(limit)
-    monkeypatch.setattr(symptoms_of_mail, "_LIMITS", tmp_path)
+    monkeypatch.setattr(of_mailboxes, "_LIMITS", tmp_path)
     assert said(run, "warning", "8 directories need as many watches, and a user may have 3")
     (tmp_path / str(os.getpid())).symlink_to(f"/proc/{os.getpid()}")  # other processes of this user come and go
-    monkeypatch.setattr(symptoms_of_mail, "_PROCESSES", tmp_path)
+    monkeypatch.setattr(of_mailboxes, "_PROCESSES", tmp_path)
     with os.fdopen(ctypes.CDLL(None).inotify_init1(os.O_CLOEXEC)):
         means = f"{name_of(os.geteuid())} has 1 of 1 inotify instances in use; the service needs 1"
         assert said(run, "warning", means)
-        with alone(str(ledger_file(well))):
+        with only_service(str(ledger_file(well))):
             assert not said(run, "warning", "inotify instances"), "a service that runs has what it needs"
     assert not said(run, "warning", "inotify instances")
-    monkeypatch.setattr(symptoms_of_mail, "network_file_system", lambda path: "nfs4")
-    assert said(run, "warning", "lies on nfs4")
+    monkeypatch.setattr(of_mailboxes, "network_file_system", lambda path: "nfs4")
+    assert said(run, "warning", "is on nfs4")
     mailbox = Mailbox(path=well / "Maildir", roles=ROLES)
     configure(well, mailbox, "\nservice:\n  watch: inotify\n")
-    assert said(run, "fault", "lies on nfs4")
+    assert said(run, "fault", "is on nfs4")
     configure(well, mailbox, "\nservice:\n  watch: polling\n")
     assert said(run, "ok", "polling, every 10 s")
 
@@ -267,14 +268,14 @@ def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
 def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too little of a class, far more of one than of the other, long silence, and another tokenizer are told."""
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_ledger, "VERSION", VERSION + 1)
+        patch.setattr(of_ledger, "VERSION", VERSION + 1)
         assert said(run, "warning", f"another tokenizer ({VERSION}, this one is {VERSION + 1})")
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_ledger, "_UNUSUAL_SILENCE", -1.0)
+        patch.setattr(of_ledger, "_UNUSUAL_SILENCE", -1.0)
         assert said(run, "warning", "nothing for less than a day")
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_ledger, "_UNUSUAL_BALANCE", 0.5)
-        assert said(run, "warning", "the other is known badly")
+        patch.setattr(of_ledger, "_UNUSUAL_BALANCE", 0.5)
+        assert said(run, "warning", "unbalanced, so ham is not well known")
     run("untrain", *sorted((well / "lessons/ham").iterdir())[:10])
     assert said(run, "warning", "nothing is moved yet, 5 more ham messages to learn")
 
@@ -286,24 +287,24 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     assert said(run, "warning", "an earlier ledger was restored on")
     assert said(run, "warning", "1 former ledger kept beside it, ")
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_ledger, "_RECENT", 0.0)
+        patch.setattr(of_ledger, "_RECENT", 0.0)
         assert not said(run, "warning", "was restored")
         assert said(run, "ok", "when nothing is missing, remove: ")
     with Ledger(str(ledger_file(well))) as ledger:
         ledger.set_note(BREAKER_NOTE, str(time.time()))
-        seen = ledger.messages.ensure(b"a", "", 1.0)
-        folder = ledger.files.folder(ledger.files.mailbox("/m")[0], "INBOX")
+        seen = ledger.messages.ensure(b"a", "")
+        folder = ledger.locations.folder(ledger.locations.mailbox("/m")[0], "INBOX")
         ledger.journal.intend(seen.id, (folder, "a"), (folder, "b"), "a test", 1.0)
     assert said(run, "fault", "stopped since")
-    assert said(run, "warning", "1 move not ended")
+    assert said(run, "warning", "1 move pending")
 
 
 def test_disk_and_copies(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk, readable ledgers, no copies, old ones and damaged ones are told."""
     with monkeypatch.context() as patch:
-        patch.setattr(symptoms_of_ledger, "free_space", lambda path: 1000)
+        patch.setattr(of_ledger.shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
         assert said(run, "fault", "nothing more can be learned or moved")
-        patch.setattr(symptoms_of_ledger, "free_space", lambda path: 5_000_000)
+        patch.setattr(of_ledger.shutil, "disk_usage", lambda path: SimpleNamespace(free=5_000_000))
         assert said(run, "warning", "too little for copies and pruning")
     ledger_file(well).chmod(0o644)
     ledger_file(well).parent.chmod(0o755)

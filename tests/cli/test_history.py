@@ -5,19 +5,19 @@ import time
 from pathlib import Path
 
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import Run, mail
-from tests.cli.test_account import ledger_file
+from tests.cli.conftest import Run, ledger_file, mail
+from tests.lessons import set_label
 
 
 def fill(home: Path) -> None:
     """Three judgements, one of them withheld and one corrected by a person, and a weak lesson."""
     with Ledger(str(ledger_file(home))) as ledger:
         now = time.time() - 100
-        inbox = ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX")
+        inbox = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
         for number, (verdict, summary) in enumerate(
             (("ham", "Lunch (a@b.example)"), ("unsure", "Offer (c@d.example)"), ("spam", "Pills (e@f.example)"))
         ):
-            known = ledger.messages.ensure(summary.encode(), summary, now)
+            known = ledger.messages.ensure(summary.encode(), summary)
             ledger.messages.judged(known.id, verdict, 0.5, now + number)
             ledger.journal.judged(
                 known.id, (inbox, f"{number}"), verdict, 0.5, "why", now + number, withheld=verdict == "spam"
@@ -39,7 +39,7 @@ def test_what_became_of_a_judgement(home: Path, run: Run) -> None:
     """What a message was learned as after it was judged stands in the line of the judgement, weak or not."""
     run("train", "--spam", mail(home / "a", "spam", 1))
     with Ledger(str(ledger_file(home))) as ledger:
-        folder = ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX")
+        folder = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
         ledger.journal.judged(1, (folder, "1"), "ham", 0.1, "ham", 1.0)
     assert "judged ham (later learned spam), stays in INBOX: ham " in run("history").out.splitlines()[0]
     found = json.loads(run("history", "--json", "--limit", "1").out)
@@ -50,7 +50,7 @@ def test_weak_lessons_are_shown_as_weak(home: Path, run: Run) -> None:
     """A lesson that no person decided is shown as learned weakly."""
     run("train", "--ham", mail(home / "a", "ham", 1))
     with Ledger(str(ledger_file(home))) as ledger:
-        ledger.learned.set_label(1, 0, time.time(), "read and kept", weak=True)
+        set_label(ledger, 1, 0, time.time(), "read and kept", weak=True)
     assert "learned ham weakly: read and kept" in run("history").out
     assert "learned weakly as ham (read and kept)" in run("explain", "a/0.eml").out
     assert json.loads(run("explain", "--json", "a/0.eml").out)["learned_weakly"] is True
@@ -74,7 +74,7 @@ def test_choosing(home: Path, run: Run) -> None:
         assert len(run("history", "--json", *arguments).out.splitlines()) == number, arguments
     assert run("history", "--json", "\udce9", "--kind", "judged").out == "", "bytes that are no text are nowhere"
     assert run("history", "--folder", "\udce9").code == 64
-    assert run("history", "xyzzy").out == "Nothing in the history is like that.\n"
+    assert run("history", "xyzzy").out == "Nothing in the history matches that.\n"
     assert run("history", "--before", "3", "--limit", "1").out.startswith("2  ")
 
 
@@ -90,3 +90,16 @@ def test_reading_makes_no_ledger(home: Path, run: Run) -> None:
     assert run("history").out == "Nothing has been moved or learned yet.\n"
     assert run("history", "--json").out == ""
     assert list(home.iterdir()) == []
+
+
+def test_history_lists_the_newest_first(home: Path, run: Run) -> None:
+    """`history` lists actions with id, time, what and why, the newest first; with --json as objects."""
+    assert run("history").out == "Nothing has been moved or learned yet.\n"
+    run("train", "--ham", mail(home / "a", "ham", 3))
+    run("untrain", "a/2.eml")
+    lines = run("history").out.splitlines()
+    assert [int(line.split()[0]) for line in lines] == [4, 3, 2, 1]
+    assert "forgot, was ham: forgotten by hand" in lines[0]
+    assert "learned ham: trained by hand" in lines[1]
+    objects = [json.loads(line) for line in run("history", "--json", "--limit", "2").out.splitlines()]
+    assert [(one["id"], one["before"], one["after"]) for one in objects] == [(4, "ham", None), (3, None, "ham")]

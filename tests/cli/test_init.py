@@ -1,13 +1,14 @@
 """`init`: from nothing to a configuration."""
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role, load
-from spamnb.service.alone import alone
+from spamnb.ledger.file.locks import only_service
 from tests.cli.conftest import Run, maildir
 
 CONFIG = ".config/spamnb/config.yaml"
@@ -66,17 +67,29 @@ def test_there_is_a_configuration_at_every_moment(home: Path, run: Run, monkeypa
     """A service that reads its configuration while it is replaced finds the former one or the new one."""
     full(home)
     assert run("init").code == 0
-    rename, there = Path.rename, []
+    rename, there = os.rename, []
 
-    def renamed(path: Path, target: Path) -> Path:
+    def renamed(path: str, target: str) -> None:
         there.append((home / CONFIG).exists())
-        return rename(path, target)
+        rename(path, target)
 
-    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(os, "rename", renamed)
     assert run("init", "--force").code == 0
     assert there
     assert all(there)
     assert (home / f"{CONFIG}.old").exists()
+
+
+def test_replaces_one_that_cannot_be_read(home: Path, run: Run) -> None:
+    """Its mode is kept, but for what would make the new one unreadable too."""
+    full(home)
+    file = home / CONFIG
+    file.parent.mkdir(parents=True)
+    file.write_text("mine: 1\n")
+    file.chmod(0)
+    assert run("init", "--force").code == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o400
+    assert stat.S_IMODE(file.with_name("config.yaml.old").stat().st_mode) == 0
 
 
 def test_learns_when_told(home: Path, run: Run) -> None:
@@ -126,7 +139,7 @@ def test_maildir_variable(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [((), "found no Maildir in"), (("nowhere",), "there is no directory"), (("empty",), "is no Maildir")],
+    [((), "found no Maildir in"), (("nowhere",), "there is no directory"), (("empty",), "is not a Maildir")],
 )
 def test_no_maildir(home: Path, run: Run, arguments: tuple[str, ...], says: str) -> None:
     """Where no Maildir is found, init says where it looked and what to give, and writes nothing."""
@@ -141,7 +154,7 @@ def test_no_spam_folder(home: Path, run: Run) -> None:
     """Without a spam folder Junk is proposed, and the service makes it."""
     root = maildir(home / "Maildir", INBOX=[message("ham", 1)])
     said = run("init").out
-    assert "to be made" in said
+    assert "to be created" in said
     assert "subscribe to it" in said
     assert load(home / CONFIG).mailboxes[0].spam_folder == "Junk"
     assert run("run", "--once").code == 0
@@ -155,7 +168,7 @@ def test_fullest_spam_folder_leads(home: Path, run: Run) -> None:
 
 
 def test_a_spam_folder_by_its_own_name_leads(home: Path, run: Run) -> None:
-    """A folder inside of the spam folder, however full, is not the one that spam is moved to."""
+    """A folder inside the spam folder, however full, is not the one that spam is moved to."""
     maildir(home / "Maildir", Junk=[message("spam", 1)], Junk_2023=[message("spam", n) for n in range(2, 5)])
     assert "Spam will be moved to Junk." in run("init").out
 
@@ -237,7 +250,7 @@ def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.Mo
     """Where spam could not be moved, init says who may not do what, and writes nothing."""
     root, access = full(home), os.access
     monkeypatch.setattr(
-        "spamnb.cli.init.os.access", lambda path, mode: path != str(root / place) and access(path, mode)
+        "spamnb.checkup.proposal.os.access", lambda path, mode: path != str(root / place) and access(path, mode)
     )
     result = run("init", "--learn")
     assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
@@ -248,7 +261,7 @@ def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.Mo
 def test_mail_of_somebody_else(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is not the owner of the mail is told to run the service as the owner."""
     full(home)
-    monkeypatch.setattr("spamnb.cli.init.os.geteuid", lambda: 12_345)
+    monkeypatch.setattr("spamnb.checkup.proposal.os.geteuid", lambda: 12_345)
     result = run("init")
     assert result.code == 0
     assert "and you are user 12345: run the service as " in result.err
@@ -259,13 +272,13 @@ def test_running_service(home: Path, run: Run) -> None:
     full(home)
     run("init")
     before = (home / CONFIG).read_text()
-    with alone(str(home / ".local/share/spamnb/ledger.sqlite")):
+    with only_service(str(home / ".local/share/spamnb/ledger.sqlite")):
         result = run("init", "--force")
     assert result.code == 3
     assert "stop that one first" in result.err
     assert (home / CONFIG).read_text() == before
     assert not (home / f"{CONFIG}.old").exists()
-    with alone(str(home / ".local/share/spamnb/ledger.sqlite")):
+    with only_service(str(home / ".local/share/spamnb/ledger.sqlite")):
         assert "learned 8 messages as ham" in run("init", "--learn").out, "which `train` would do as well"
 
 
@@ -302,7 +315,7 @@ def test_the_one_account_of_a_synchroniser(home: Path, run: Run, inbox: str, ask
 
 
 def test_folders_inside_of_the_inbox(home: Path, run: Run) -> None:
-    """Where a synchroniser keeps the folders as Maildir++ inside of the INBOX, that is the Maildir."""
+    """Where a synchroniser keeps the folders as Maildir++ inside the INBOX, that is the Maildir."""
     maildir(home / "Mail/work/INBOX", Junk=[], Archive_2024=[])
     assert run("init").code == 0
     (mailbox,) = load(home / CONFIG).mailboxes
@@ -387,17 +400,17 @@ def test_adding_learns(second: Path, run: Run) -> None:
     assert "learned 1 message as ham" in result.out
     assert run("status").out.count("watched since") == 2
     third = synchronised(second.parent / "third", INBOX=[])
-    with alone(str(second.parent.parent / ".local/share/spamnb/ledger.sqlite")):
+    with only_service(str(second.parent.parent / ".local/share/spamnb/ledger.sqlite")):
         assert "systemctl --user reload spamnb" in run("init", third).out
 
 
 def test_mailboxes_inside_of_each_other(second: Path, run: Run) -> None:
-    """A mailbox inside of a configured one is refused."""
+    """A mailbox inside a configured one is refused."""
     inner = maildir(second.parent.parent / "Maildir/inner")
     result = run("init", inner)
-    assert (result.code, "lies inside of the mailbox" in result.err) == (78, True)
+    assert (result.code, "is inside the mailbox" in result.err) == (78, True)
     result = run("init", "--force", inner, "Maildir")
-    assert (result.code, "lies inside of the mailbox" in result.err) == (78, True)
+    assert (result.code, "is inside the mailbox" in result.err) == (78, True)
 
 
 def test_configuration_behind_a_link(second: Path, run: Run) -> None:

@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from spamnb.cli import grammar, init, output
-from spamnb.cli.output import as_json, printable, table
-from spamnb.config import Role, folders, usual
+from spamnb.cli import argument_types, output
+from spamnb.cli.output import as_json, table
+from spamnb.config import Role, folder_names
+from spamnb.wording import escaped
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from spamnb.config import Role, folders, usual
 )
 def test_nothing_from_a_stranger_controls_a_terminal(text: str, shown: str) -> None:
     """Control characters, direction marks and broken bytes are shown as escapes, everything else as it is."""
-    assert printable(text) == shown
+    assert escaped(text) == shown
 
 
 def test_json_is_plain_ascii_and_keeps_names() -> None:
@@ -48,7 +49,7 @@ def test_table_cuts_what_is_endless() -> None:
     assert max(map(len, table([("x" * 5000, 1), ("y", 2)]).splitlines())) < 130
 
 
-@pytest.mark.parametrize("module", [output, usual, folders, init, grammar])
+@pytest.mark.parametrize("module", [output, argument_types, folder_names])
 def test_examples(module: object) -> None:
     """The examples in the text are true."""
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
@@ -101,4 +102,4 @@ def test_examples(module: object) -> None:
 )
 def test_usual_roles(name: str, role: Role) -> None:
     """Folders are known by the names that mail programs give them; an ordinary name means ham."""
-    assert usual.usual_role(name) is role
+    assert folder_names.usual_role(name) is role

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from functools import partial
 from multiprocessing import active_children
 from multiprocessing.connection import Connection
@@ -12,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.bulk.executors import Processes, in_order
+from spamnb.bulk.mapping import each, one_by_one
+from spamnb.bulk.sources import Source
 from spamnb.cli.sample_mail import message
-from spamnb.cli.sources import Source, each, one_by_one
-from spamnb.cli.workers import in_parallel
 from spamnb.errors import MailError, SpamnbError
 from tests.cli.conftest import COMMAND, PATIENCE, Run, cpu_seconds, mail, until
 
@@ -132,9 +134,19 @@ def test_killed_while_it_sends_a_result() -> None:
     """A worker that is killed while it sends a result ends the work too, with the same line."""
     with (
         pytest.raises(SpamnbError, match="a reading process was killed"),
-        in_parallel(dies_in_the_midst, iter([[n] for n in range(40)]), 2) as done,
+        Processes(2) as processes,
+        in_order(dies_in_the_midst, ([n] for n in range(40)), processes) as done,
     ):
         list(done)
+    until(lambda: not active_children(), "the workers' end")
+
+
+@several_cores
+def test_killed_while_it_is_shut_down() -> None:
+    """A worker that is killed while the work is being ended does not keep it from ending."""
+    with Processes(2) as processes:
+        processes.submit(dies_in_the_midst, [0])
+        processes.submit(time.sleep, 2 * PATIENCE)
     until(lambda: not active_children(), "the workers' end")
 
 
@@ -146,7 +158,7 @@ def test_a_mistake_of_the_reader_costs_one_message() -> None:
             raise RecursionError("too deep")
         return source.where
 
-    with each([Source(str(n)) for n in range(4)], partial(one_by_one, fail)) as found:
+    with each(partial(one_by_one, fail), [Source(str(n)) for n in range(4)]) as found:
         done = list(found)
     assert [result for _, result in done if not isinstance(result, MailError)] == ["0", "1", "3"]
     assert "RecursionError: too deep" in str(done[2][1])
@@ -211,6 +223,19 @@ def test_full_disk_for_output(process: Run, command: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("command", ["export", "backup -"])
+def test_full_disk_for_results(process: Run, command: str) -> None:
+    """What is full goes by the name that a person knows, and a file elsewhere is not what helps."""
+    process("train", "--ham", mail(Path("a"), "ham", 30))
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+        )
+    assert done.returncode == 3
+    assert done.stderr == b"spamnb: cannot write standard output: No space left on device; free some space\n"
+
+
 @several_cores
 @pytest.mark.parametrize("command", [("train", "--ham"), ("untrain",), ("score",)])
 def test_no_ledger_to_work_with(process: Run, command: tuple[str, ...]) -> None:
@@ -272,4 +297,4 @@ def test_score_is_quick(process: Run) -> None:
     """`spamnb score FILE` takes no more than 0.6 s, the whole process."""
     Path("x").write_bytes(message("ham", 1))
 
-    assert min(cpu_seconds(lambda: process("-q", "score", "x")) for _ in range(5)) < 0.6
+    assert any(cpu_seconds(lambda: process("-q", "score", "x")) < 0.6 for _ in range(5))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.cli.output import is_confirmed
 from spamnb.cli.sample_mail import message
 from tests.cli.conftest import COMMAND, PATIENCE, Run, mail, maildir
 
@@ -89,8 +90,15 @@ def test_lines_are_the_progress_of_score(home: Path, at_terminal: At) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "learned"), [("y\n", True), ("Yes\n", True), ("n\n", False), ("\n", False), ("\x04", False)]
+    ("answer", "confirmed"), [("y", True), ("Yes ", True), ("n", False), ("", False), ("yesterday", False)]
 )
+def test_only_a_yes_is_a_yes(monkeypatch: pytest.MonkeyPatch, answer: str, confirmed: bool) -> None:
+    """A question is answered with y or yes, in any case; every other answer is a no."""
+    monkeypatch.setattr("builtins.input", lambda question: answer)
+    assert is_confirmed("Really?") == confirmed
+
+
+@pytest.mark.parametrize(("answer", "learned"), [("y\n", True), ("\n", False), ("\x04", False)])
 def test_init_asks_on_a_terminal(home: Path, at_terminal: At, run: Run, answer: str, learned: bool) -> None:
     """On a terminal init asks whether to learn; only a yes is a yes, and the end of input is not."""
     maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
@@ -98,7 +106,7 @@ def test_init_asks_on_a_terminal(home: Path, at_terminal: At, run: Run, answer: 
     assert code == 0
     assert "Learn from the folders as they are now? [y/N]" in shown
     assert ("1 ham, 1 spam" in run("status").out) == learned
-    assert ("Later it is: spamnb init --learn" in shown) != learned
+    assert ("Skipped. To learn later: spamnb init --learn" in shown) != learned
 
 
 @pytest.mark.parametrize("arguments", [("init", "--learn"), ("init", "--no-learn"), ("-q", "init")])

@@ -1,15 +1,18 @@
 """`undo` at the prompt: the look before it, the question, and the way back."""
 
 import json
+import os
 import shlex
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.sample_mail import message
-from tests.cli.conftest import Run, mail
-from tests.cli.test_account import counts, ledger_file
+from spamnb.config import Mailbox, Role, render
+from spamnb.ledger.ledger import Ledger
+from tests.cli.conftest import Run, counts, ledger_file, mail, maildir
 from tests.cli.test_terminal import At, at_terminal  # noqa: F401 - a fixture
 
 
@@ -53,7 +56,7 @@ def test_much_is_not_undone_without_a_yes(trained: Path, run: Run) -> None:
     assert run("verify").code == 0
 
 
-@pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("n\n", 25), ("\n", 25), ("\x04", 25)])
+@pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("\n", 25), ("\x04", 25)])
 def test_a_terminal_is_asked(trained: Path, run: Run, at_terminal: At, answer: str, left: int) -> None:  # noqa: F811
     """On a terminal the totals come first, and then a question, to which only a yes is a yes."""
     code, shown, _ = at_terminal("undo", "--since", "1h", answer=answer)
@@ -112,3 +115,88 @@ def test_two_thousand_learnings_are_undone_quickly(home: Path, run: Run) -> None
     assert run("-q", "undo", "--yes", "--since", "1h").code == 0
     assert time.process_time() - start < 4
     assert counts(home) == []
+
+
+def test_undo_of_learning_gives_the_counts_of_before(home: Path, run: Run) -> None:
+    """Learnings and corrections are taken back exactly, the newest first."""
+    run("train", "--ham", mail(home / "a", "ham", 30))
+    before = counts(home)
+    start = time.time()
+    run("train", "--spam", mail(home / "b", "spam", 30))
+    run("train", "--spam", "a")
+    run("untrain", "a/1.eml", "b/1.eml")
+    result = run("undo", "--yes", "--since", datetime.fromtimestamp(start).isoformat())
+    assert (result.code, result.err, len(result.out.splitlines())) == (0, "", 63)
+    assert counts(home) == before
+    assert run("verify").code == 0
+    assert run("undo", "--since", datetime.fromtimestamp(start).isoformat()).out == "There is nothing to undo.\n"
+
+
+def test_undo_by_id(home: Path, run: Run) -> None:
+    """Single actions are undone by id; what was learned again since is refused and named, the others are undone."""
+    run("train", "--ham", mail(home / "a", "ham", 3))
+    run("train", "--spam", "a/1.eml")
+    result = run("undo", "1", "2")
+    assert result.code == 3
+    assert result.err == "spamnb: cannot undo 2: the message was learned again since; undo that first\n"
+    assert result.out.startswith("undid 1: learned ham")
+    assert run("undo", "4", "2").code == 0
+    assert json.loads(run("status", "--json").out)["learned"] == {"ham": 1, "spam": 0}
+    assert "undone already" in run("undo", "4").err
+    assert run("undo", "999").code == 64
+
+
+def test_undo_of_a_bulk_training_is_quick(home: Path, run: Run) -> None:
+    """A mistaken bulk training of 300 messages is taken back in seconds, in few transactions."""
+    run("train", "--ham", mail(home / "a", "spam", 300))
+    start = time.process_time()
+    assert run("-q", "undo", "--yes", "--since", "1h").code == 0
+    assert time.process_time() - start < 5
+    assert counts(home) == []
+
+
+def test_undo_of_moves(home: Path, run: Run) -> None:
+    """A moved message returns to its folder with the flags it has now, and is neither judged nor moved again."""
+    root = maildir(home / "Maildir", Junk=[])
+    roles = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
+    config = home / ".config/spamnb/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text(render([Mailbox(path=root, roles=roles)]) + "\nlearning:\n  dwell_seconds: 0.1\n")
+    for kind in ("ham", "spam"):
+        run("train", f"--{kind}", mail(home / kind, kind, 25))
+    run("run", "--once")
+    (root / "new" / "1700000000.M1P1.host").write_bytes(message("spam", 700))
+    assert run("run", "--once").code == 0
+    moved = root / ".Junk" / "new" / "1700000000.M1P1.host"
+    assert moved.exists()
+    seen = root / ".Junk" / "cur" / "1700000000.M1P1.host:2,S"
+    os.rename(moved, seen)
+    (action,) = [one for one in map(json.loads, run("history", "--json").out.splitlines()) if one["kind"] == "moved"]
+    assert (action["source"], action["destination"], action["verdict"]) == ("INBOX", "Junk", "spam")
+    assert "moved INBOX → Junk" in run("undo", action["id"]).out
+    assert (root / "cur" / "1700000000.M1P1.host:2,S").exists()
+    assert run("run", "--once").code == 0
+    assert (root / "cur" / "1700000000.M1P1.host:2,S").exists()
+    assert json.loads(run("status", "--json").out)["learned"] == {"ham": 25, "spam": 25}
+    gone = run("undo", action["id"])
+    assert (gone.code, gone.err) == (3, f"spamnb: cannot undo {action['id']}: it is undone already\n")
+
+
+def test_undo_of_what_is_forgotten(taught: Path, run: Run) -> None:
+    """Of an action that retention has forgotten `undo` says so, `history` goes on without it, and `verify` is clean."""
+    with Ledger(str(ledger_file(taught))) as ledger:
+        inbox = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
+        newest = next(ledger.journal.newest(1)).id
+        for name in ("one", "two"):
+            known = ledger.messages.ensure(name.encode(), name)
+            ledger.locations.put(inbox, name, known.id, "appeared", b"", "", 1.0)
+            ledger.journal.judged(known.id, (inbox, name), "ham", 0.1, "ham", 1.0)
+        ledger.locations.gone(inbox, ["one"], 2.0)
+        assert sum(ledger.retention.forget(3.0, 3.0)) == 3
+    result = run("undo", newest + 1)
+    assert (result.code, result.out) == (64, "")
+    assert f"action {newest + 1} is forgotten" in result.err
+    assert "there is no action" in run("undo", newest + 3).err
+    ids = [json.loads(line)["id"] for line in run("history", "--json", "--limit", 3).out.splitlines()]
+    assert ids == [newest + 2, newest, newest - 1]
+    assert run("verify").code == 0

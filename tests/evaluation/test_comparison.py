@@ -10,37 +10,38 @@ from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 from spamnb.bayes.base import Counts
 from spamnb.bayes.selection import select
 from spamnb.cli.sample_mail import message
-from spamnb.evaluation.comparison import BATCH, ENTRANTS, Dataset, Trial, compare, dataset, plain_tokens
-from spamnb.mail.message import parse
+from spamnb.evaluation.comparison import BATCH, ENTRANTS, Dataset, Trial, compare_on, dataset, plain_tokens
+from spamnb.label import Label
+from spamnb.mail.parsing.message import parse
 
 
 @pytest.fixture(scope="module")
 def made_up() -> Dataset:
     """300 messages, a third of them spam."""
-    labels = [int(i % 3 == 0) for i in range(300)]
-    mail = [Counter(plain_tokens(parse(message(("ham", "spam")[y], i)))) for i, y in enumerate(labels)]
+    labels = [Label(i % 3 == 0) for i in range(300)]
+    mail = [Counter(plain_tokens(parse(message(y.word, i)))) for i, y in enumerate(labels)]
     return dataset("made up", mail, labels)
 
 
 def test_matrix_holds_the_occurrences() -> None:
     """The matrix holds each message's tokens with their occurrences."""
-    made = dataset("two", [{"a": 2, "b": 1}, {"b": 3}], [0, 1])
+    made = dataset("two", [{"a": 2, "b": 1}, {"b": 3}], list(Label))
     assert made.occurrences.toarray().tolist() == [[2, 1], [0, 3]]
 
 
 def test_every_model_runs_and_learns(made_up: Dataset) -> None:
     """Each model says something of each message after the first batch, and tells the classes apart."""
-    trials = list(compare(made_up, [40]))
+    trials = list(compare_on(made_up, [40]))
     assert [trial.model for trial in trials] == [entrant.name for entrant in ENTRANTS]
     for trial in trials:
         assert len(trial.log_odds) == len(trial.labels) == 300 - BATCH
-        assert trial.recall(0) > 90, trial.model
-        assert trial.recall(1) > 80, trial.model
+        assert trial.recall(Label.HAM) > 90, trial.model
+        assert trial.recall(Label.SPAM) > 80, trial.model
 
 
 def test_protocol_against_scikit_learn(made_up: Dataset) -> None:
     """Training on all batches so far with attributes chosen anew gives scikit-learn's own predictions."""
-    trials = {trial.model: trial for trial in compare(made_up, [30])}
+    trials = {trial.model: trial for trial in compare_on(made_up, [30])}
     for name, model, presence in (
         ("multinomial TF", MultinomialNB, False),
         ("multinomial Boolean", MultinomialNB, True),
@@ -69,6 +70,6 @@ def test_roc_is_scikit_learns() -> None:
 
 def test_two_runs_agree(made_up: Dataset) -> None:
     """Two runs give the same figures."""
-    one, two = (list(compare(made_up, [0])) for _ in range(2))
+    one, two = (list(compare_on(made_up, [0])) for _ in range(2))
     for a, b in zip(one, two, strict=True):
         assert np.array_equal(a.log_odds, b.log_odds)

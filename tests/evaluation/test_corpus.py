@@ -6,6 +6,7 @@ import pytest
 
 from spamnb.errors import MailError
 from spamnb.evaluation.corpus import Labelled, interleave, load_corpus
+from spamnb.label import Label
 
 
 def make(directory: Path, **files: str) -> str:
@@ -43,8 +44,8 @@ def test_folders_keep_their_order(tmp_path: Path) -> None:
     names = {f"ham__{i}": "x" for i in range(9)} | {f"spam__{i}": "x" for i in range(5)}
     corpus = make(tmp_path, **names)
     one = load_corpus(corpus, seed=1)
-    for label, folder in enumerate(("ham", "spam")):
-        assert [m.name for m in one if m.label == label] == [f"{folder}/{i}" for i in range((9, 5)[label])]
+    for label in Label:
+        assert [m.name for m in one if m.label is label] == [f"{label.word}/{i}" for i in range((9, 5)[label])]
     assert one == load_corpus(corpus, seed=1)
     assert any(load_corpus(corpus, seed) != one for seed in range(5))
 
@@ -57,6 +58,6 @@ def test_no_corpus(tmp_path: Path) -> None:
 
 def test_interleaving_loses_nothing() -> None:
     """Interleaved, every message is there once."""
-    ham = [Labelled(str(i), "", 0) for i in range(7)]
-    spam = [Labelled(str(i), "", 1) for i in range(3)]
+    ham = [Labelled(str(i), "", Label.HAM) for i in range(7)]
+    spam = [Labelled(str(i), "", Label.SPAM) for i in range(3)]
     assert sorted(interleave(ham, spam, 0), key=lambda m: (m.label, m.path)) == ham + spam

@@ -17,12 +17,13 @@ from spamnb.evaluation.measures import (
     missed_at,
     one_minus_roca,
 )
+from spamnb.label import Label, Verdict
 
 
 def run_of(*rows: tuple[int, float]) -> list[Outcome]:
     """Outcomes from labels and probabilities; spam from 0.9, ham to 0.1."""
     return [
-        Outcome(str(i), label, "spam" if p >= 0.9 else "ham" if p <= 0.1 else "unsure", p, p)
+        Outcome(str(i), Label(label), Verdict("spam" if p >= 0.9 else "ham" if p <= 0.1 else "unsure"), p, p)
         for i, (label, p) in enumerate(rows)
     ]
 
@@ -69,7 +70,7 @@ def test_spam_missed_at_a_ham_loss() -> None:
 def test_brier_and_calibration() -> None:
     """The Brier score is scikit-learn's; a perfectly calibrated filter has no calibration error."""
     p, y = np.array([0.1, 0.4, 0.9, 0.6]), np.array([False, True, True, False])
-    outcomes = [Outcome("", int(t), "unsure", float(q), float(q)) for q, t in zip(p, y, strict=True)]
+    outcomes = [Outcome("", Label(t), Verdict.UNSURE, float(q), float(q)) for q, t in zip(p, y, strict=True)]
     assert measure(outcomes, resamples=5)["brier"].value == pytest.approx(100 * brier_score_loss(y, p))
     assert calibration_error(np.array([0.25] * 4), np.array([True, False, False, False])) == pytest.approx(0.0)
     assert calibration_error(np.array([0.95] * 2), np.array([False, False])) == pytest.approx(95.0)

@@ -6,36 +6,39 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 from spamnb.cli.sample_mail import message
-from spamnb.config import load
-from spamnb.maildir import departures
-from spamnb.service.daemon import Daemon
-from spamnb.service.notify import Notifier
 from tests.service.conftest import Site, until
 
 # What a process needs that cannot read this environment's files any more once it is another user.
 _BECOME_NOBODY = (
-    "import os, numpy, yaml, bs4, lxml.etree, ctypes, sqlite3, spamnb.cli.main as m, spamnb.cli.log, spamnb.cli.run;"
-    "import spamnb.service.daemon, watchdog.observers.inotify, encodings.idna, spamnb.maildir.rename as r;"
+    "import os, locale, numpy, yaml, bs4, lxml.etree, ctypes, sqlite3, spamnb.cli.main as m, spamnb.cli.log;"
+    "import spamnb.cli.run, spamnb.service.daemon, watchdog.observers.inotify, encodings.idna, spamnb.maildir.rename as r;"
     "r._renameat2();"
     "os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
 )
 
+# The service gives up waiting for a locked ledger sooner, and tries again sooner.
+_IMPATIENT = (
+    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.daemon as d;"
+    "l.Ledger.__init__.__kwdefaults__['busy_seconds'] = d._RETRY_SECONDS = 1.0; m.entry_point()"
+)
+
 
 class Faulty(Site):
-    """A site whose service may be started by way of another program (`by`), or as nobody."""
+    """A site whose service may be started by way of another program (`by`), as nobody, or impatient."""
 
     by: Sequence[str] = ()
     as_nobody = False
+    is_impatient = False
 
     def start(self, *arguments: str, environ: dict[str, str] | None = None, wait: bool = True) -> None:
         """Start the service, and wait until it watches."""
         before = self.log().count("watching") + self.log().count("polling")
-        program = ["-c", _BECOME_NOBODY] if self.as_nobody else ["-m", "spamnb"]
+        code = _BECOME_NOBODY if self.as_nobody else _IMPATIENT if self.is_impatient else ""
+        program = ["-c", code] if code else ["-m", "spamnb"]
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
                 [*self.by, sys.executable, *program, "--config", str(self.config), "run", *arguments],
@@ -58,11 +61,6 @@ class Faulty(Site):
         code = self.process.wait(30)
         self.process = None
         return code
-
-    def work(self) -> None:
-        """What `run --once` does, in this process; `cur/` is touched again at once, which no mail server looks at."""
-        with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
-            Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
 
     def spam(self, number: int) -> bytes:
         """Deliver new spam."""
@@ -123,7 +121,8 @@ def filled(disk: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def read_only(disk: Path) -> Iterator[None]:
     """The disk takes no writing."""
-    run("mount", "-o", "remount,ro", str(disk))
+    remount = ["mount", "-o", "remount,ro", str(disk)]  # refused as long as the service has a file open to write
+    until(lambda: subprocess.run(remount, capture_output=True, check=False).returncode == 0, "a disk to be read-only")
     try:
         yield
     finally:

@@ -107,8 +107,8 @@ def test_kept_mail(site: Faulty) -> None:
 def known(site: Faulty) -> int:
     """How many messages lie in the inbox, as the ledger knows."""
     with Ledger(str(site.ledger)) as ledger:
-        mailbox, _ = ledger.files.mailbox(str(site.root))
-        return len(ledger.files.lying_in(ledger.files.folder(mailbox, "INBOX")))
+        mailbox, _ = ledger.locations.mailbox(str(site.root))
+        return len(ledger.locations.files_in(ledger.locations.folder(mailbox, "INBOX")))
 
 
 @pytest.mark.skipif(not LIBRARY, reason="needs libfaketime")

@@ -145,7 +145,7 @@ def test_unmounted_and_mounted_again(tmp_path: Path, below: Callable[[Path], Non
 def learned(site: Faulty) -> list[int]:
     """How much was learned."""
     with Ledger(str(site.ledger)) as ledger:
-        totals: list[int] = ledger.learned.totals().tolist()
+        totals: list[int] = ledger.lessons.totals().tolist()
         return totals
 
 

@@ -51,6 +51,7 @@ def test_full_disk_at_the_start(site: Faulty, tmp_path: Path) -> None:
         site.ledger = disk / "ledger.sqlite"
         site.configure()
         site.teach()
+        site.is_impatient = True
         with filled(disk):
             site.start(wait=False)
             until(lambda: "Waiting for it" in site.log(), "the fault said")

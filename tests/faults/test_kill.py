@@ -78,7 +78,7 @@ class Death:
                 (1, "a person put it into a spam folder"): 1,
                 (1, "put into a folder for training spam"): 1,
             }
-            assert ledger.learned.totals()[:2].tolist() == [26, 27]
+            assert ledger.lessons.totals()[:2].tolist() == [26, 27]
 
 
 def killed(site: Faulty, call: str, at: int) -> bool:

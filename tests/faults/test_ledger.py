@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.sample_mail import message
+from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.reading import faults_of
 from spamnb.ledger.schema import VERSION
 from tests.faults.conftest import Faulty, mounted, read_only
 from tests.service.conftest import LESSONS, until
@@ -30,7 +30,8 @@ def locked(path: Path):
 
 
 def test_locked_for_long(site: Faulty) -> None:
-    """A ledger that is locked for very long delays the service, which says so once, and loses nothing."""
+    """A ledger that is locked for very long delays the service, which logs it once, and loses nothing."""
+    site.is_impatient = True
     site.teach()
     site.start()
     site.goes_on(850)
@@ -47,6 +48,7 @@ def test_locked_for_long(site: Faulty) -> None:
 
 def test_locked_at_the_start(site: Faulty) -> None:
     """A service that starts while the ledger is being made or converted by another process waits for it."""
+    site.is_impatient = True
     site.teach()
     with locked(site.ledger):
         site.start(wait=False)
@@ -93,7 +95,7 @@ def test_lost_while_running(site: Faulty, how: Callable[[Faulty], None], busy: b
     if busy:
         site.spam(861)
     assert site.ended() == 3
-    assert site.log().splitlines()[-1].endswith("starting again")
+    assert site.log().splitlines()[-1].endswith("start again to go on with what is there now")
     assert "was deleted or replaced while it was in use" in site.log()
     assert "Traceback" not in site.log()
     assert len(site.everything()) == 1 + busy
@@ -119,7 +121,7 @@ def test_started_again_without_its_ledger(site: Faulty, how: Callable[[Faulty], 
     assert site.everything() == sorted([*before, late])
     assert sorted(site.contents("INBOX")) == sorted([ham, late])
     with Ledger(str(site.ledger)) as ledger:
-        assert ledger.learned.totals()[:2].tolist() == [0, 0]
+        assert ledger.lessons.totals()[:2].tolist() == [0, 0]
 
 
 def test_started_again_with_a_copy(site: Faulty) -> None:
@@ -137,8 +139,8 @@ def test_started_again_with_a_copy(site: Faulty) -> None:
     assert site.end() == 0
     assert site.everything() == sorted([*left, late])
     with Ledger(str(site.ledger)) as ledger:
-        assert ledger.learned.verify() == []
-        assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS]
+        assert ledger.lessons.verify() == []
+        assert ledger.lessons.totals()[:2].tolist() == [LESSONS, LESSONS]
 
 
 def test_put_back(site: Faulty) -> None:
@@ -222,8 +224,8 @@ def test_read_on_a_read_only_disk(site: Faulty, tmp_path: Path, killed: bool) ->
             before = sorted(disk.iterdir())
             assert faults_of(str(site.ledger)) == []
             with Ledger(str(site.ledger), only_read=True) as ledger:
-                assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS]
-                assert ledger.learned.verify() == []
+                assert ledger.lessons.totals()[:2].tolist() == [LESSONS, LESSONS]
+                assert ledger.lessons.verify() == []
                 assert ledger.note("a") == ("late" if killed else None)
             assert sorted(disk.iterdir()) == before
         site.start()

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from spamnb.cli.sample_mail import message
-from spamnb.service import boxes, unread
+from spamnb.mail import reading
+from spamnb.service import folders as boxes
 from tests.faults.conftest import Faulty
 from tests.service.conftest import until
 
@@ -107,7 +108,7 @@ def test_hidden_files_are_no_messages(site: Faulty) -> None:
 
 def between_reading_and_moving(monkeypatch: pytest.MonkeyPatch, change) -> None:
     """Let something happen after a message was read, once."""
-    tokenize, done = unread.tokenize, []
+    tokenize, done = reading.tokenize, []
 
     def read_and_change(*arguments: Any) -> Any:
         if not done:
@@ -115,7 +116,7 @@ def between_reading_and_moving(monkeypatch: pytest.MonkeyPatch, change) -> None:
             change()
         return tokenize(*arguments)
 
-    monkeypatch.setattr(unread, "tokenize", read_and_change)
+    monkeypatch.setattr(reading, "tokenize", read_and_change)
 
 
 def arriving(site: Faulty) -> Path:

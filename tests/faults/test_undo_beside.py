@@ -17,10 +17,10 @@ _TAKE_BACK = """
 import functools, sys, time
 from spamnb.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
-from spamnb.moves import Mover, bases_now, find_spot
+from spamnb.moves import Mover, bases_now, known_folder
 
 with Ledger(sys.argv[1]) as ledger:
-    mover = Mover(ledger, time.time, bases_now(), functools.cache(lambda folder: find_spot(ledger, folder)))
+    mover = Mover(ledger, time.time, bases_now(), functools.cache(lambda folder: known_folder(ledger, folder)))
     for action in ledger.journal.since(0.0):
         if action.kind == "moved":
             try:

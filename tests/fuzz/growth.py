@@ -1,6 +1,6 @@
 """From a small input to a large message: what is slow shows itself only where there is much of it.
 
-An input is cut at its marks: what stands between the first two is repeated until the message has its size. Where there
+An input is cut at its marks: what is between the first two is repeated until the message has its size. Where there
 are none, all behind the first line end is.
 """
 
@@ -9,7 +9,7 @@ SIZES = (60_000, 1_000_000)  # bytes: what a header block may have, and what a m
 
 
 def grown(raw: bytes) -> bytes:
-    """The message that an input stands for. Its first byte tells the size."""
+    """The message that an input becomes. Its first byte tells the size."""
     size, raw = SIZES[raw[0] % len(SIZES) if raw else 0], raw[1:]
     before, _, rest = raw.partition(MARK)
     unit, _, after = rest.partition(MARK)

@@ -17,8 +17,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["spamnb.mail", "email"]):
-    import spamnb.mail.html
-    import spamnb.mail.reading  # noqa: F401 - imported here, so that its branches are counted
+    pass
 
 from tests.fuzz.mutator import mutate
 from tests.fuzz.seeds import seeds

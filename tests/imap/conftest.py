@@ -19,7 +19,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import encode, find_folders
 from spamnb.moves import bases_now
-from tests.lessons import sample_lessons
+from tests.lessons import learn, sample_lessons
 from tests.service.conftest import PATIENCE, Site, until
 
 _LESSONS = 40
@@ -207,7 +207,16 @@ class Client(imaplib.IMAP4):
 class Host(Site):
     """Anna's home with her Maildir and Dovecot over it; the service over the same Maildir."""
 
-    def __init__(self, home: Path, layout: str, taught: Path | None, more: str = "", location: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        layout: str,
+        taught: Path | None,
+        more: str = "",
+        location: str = "",
+        folders: Iterable[str] = tuple(ROLES),
+        names: Iterable[str] = ("anna",),  # under which she logs in
+    ) -> None:
         self.directory = home
         self.root, self.config, self.ledger = home / "Maildir", home / "config.yaml", home / "ledger.sqlite"
         self.log_file, self.dovecot_log = home / "log", home / "dovecot.log"
@@ -218,9 +227,9 @@ class Host(Site):
         self.owner = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
         self._dovecot: subprocess.Popen[bytes] | None = None
         self._clients: list[Client] = []
-        self._start_dovecot(more, (":LAYOUT=fs" if layout == "fs" else "") + location)
+        self._start_dovecot(more, (":LAYOUT=fs" if layout == "fs" else "") + location, names)
         client = self.client()
-        for name in self.roles:
+        for name in folders:
             client.create(client.wire(name))
         self.look_again()
         if taught is not None:
@@ -252,7 +261,7 @@ class Host(Site):
         owner = self.owner
         return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
 
-    def _start_dovecot(self, more: str, location: str) -> None:
+    def _start_dovecot(self, more: str, location: str, names: Iterable[str]) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -260,9 +269,8 @@ class Host(Site):
         values = {"user": owner.pw_name, "group": group, "port": self.port, "location": location, "more": more}
         self.conf = self.directory / "dovecot.conf"
         self.conf.write_text(_CONFIGURATION.format(home=self.directory, **values))
-        (self.directory / "users").write_text(
-            f"anna:{{PLAIN}}secret:{owner.pw_uid}:{owner.pw_gid}::{self.directory}::\n"
-        )
+        account = f"{{PLAIN}}secret:{owner.pw_uid}:{owner.pw_gid}::{self.directory}::\n"
+        (self.directory / "users").write_text("".join(f"{name}:{account}" for name in names))
         os.chmod(self.directory, 0o755)
         self.own(self.directory)
         self._dovecot = subprocess.Popen(
@@ -380,7 +388,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger that has learned enough of both kinds."""
     path = tmp_path_factory.mktemp("taught") / "ledger.sqlite"
     with Ledger(str(path)) as ledger:
-        ledger.learned.learn(sample_lessons(_LESSONS))
+        learn(ledger, sample_lessons(_LESSONS))
     return path
 
 
@@ -392,7 +400,7 @@ def make_host(taught: Path) -> Iterator[Callable[..., Host]]:
     made: list[Host] = []
     with contextlib.ExitStack() as stack:
 
-        def make(layout: str = "maildir++", *, knows: bool = True, **how: str) -> Host:
+        def make(layout: str = "maildir++", *, knows: bool = True, **how: Any) -> Host:
             # A short path, which anna can reach: it holds sockets.
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="spamnb-imap-"))
             made.append(Host(Path(home).resolve(), layout, taught if knows else None, **how))

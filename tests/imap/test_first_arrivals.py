@@ -144,7 +144,7 @@ def spam_in_junk_for_a_minute(host: Host, client: Client) -> bytes:
     host.wait_for(spam, "moved INBOX Junk")
     host.end()
     with Ledger(str(host.ledger)) as ledger:
-        ledger.files._db.execute("UPDATE file SET since = since - ?", (2 * COPY_SECONDS,))
+        ledger.locations._db.execute("UPDATE file SET since = since - ?", (2 * COPY_SECONDS,))
     host.start()
     return spam
 
@@ -156,7 +156,7 @@ def test_a_rescue_by_copy_waits_for_the_original(make_host: Callable[..., Host],
     client = host.client()
     spam = spam_in_junk_for_a_minute(host, client)
     client.copy_over(spam, "Junk", "INBOX")
-    until(lambda: "the same delivery lies in spam" in host.log(), "it to wait")
+    until(lambda: "the same delivery is in spam" in host.log(), "it to wait")
     host.end()
     host.start()
     host.settle(client)
@@ -178,7 +178,7 @@ def test_the_same_bytes_delivered_twice(make_host: Callable[..., Host]) -> None:
     client = host.client()
     spam = spam_in_junk_for_a_minute(host, client)
     client.put("INBOX", spam)
-    until(lambda: "the same delivery lies in spam" in host.log(), "it to wait")
+    until(lambda: "the same delivery is in spam" in host.log(), "it to wait")
     host.settle(client)
     assert host.story(spam) == ["moved INBOX Junk"]
     assert sorted(host.where(spam)) == ["INBOX", "Junk"]

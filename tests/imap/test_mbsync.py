@@ -11,7 +11,7 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.mail.identity import identity
-from spamnb.maildir.mailbox import scan
+from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 from tests.imap.conftest import LAYOUTS, Host, new_mail
 from tests.service.conftest import PATIENCE, Site, until

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.ledger.blob import pack, unpack
+from spamnb.ledger.lessons.token_blob import pack, unpack
 
 TOKENS = st.dictionaries(st.integers(1, 2**32 - 1), st.integers(1, 0xFFFF))
 

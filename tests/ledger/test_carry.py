@@ -5,24 +5,24 @@ from spamnb.ledger.ledger import Ledger
 
 def test_files_are_carried_over(ledger: Ledger) -> None:
     """Of a folder that was renamed the named files lie in the new one, as they were; those it never had do not."""
-    mailbox = ledger.files.mailbox("/mail")[0]
-    old, new = (ledger.files.folder(mailbox, name) for name in ("Old", "New"))
-    one, two = (ledger.messages.ensure(name, "", 1.0).id for name in (b"one", b"two"))
-    ledger.files.put(old, "one\udcff", one, "filter", b"1", "FS", 1.0)
-    ledger.files.put(old, "two", two, "before", b"2", "", 1.0)
-    ledger.files.put(old, "stays", two, "before", b"2", "", 1.0)
-    ledger.files.put(new, "two", one, "undo", b"3", "S", 1.0)
+    mailbox = ledger.locations.mailbox("/mail")[0]
+    old, new = (ledger.locations.folder(mailbox, name) for name in ("Old", "New"))
+    one, two = (ledger.messages.ensure(name, "").id for name in (b"one", b"two"))
+    ledger.locations.put(old, "one\udcff", one, "filter", b"1", "FS", 1.0)
+    ledger.locations.put(old, "two", two, "before", b"2", "", 1.0)
+    ledger.locations.put(old, "stays", two, "before", b"2", "", 1.0)
+    ledger.locations.put(new, "two", one, "undo", b"3", "S", 1.0)
     for folder in (old, new):
-        ledger.files.gone(folder, ["two"], 2.0, "filter")
-    assert ledger.files.carry(old, new, {"one\udcff", "two", "never"}, 3.0) == 2
-    assert ledger.files.lying_in(new) == {"one\udcff": "FS", "two": ""}
-    assert ledger.files.lying_in(old) == {"stays": ""}
-    carried, left = ledger.files.last(new, "one\udcff"), ledger.files.last(old, "one\udcff")
+        ledger.locations.gone(folder, ["two"], 2.0, "filter")
+    assert ledger.locations.carry(old, new, {"one\udcff", "two", "never"}, 3.0) == 2
+    assert ledger.locations.files_in(new) == {"one\udcff": "FS", "two": ""}
+    assert ledger.locations.files_in(old) == {"stays": ""}
+    carried, left = ledger.locations.last(new, "one\udcff"), ledger.locations.last(old, "one\udcff")
     assert carried is not None
     assert left is not None
     assert (carried.message, carried.origin, carried.content, carried.since) == (one, "filter", b"1", 3.0)
     assert (left.gone_at, left.since) == (3.0, 1.0)
-    former = ledger.files.last(old, "two")
+    former = ledger.locations.last(old, "two")
     assert former is not None
     assert former.gone_at == 2.0
-    assert ledger.files.carry(old, new, set(), 4.0) == 0
+    assert ledger.locations.carry(old, new, set(), 4.0) == 0

@@ -12,13 +12,12 @@ from unittest import mock
 import pytest
 
 from spamnb.errors import LedgerError
-from spamnb.ledger import copying
-from spamnb.ledger.copies import Sizes, directory_of, rolling, sizes
-from spamnb.ledger.copying import faults_of_copy, roll, write
+from spamnb.ledger.file.copies import faults_of_copy, roll, write
+from spamnb.ledger.file.parts import Sizes, directory_of, rolling, sizes
+from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.reading import faults_of
 from tests.dying import DeathError, Fuse, dead
-from tests.ledger.lessons import known, lesson
+from tests.ledger.lessons import known, learn, lesson
 
 DAY = 86_400.0
 Usage = namedtuple("Usage", "total used free")
@@ -26,7 +25,7 @@ Usage = namedtuple("Usage", "total used free")
 
 def fill(ledger: Ledger, name: str, tokens: int = 50) -> None:
     """Learn a message with tokens of its own."""
-    ledger.learned.learn([lesson(name, 1, {"x": 1} | {f"{name}.{i}": 1 for i in range(tokens)})])
+    learn(ledger, [lesson(name, 1, {"x": 1} | {f"{name}.{i}": 1 for i in range(tokens)})])
 
 
 def plain(made: str) -> str:
@@ -47,7 +46,7 @@ def test_a_copy_is_a_ledger(ledger: Ledger, path: str) -> None:
     assert os.listdir(directory_of(path)) == ["ledger-1970-01-02.sqlite.gz"]
     with Ledger(plain(made)) as copied:
         assert known(copied, "x") == [0, 1, 0, 1]
-        assert copied.learned.verify() == []
+        assert copied.lessons.verify() == []
 
 
 def test_the_newest_stay(ledger: Ledger, path: str) -> None:
@@ -74,13 +73,13 @@ def test_of_one_moment(ledger: Ledger, path: str) -> None:
         with Ledger(path) as other:
             fill(other, f"step {steps}", 3000)
 
-    with mock.patch("spamnb.ledger.copying._PAGES", 50):
+    with mock.patch("spamnb.ledger.file.copies._PAGES", 50):
         made = roll(path, DAY, 7, learn_more)
     assert steps > 3
     with Ledger(plain(made)) as copied:
-        assert copied.learned.verify() == []
-        assert copied.learned.totals()[1] == 1
-    assert ledger.learned.totals()[1] == steps + 1
+        assert copied.lessons.verify() == []
+        assert copied.lessons.totals()[1] == 1
+    assert ledger.lessons.totals()[1] == steps + 1
 
 
 @pytest.mark.parametrize("at", [1, 20, -1], ids=["of its first pages", "in the midst", "of its last compressed bytes"])
@@ -97,7 +96,7 @@ def test_killed_while_copying(ledger: Ledger, path: str, at: int) -> None:
             shutil.copy(max(directory.glob(".*.part"), key=os.path.getmtime), rest)  # as it lies there at death
             raise DeathError
 
-    with mock.patch("spamnb.ledger.copying._PAGES", 20), mock.patch("spamnb.ledger.packing._CHUNK", 50_000):
+    with mock.patch("spamnb.ledger.file.copies._PAGES", 20), mock.patch("spamnb.ledger.file.copies._CHUNK", 50_000):
         old = roll(path, DAY, 7, lambda: steps.append(None))
         at = at if at > 0 else len(steps)
         steps.clear()
@@ -119,7 +118,7 @@ def test_killed_before_any_call(ledger: Ledger, path: str) -> None:
         fuse = Fuse(at, dead)
         calls = {name: fuse.through(getattr(os, name)) for name in ("rename", "fsync", "unlink")}
         try:
-            with mock.patch.multiple(copying.os, **calls):
+            with mock.patch.multiple(os, **calls):
                 roll(path, 2 * DAY, 1)
             killed = False
         except DeathError:
@@ -141,8 +140,8 @@ def test_full_disk(ledger: Ledger, path: str) -> None:
     fill(ledger, "a")
     old = roll(path, DAY, 1)
     with (
-        mock.patch("spamnb.ledger.copying.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
-        pytest.raises(LedgerError, match=r"too little room in .*: free \d+ MB"),
+        mock.patch("spamnb.ledger.file.copies.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
+        pytest.raises(LedgerError, match=r"too little space in .*: free \d+ MB"),
     ):
         roll(path, 2 * DAY, 1)
     assert rolling(path) == [old]
@@ -154,7 +153,7 @@ def test_disk_that_refuses(ledger: Ledger, path: str, call: str) -> None:
     fill(ledger, "a")
     old = roll(path, DAY, 1)
     with (
-        mock.patch(f"spamnb.ledger.copying.os.{call}", side_effect=OSError(28, "No space left on device")),
+        mock.patch(f"spamnb.ledger.file.copies.os.{call}", side_effect=OSError(28, "No space left on device")),
         pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left"),
     ):
         roll(path, 2 * DAY, 1)
@@ -220,7 +219,7 @@ def test_looking_changes_nothing(path: str) -> None:
     assert f"{os.path.basename(path)}-wal" in before
     with Ledger(path, only_read=True) as reader:
         assert known(reader, "x") == [0, 1, 0, 1]
-        assert reader.learned.verify() == []
+        assert reader.lessons.verify() == []
         with pytest.raises(LedgerError):
             reader.set_note("a", "b")
     assert faults_of(path) == []

@@ -1,25 +1,25 @@
 """Pages of the journal: which actions, in which order, and what became of them."""
 
-from dataclasses import replace
-
 import pytest
 
-from spamnb.ledger.journal import Wanted
+from spamnb import training
+from spamnb.label import Label
+from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson, set_label
 
 
 @pytest.fixture
 def inbox(ledger: Ledger) -> tuple[int, str]:
     """A place in the inbox."""
-    return ledger.files.folder(ledger.files.mailbox("/mail")[0], "INBOX"), "1.host"
+    return ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX"), "1.host"
 
 
 def judge(ledger: Ledger, place: tuple[int, str], name: str, verdict: str, at: float, *, withheld: bool = False) -> int:
     """Judge a message of that name; the action's id."""
-    known = ledger.messages.ensure(name.encode(), f"{name} (a@b.example)", at)
+    known = ledger.messages.ensure(name.encode(), f"{name} (a@b.example)")
     ledger.messages.judged(known.id, verdict, 0.5, at)
-    ledger.files.put(*place, known.id, "appeared", b"", "", at)
+    ledger.locations.put(*place, known.id, "appeared", b"", "", at)
     return ledger.journal.judged(known.id, place, verdict, 0.5, "why", at, withheld=withheld)
 
 
@@ -44,7 +44,7 @@ def test_conditions(ledger: Ledger, inbox: tuple[int, str]) -> None:
     judge(ledger, inbox, "Lunch", "ham", 1.0)
     judge(ledger, inbox, "Pills", "spam", 2.0)
     judge(ledger, inbox, "GRÖSSE", "unsure", 3.0)
-    ledger.learned.learn([lesson("Lesson", 0, {"a": 1}, 4.0)])
+    learn(ledger, [lesson("Example", 0, {"a": 1}, 4.0)])
     assert ids(ledger, since=2.0) == [4, 3, 2]
     assert ids(ledger, until=2.0) == [2, 1]
     assert ids(ledger, kind="judged", since=2.0, until=3.0) == [3, 2]
@@ -61,21 +61,20 @@ def test_conditions(ledger: Ledger, inbox: tuple[int, str]) -> None:
 def test_what_became_of_it(ledger: Ledger, inbox: tuple[int, str]) -> None:
     """A line tells by which action it was undone, and what its message was learned as later, and how firmly."""
     judge(ledger, inbox, "m", "spam", 1.0)
-    ledger.learned.learn([lesson("m", 0, {"a": 1}, 2.0)])
-    ledger.learned.set_label(1, None, 3.0, "undo of 2", takes_back=2)
-    ledger.journal.taken_back(2)
+    learn(ledger, [lesson("m", 0, {"a": 1}, 2.0)])
+    set_label(ledger, 1, None, 3.0, "undo of 2", takes_back=2)
     undo, learned, judged = ledger.journal.page(10)
     assert (undo.action.takes_back, undo.undone_by) == (2, None)
     assert (learned.action.state, learned.undone_by) == ("undone", 3)
     assert (judged.label, judged.weak) == (None, False), "what was undone is learned no more"
     assert (judged.source, judged.destination) == ("INBOX", "")
-    ledger.learned.learn([replace(lesson("m", 1, {"a": 1}, 4.0), weak=True)])
+    training.learn(ledger, lesson("m", 1, {"a": 1}).reading, Label.SPAM, "a test", 4.0, weak=True)
     assert (ledger.journal.page(10)[-1].label, ledger.journal.page(10)[-1].weak) == (1, True)
 
 
 def test_a_lesson_before_a_verdict_did_not_become_of_it(ledger: Ledger, inbox: tuple[int, str]) -> None:
     """What a message was learned as before it was judged is not told as what became of the judgement."""
-    ledger.learned.learn([lesson("m", 0, {"a": 1}, 1.0)])
+    learn(ledger, [lesson("m", 0, {"a": 1}, 1.0)])
     judge(ledger, inbox, "m", "ham", 2.0)
     assert ledger.journal.page(1)[0].label is None
 
@@ -85,8 +84,8 @@ def test_withheld(ledger: Ledger, inbox: tuple[int, str]) -> None:
     folder = inbox[0]
     for number, name in enumerate(("stays", "stays", "gone", "learned", "rescued")):
         judge(ledger, (folder, f"{number}"), name, "spam", float(number), withheld=True)
-    ledger.files.gone(folder, ["2"], 9.0)
-    ledger.learned.learn([lesson("learned", 0, {"a": 1}, 9.0)])
+    ledger.locations.gone(folder, ["2"], 9.0)
+    learn(ledger, [lesson("learned", 0, {"a": 1}, 9.0)])
     rescued = ledger.messages.find(b"rescued")
     assert rescued is not None
     ledger.messages.rescued(rescued.id, 9.0)
@@ -96,9 +95,9 @@ def test_withheld(ledger: Ledger, inbox: tuple[int, str]) -> None:
 
 def test_the_chain_of_undos(ledger: Ledger) -> None:
     """Taking back the last of a chain turns every state in it, and only what its beginning says is undone counts."""
-    ledger.learned.learn([lesson("m", 0, {"a": 1}, 1.0)])
+    learn(ledger, [lesson("m", 0, {"a": 1}, 1.0)])
     for number, label in enumerate((None, 0, None), 1):
-        ledger.learned.set_label(1, label, 2.0, f"undo of {number}", takes_back=number)
+        set_label(ledger, 1, label, 2.0, f"undo of {number}", takes_back=number)
         first = ledger.journal.taken_back(number)
         assert (first.id, first.state) == (1, "undone" if label is None else "done")
     states = [line.action.state for line in ledger.journal.page(9)][::-1]

@@ -2,8 +2,8 @@
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.errors import LedgerError
+from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import known, lesson
+from spamnb.mail.reading import Reading
+from tests.ledger.lessons import known, learn, lesson, set_label
+from tests.lessons import label_of
 
 HAM, SPAM = 0, 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -20,100 +23,100 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20
 
 def test_learned_once(ledger: Ledger) -> None:
     """A message is never learned twice."""
-    assert ledger.learned.learn([lesson("a", SPAM, {"x": 2})]) == [(b"a", None)]
-    assert ledger.learned.learn([lesson("a", SPAM, {"x": 2})]) == []
+    assert learn(ledger, [lesson("a", SPAM, {"x": 2})]) == [(b"a", None)]
+    assert learn(ledger, [lesson("a", SPAM, {"x": 2})]) == []
     assert known(ledger, "x") == [0, 1, 0, 2]
 
 
 def test_learned_once_within_a_batch(ledger: Ledger) -> None:
     """A message that stands twice in one batch is learned once."""
-    assert len(ledger.learned.learn([lesson("a", SPAM, {"x": 2})] * 3)) == 1
+    assert len(learn(ledger, [lesson("a", SPAM, {"x": 2})] * 3)) == 1
     assert known(ledger, "x") == [0, 1, 0, 2]
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
 
 
 @pytest.mark.parametrize("before", [None, HAM, SPAM])
-def test_both_labels_in_a_batch(ledger: Ledger, before: int | None) -> None:
-    """Of two labels in one batch the last one stands, whatever the message was before."""
+def test_both_labels(ledger: Ledger, before: int | None) -> None:
+    """Of two labels one after the other the last one stands, whatever the message was before."""
     if before is not None:
-        ledger.learned.learn([lesson("a", before, {"x": 1})])
-    ledger.learned.learn([lesson("a", HAM, {"x": 1}), lesson("b", HAM, {"y": 1}), lesson("a", SPAM, {"x": 1})])
-    assert ledger.learned.label(b"a") == SPAM
+        learn(ledger, [lesson("a", before, {"x": 1})])
+    learn(ledger, [lesson("a", HAM, {"x": 1}), lesson("b", HAM, {"y": 1}), lesson("a", SPAM, {"x": 1})])
+    assert label_of(ledger, b"a") == SPAM
     assert known(ledger, "x") == [0, 1, 0, 1]
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
     actions = [action for action in ledger.journal.newest(9) if action.digest == b"a"]
     assert [(action.before, action.after) for action in actions] == {
-        None: [(None, SPAM)],
+        None: [(HAM, SPAM), (None, HAM)],
         HAM: [(HAM, SPAM), (None, HAM)],
-        SPAM: [(None, SPAM)],
+        SPAM: [(HAM, SPAM), (SPAM, HAM), (None, SPAM)],
     }[before]
 
 
 def test_correction_is_exact(ledger: Ledger) -> None:
     """A correction takes back the very tokens that were learned, though the message reads otherwise by now."""
-    ledger.learned.learn([lesson("a", SPAM, {"x": 2, "y": 1})])
-    ledger.learned.learn([lesson("a", HAM, {"z": 5})])
+    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1})])
+    learn(ledger, [lesson("a", HAM, {"z": 5})])
     assert (known(ledger, "x"), known(ledger, "y"), known(ledger, "z")) == ([1, 0, 2, 0], [1, 0, 1, 0], [0, 0, 0, 0])
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
 
 
 def test_forgotten_leaves_nothing(ledger: Ledger) -> None:
     """Forgetting the only message brings every count and total back to zero."""
-    ledger.learned.learn([lesson("a", SPAM, {"x": 2, "y": 1})])
+    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1})])
     found = ledger.messages.find(b"a")
     assert found is not None
-    assert ledger.learned.set_label(found.id, None, 2.0, "a test") == SPAM
+    assert set_label(ledger, found.id, None, 2.0)
     assert known(ledger, "x") == [0, 0, 0, 0]
-    assert ledger.learned.totals().tolist() == [0] * 7
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.totals().tolist() == [0] * 7
+    assert ledger.lessons.verify() == []
 
 
 def test_forgotten_learned_anew(ledger: Ledger) -> None:
     """A forgotten message that is learned anew counts with the tokens it has then."""
-    ledger.learned.learn([lesson("a", SPAM, {"x": 2})])
+    learn(ledger, [lesson("a", SPAM, {"x": 2})])
     found = ledger.messages.find(b"a")
     assert found is not None
-    ledger.learned.set_label(found.id, None, 2.0, "a test")
-    ledger.learned.learn([lesson("a", HAM, {"z": 1})])
+    set_label(ledger, found.id, None, 2.0, "a test")
+    learn(ledger, [lesson("a", HAM, {"z": 1})])
     assert (known(ledger, "x"), known(ledger, "z")) == ([0, 0, 0, 0], [1, 0, 1, 0])
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
 
 
 def test_all_or_nothing(ledger: Ledger) -> None:
     """A batch that fails leaves no trace."""
 
-    def lessons() -> object:
-        yield lesson("a", SPAM, {"x": 1})
+    def lessons() -> Iterator[Reading]:
+        yield lesson("a", SPAM, {"x": 1}).reading
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ledger.learned.learn(lessons())  # type: ignore[arg-type]
+        ledger.lessons.learn(lessons(), Label.SPAM, "a test", 1.0)
     with pytest.raises(UnicodeEncodeError):
-        ledger.learned.learn([lesson("b", SPAM, {"x": 1}), lesson("c", SPAM, {"\ud800": 1})])
+        learn(ledger, [lesson("b", SPAM, {"x": 1}), lesson("c", SPAM, {"\ud800": 1})])
     assert ledger.messages.find(b"a") is None
     assert ledger.messages.find(b"b") is None
-    assert ledger.learned.totals().tolist() == [0] * 7
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.totals().tolist() == [0] * 7
+    assert ledger.lessons.verify() == []
 
 
 def test_no_label_without_tokens(ledger: Ledger) -> None:
     """A message that was only seen cannot be given a label: its tokens are not known."""
-    seen = ledger.messages.ensure(b"a", "a", 1.0)
-    with pytest.raises(ValueError, match="never learned"):
-        ledger.learned.set_label(seen.id, HAM, 2.0, "a test")
+    seen = ledger.messages.ensure(b"a", "a")
+    assert not set_label(ledger, seen.id, HAM, 2.0)
+    assert label_of(ledger, b"a") is None
 
 
 def test_empty_message(ledger: Ledger) -> None:
     """A message without tokens is a message all the same."""
-    ledger.learned.learn([lesson("a", HAM, {})])
-    assert ledger.learned.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
-    assert ledger.learned.verify() == []
+    learn(ledger, [lesson("a", HAM, {})])
+    assert ledger.lessons.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert ledger.lessons.verify() == []
 
 
 def test_more_tokens_than_a_statement_takes(ledger: Ledger) -> None:
     """The counts of a long message come in the order asked for, with zeros for what was never learned."""
-    ledger.learned.learn([lesson("a", SPAM, {f"t{i}": i + 1 for i in range(3000)})])
-    counts = ledger.learned.counts([f"t{i}" for i in reversed(range(4000))])
+    learn(ledger, [lesson("a", SPAM, {f"t{i}": i + 1 for i in range(3000)})])
+    counts = ledger.lessons.counts([f"t{i}" for i in reversed(range(4000))])
     assert counts.messages[1].tolist() == [0] * 1000 + [1] * 3000
     assert counts.occurrences[1].tolist() == [0] * 1000 + list(range(3000, 0, -1))
 
@@ -123,28 +126,28 @@ def test_more_tokens_than_a_statement_takes(ledger: Ledger) -> None:
 def test_any_text_is_a_token(tokens: dict[str, int]) -> None:
     """Any text is a token, NUL, quotes and private characters among it, and none is taken for another."""
     with TemporaryDirectory() as directory, Ledger(f"{directory}/ledger") as ledger:
-        ledger.learned.learn([lesson("a", HAM, tokens)])
-        counts = ledger.learned.counts(list(tokens))
+        learn(ledger, [lesson("a", HAM, tokens)])
+        counts = ledger.lessons.counts(list(tokens))
         assert counts.occurrences[0].tolist() == list(tokens.values())
         assert counts.vocabulary_size == len(tokens)
-        assert ledger.learned.verify() == []
+        assert ledger.lessons.verify() == []
 
 
 def test_alike_is_not_equal(ledger: Ledger) -> None:
     """Tokens that differ in case, in a NUL or in how an accent is written are different tokens."""
     alike = ["a", "A", "a\0", "a\0b", "é", "e\u0301", "a ", "'a'"]
-    ledger.learned.learn([lesson("m", HAM, {token: i + 1 for i, token in enumerate(alike)})])
-    assert ledger.learned.counts(alike).occurrences[0].tolist() == list(range(1, 9))
+    learn(ledger, [lesson("m", HAM, {token: i + 1 for i, token in enumerate(alike)})])
+    assert ledger.lessons.counts(alike).occurrences[0].tolist() == list(range(1, 9))
 
 
 def test_teachers(ledger: Ledger) -> None:
     """The newest learned messages with a token are its teachers; a forgotten one is none."""
     for number in range(5):
-        ledger.learned.learn([lesson(f"m{number}", number % 2, {"x": 1, f"y{number}": 1}, at=float(number))])
+        learn(ledger, [lesson(f"m{number}", number % 2, {"x": 1, f"y{number}": 1}, at=float(number))])
     gone = ledger.messages.find(b"m4")
     assert gone is not None
-    ledger.learned.set_label(gone.id, None, 9.0, "a test")
-    found = ledger.learned.teachers(["x", "y0", "never"], most=2)
+    set_label(ledger, gone.id, None, 9.0, "a test")
+    found = ledger.lessons.teachers(["x", "y0", "never"], most=2)
     assert [teacher.summary for teacher in found["x"]] == ["m3", "m2"]
     assert [teacher.summary for teacher in found["y0"]] == ["m0"]
     assert found["never"] == []
@@ -152,22 +155,23 @@ def test_teachers(ledger: Ledger) -> None:
 
 def test_teachers_are_looked_for_among_the_newest(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many messages were learned, only so many of the newest are unpacked: `explain` does not slow down."""
-    monkeypatch.setattr("spamnb.ledger.learned._NEWEST", 10)
-    ledger.learned.learn([lesson(f"m{number}", 0, {"x": 1, f"y{number}": 1}, at=float(number)) for number in range(20)])
-    ledger._connection.execute("UPDATE message SET tokens = x'00' WHERE learned_at < 10.0")  # as if it were damaged
-    found = ledger.learned.teachers(["y19", "y10", "y9"])
+    monkeypatch.setattr("spamnb.ledger.lessons.store._NEWEST", 10)
+    learn(ledger, [lesson(f"m{number}", 0, {"x": 1, f"y{number}": 1}, at=float(number)) for number in range(20)])
+    ledger._connection.execute("UPDATE lesson SET tokens = x'00' WHERE learned_at < 10.0")  # as if it were damaged
+    found = ledger.lessons.teachers(["y19", "y10", "y9"])
     assert [[teacher.summary for teacher in found[token]] for token in found] == [["m19"], ["m10"], []]
 
 
-def test_tokenizers(ledger: Ledger) -> None:
+def test_tokenizers(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The versions of the tokenizer are those of the learned messages; none where nothing is learned."""
-    assert ledger.learned.tokenizers() == set()
+    assert ledger.lessons.tokenizers() == set()
     for version in (7, 1, 3, 3, 300):
-        ledger.learned.learn([replace(lesson(str(version), 0, {"x": 1}), tokenizer=version)])
+        monkeypatch.setattr("spamnb.ledger.lessons.store.VERSION", version)
+        learn(ledger, [lesson(str(version), 0, {"x": 1})])
     gone = ledger.messages.find(b"300")
     assert gone is not None
-    ledger.learned.set_label(gone.id, None, 2.0, "a test")
-    assert ledger.learned.tokenizers() == {1, 3, 7}
+    set_label(ledger, gone.id, None, 2.0, "a test")
+    assert ledger.lessons.tokenizers() == {1, 3, 7}
 
 
 DAMAGE = {
@@ -175,15 +179,16 @@ DAMAGE = {
     "changed occurrences": ("UPDATE count SET ham_occurrences = 7 WHERE token = 1", "token 1: counted"),
     "a changed total": ("UPDATE total SET spam_occurrences = spam_occurrences - 1", "totals"),
     "a changed vocabulary": ("UPDATE total SET vocabulary = 99", "totals"),
-    "tokens cut short": ("UPDATE message SET tokens = substr(tokens, 1, 5) WHERE digest = x'61'", "message 1"),
+    "tokens cut short": ("UPDATE lesson SET tokens = substr(tokens, 1, 5) WHERE digest = x'61'", "message 1"),
     "a token's counts deleted": ("DELETE FROM count WHERE token = 1", "token 1: learned, but not counted"),
     "a token without counts": ("INSERT INTO token VALUES ('w', 77)", "token 77: it has no counts"),
     "a token's text deleted": ("DELETE FROM token WHERE text = 'x'", "it has no text"),
-    "an id that is none": ("UPDATE token SET id = 'x' WHERE text = 'x'", "what should be numbers is not"),
-    "counts that are none": ("UPDATE count SET spam_messages = 'x' WHERE token = 1", "what should be numbers is not"),
+    "an id that is none": ("UPDATE token SET id = 'x' WHERE text = 'x'", "something other than numbers"),
+    "counts that are none": ("UPDATE count SET spam_messages = 'x' WHERE token = 1", "something other than numbers"),
     "a text given to another token": ("UPDATE token SET id = 1", "token 1: it has several texts"),
-    "a changed label": ("UPDATE message SET label = 1 - label WHERE digest = x'61'", "token"),
+    "a changed label": ("UPDATE lesson SET label = 1 - label WHERE digest = x'61'", "token"),
     "a learned message deleted": ("DELETE FROM message WHERE digest = x'61'", "refers to nothing"),
+    "a lesson deleted": ("DELETE FROM lesson WHERE digest = x'61'", "token 1: counted"),
     "a place in no folder": (
         "INSERT INTO file VALUES (77, x'61', 1, 'before', x'', '', 1.0, NULL, NULL)",
         "refers to nothing",
@@ -194,12 +199,12 @@ DAMAGE = {
 @pytest.mark.parametrize(("damage", "said"), DAMAGE.values(), ids=DAMAGE)
 def test_verify_finds(ledger: Ledger, path: str, damage: str, said: str) -> None:
     """Each kind of damage to the counts is found and named."""
-    ledger.learned.learn([lesson("a", SPAM, {"x": 2, "y": 1}), lesson("b", HAM, {"x": 1, "z": 3})])
-    assert ledger.learned.verify() == []
+    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1}), lesson("b", HAM, {"x": 1, "z": 3})])
+    assert ledger.lessons.verify() == []
     with closing(sqlite3.connect(path)) as other:
         other.execute(damage)
         other.commit()
-    faults = ledger.learned.verify()
+    faults = ledger.lessons.verify()
     assert any(said in fault for fault in faults), faults
 
 
@@ -209,33 +214,48 @@ def test_lost_totals_are_an_error(ledger: Ledger, path: str) -> None:
         other.execute("DELETE FROM total")
         other.commit()
     with pytest.raises(LedgerError, match="damaged"):
-        ledger.learned.counts(["x"])
+        ledger.lessons.counts(["x"])
     with pytest.raises(LedgerError, match="damaged"):
-        ledger.learned.verify()
+        ledger.lessons.verify()
+    with pytest.raises(LedgerError, match="damaged"):
+        learn(ledger, [lesson("a", SPAM, {"x": 2})])
+    assert ledger.lessons.find(b"a") is None
+
+
+def test_no_lesson_is_lost_to_a_number(ledger: Ledger, path: str) -> None:
+    """Where the number of the last change is damaged, nothing is learned: no lesson takes another one's number."""
+    learn(ledger, [lesson("a", SPAM, {"x": 2}), lesson("b", HAM, {"y": 1}, 2.0)])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE total SET change = 1")
+        other.commit()
+    with pytest.raises(LedgerError, match="cannot be used"):
+        learn(ledger, [lesson("c", SPAM, {"x": 2})])
+    assert [label_of(ledger, digest) for digest in (b"a", b"b", b"c")] == [SPAM, HAM, None]
+    assert ledger.lessons.verify() == []
 
 
 def test_damaged_tokens_are_an_error(ledger: Ledger, path: str) -> None:
     """A correction that would need damaged tokens fails with what to do next, and changes nothing."""
-    ledger.learned.learn([lesson("a", SPAM, {"x": 2})])
+    learn(ledger, [lesson("a", SPAM, {"x": 2})])
     with closing(sqlite3.connect(path)) as other:
-        other.execute("UPDATE message SET tokens = x'00'")
+        other.execute("UPDATE lesson SET tokens = x'00'")
         other.commit()
     with pytest.raises(LedgerError, match="spamnb verify"):
-        ledger.learned.learn([lesson("a", HAM, {"x": 2})])
+        learn(ledger, [lesson("a", HAM, {"x": 2})])
     with pytest.raises(LedgerError, match="spamnb verify"):
-        ledger.learned.teachers(["x"])
-    assert ledger.learned.label(b"a") == SPAM
+        ledger.lessons.teachers(["x"])
+    assert label_of(ledger, b"a") == SPAM
     assert known(ledger, "x") == [0, 1, 0, 2]
 
 
 def test_names_of_any_bytes(ledger: Ledger) -> None:
     """A base name of any bytes comes back as it was."""
-    folder = ledger.files.folder(ledger.files.mailbox("/mail/\udcff")[0], "INBOX")
-    seen = ledger.messages.ensure(b"a", "", 1.0)
+    folder = ledger.locations.folder(ledger.locations.mailbox("/mail/\udcff")[0], "INBOX")
+    seen = ledger.messages.ensure(b"a", "")
     base = os.fsdecode(bytes(range(1, 256)).replace(b"/", b""))
-    ledger.files.put(folder, base, seen.id, "appeared", b"", "S", 1.0)
-    assert ledger.files.lying_in(folder) == {base: "S"}
-    assert ledger.files.where(folder) == ("/mail/\udcff", "INBOX")
+    ledger.locations.put(folder, base, seen.id, "appeared", b"", "S", 1.0)
+    assert ledger.locations.files_in(folder) == {base: "S"}
+    assert ledger.locations.where(folder) == ("/mail/\udcff", "INBOX")
     action = ledger.journal.intend(seen.id, (folder, base), (folder, base + "'"), "a test", 1.0)
     intents = ledger.journal.intents()
     assert [(one.id, one.source_base, one.destination_base) for one in intents] == [(action, base, base + "'")]

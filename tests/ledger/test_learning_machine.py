@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson, set_label
+from tests.lessons import label_of
 
 LABELS = st.sampled_from([0, 1])
 NAMES = st.sampled_from([f"m{number}" for number in range(6)])
@@ -40,13 +41,11 @@ class Learning(RuleBasedStateMachine):
         self.labels[name] = label
         return True
 
-    @rule(batch=st.lists(st.tuples(NAMES, LABELS, TOKENS), max_size=6))
-    def learn(self, batch: list[tuple[str, int, dict[str, int]]]) -> None:
+    @rule(label=LABELS, batch=st.lists(st.tuples(NAMES, TOKENS), max_size=6))
+    def learn(self, label: int, batch: list[tuple[str, dict[str, int]]]) -> None:
         self.clock += 1
-        labels = {name: label for name, label, _ in batch}
-        first = {name: tokens for name, _, tokens in reversed(batch)}
-        changed = [name for name, label in labels.items() if self._lesson(name, label, first[name])]
-        done = self.ledger.learned.learn([lesson(*one, at=self.clock) for one in batch])
+        changed = [name for name, tokens in batch if self._lesson(name, label, tokens)]
+        done = learn(self.ledger, [lesson(name, label, tokens, at=self.clock) for name, tokens in batch])
         assert [digest.decode() for digest, _ in done] == changed
 
     @rule(name=NAMES, label=st.sampled_from([0, 1, None]))
@@ -55,7 +54,9 @@ class Learning(RuleBasedStateMachine):
         if known is None:
             return
         self.clock += 1
-        assert self.ledger.learned.set_label(known.id, label, self.clock, "a test") == self.labels.pop(name, None)
+        before = label_of(self.ledger, name.encode())
+        assert set_label(self.ledger, known.id, label, self.clock)
+        assert before == self.labels.pop(name, None)
         if label is not None:
             self.labels[name] = label
 
@@ -66,7 +67,7 @@ class Learning(RuleBasedStateMachine):
             return
         name = last.digest.decode()
         assert self.labels.get(name) == last.after
-        self.ledger.learned.set_label(last.message, last.before, self.clock, f"undo of {last.id}")
+        set_label(self.ledger, last.message, last.before, self.clock, f"undo of {last.id}")
         self.labels.pop(name, None)
         if last.before is not None:
             self.labels[name] = last.before
@@ -83,7 +84,7 @@ class Learning(RuleBasedStateMachine):
         for name, label in self.labels.items():
             messages[label].update(self.kept[name].keys())
             occurrences[label].update(self.kept[name])
-        counts = self.ledger.learned.counts(list("abcdefgh"))
+        counts = self.ledger.lessons.counts(list("abcdefgh"))
         assert counts.messages.tolist() == [[of[token] for token in "abcdefgh"] for of in messages]
         assert counts.occurrences.tolist() == [[of[token] for token in "abcdefgh"] for of in occurrences]
         assert counts.class_messages.tolist() == [list(self.labels.values()).count(label) for label in (0, 1)]
@@ -93,7 +94,7 @@ class Learning(RuleBasedStateMachine):
 
     @invariant()
     def the_ledger_is_sound(self) -> None:
-        assert self.ledger.learned.verify() == []
+        assert self.ledger.lessons.verify() == []
 
     @invariant()
     def the_journal_leads_to_the_labels(self) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from spamnb.errors import LedgerBusyError
-from spamnb.ledger.copying import roll
+from spamnb.ledger.file.copies import roll
+from spamnb.ledger.file.locks import open_lock
+from spamnb.ledger.file.recovery import recover
+from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.locks import open_lock
-from spamnb.ledger.place import holding
-from spamnb.ledger.restoring import recover
 from tests.ledger.test_copies import DAY, fill
 from tests.ledger.test_schema import unprivileged
 
@@ -142,7 +142,7 @@ def test_a_reader_without_a_lock(public: str) -> None:
         fill(ledger, "a")
     os.unlink(path + ".use.lock")
     with Ledger(path, only_read=True) as ledger:
-        assert ledger.learned.totals()[1] == 1
+        assert ledger.lessons.totals()[1] == 1
         assert os.listdir(public).count("ledger.sqlite.use.lock") == 0
 
 
@@ -165,6 +165,6 @@ def test_a_sound_ledger_needs_nobody_to_leave(path: str) -> None:
     with Ledger(path) as ledger:
         fill(ledger, "a")
         with Ledger(path, only_read=True) as reader, reader.snapshot():
-            reader.learned.totals()
+            reader.lessons.totals()
             assert recover(path, DAY) is None
     assert not os.path.exists(path + ".restored.part")

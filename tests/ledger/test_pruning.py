@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.ledger import pruning
-from spamnb.ledger.exchange import parse
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import Lesson
-from spamnb.ledger.pruning import Plan
-from tests.ledger.lessons import known, lesson
+from spamnb.ledger.lessons import pruning
+from spamnb.ledger.lessons.export_format import parse
+from spamnb.ledger.lessons.pruning import Plan
+from spamnb.training import import_counts
+from tests.ledger.lessons import known, learn, lesson, set_label
+from tests.lessons import Taught, take_back
 
 
 def words(choose: random.Random) -> dict[str, int]:
@@ -19,7 +20,7 @@ def words(choose: random.Random) -> dict[str, int]:
     return {f"subject:word {number}": choose.randrange(1, 4) for number in numbers}
 
 
-def lessons(first: int, number: int) -> list[Lesson]:
+def lessons(first: int, number: int) -> list[Taught]:
     """Made-up messages, always the same."""
     return [lesson(f"m{i}", i % 2, words(random.Random(i)), at=1000.0 + i) for i in range(first, first + number)]
 
@@ -27,11 +28,11 @@ def lessons(first: int, number: int) -> list[Lesson]:
 def fill(ledger: Ledger, messages: int = 600) -> None:
     """Learn many messages, some of them forgotten again."""
     for start in range(0, messages, 200):
-        ledger.learned.learn(lessons(start, 200))
+        learn(ledger, lessons(start, 200))
     for number in range(0, messages, 50):
         found = ledger.messages.find(f"m{number}".encode())
         assert found is not None
-        ledger.learned.set_label(found.id, None, 5000.0, "a test")
+        set_label(ledger, found.id, None, 5000.0, "a test")
 
 
 def forget(ledger: Ledger, share: float) -> Plan:
@@ -47,14 +48,14 @@ def forget(ledger: Ledger, share: float) -> Plan:
 def test_becomes_small_enough(ledger: Ledger, path: str, share: float) -> None:
     """The file has at most the wanted size, all messages are learned still, and the counts are their sum."""
     fill(ledger)
-    before, size = ledger.learned.totals(), ledger.pruning.size()
+    before, size = ledger.lessons.totals(), ledger.pruning.size()
     plan = forget(ledger, share)
     assert Path(path).stat().st_size == ledger.pruning.size() <= share * size
-    after = ledger.learned.totals()
+    after = ledger.lessons.totals()
     assert after[:2].tolist() == before[:2].tolist()
     assert (after[2:] < before[2:]).all()
     assert ledger._connection.row("SELECT count(*) FROM token")[0] == plan.of - plan.tokens
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
 
 
 def test_estimate(ledger: Ledger) -> None:
@@ -66,9 +67,9 @@ def test_estimate(ledger: Ledger) -> None:
 
 def test_the_oldest_that_were_met_once_go_first(ledger: Ledger) -> None:
     """What was met once goes before what was met twice, and the old before the new; then what says nothing."""
-    ledger.learned.learn([lesson("old", 0, {"old once": 1, "twice": 1, "everywhere": 1}, at=1.0)])
-    ledger.learned.learn([lesson("new", 0, {"new once": 1, "twice": 1, "everywhere": 1}, at=2.0)])
-    ledger.learned.learn([lesson(f"spam {i}", 1, {"everywhere": 1}, at=3.0) for i in range(2)])
+    learn(ledger, [lesson("old", 0, {"old once": 1, "twice": 1, "everywhere": 1}, at=1.0)])
+    learn(ledger, [lesson("new", 0, {"new once": 1, "twice": 1, "everywhere": 1}, at=2.0)])
+    learn(ledger, [lesson(f"spam {i}", 1, {"everywhere": 1}, at=3.0) for i in range(2)])
     order = []
     for level in range(1, 5):
         with pytest.MonkeyPatch.context() as patch:
@@ -83,17 +84,17 @@ def test_the_oldest_that_were_met_once_go_first(ledger: Ledger) -> None:
 def test_corrections_stay_exact(ledger: Ledger) -> None:
     """What is relabelled, forgotten or brought back after pruning counts with the tokens it has kept, and no more."""
     fill(ledger)
-    before = ledger.learned.totals().tolist()
+    before = ledger.lessons.totals().tolist()
     forget(ledger, 0.6)
     for number in range(200):
         found = ledger.messages.find(f"m{number}".encode())
         assert found is not None
-        ledger.learned.set_label(found.id, (None, 0, 1)[number % 3], 6000.0, "a test")
-    assert ledger.learned.verify() == []
+        set_label(ledger, found.id, (None, 0, 1)[number % 3], 6000.0, "a test")
+    assert ledger.lessons.verify() == []
     for action in [one for one in ledger.journal.newest(1000) if one.at == 6000.0]:
-        ledger.learned.set_label(action.message, action.before, 7000.0, f"undo of {action.id}")
-    assert ledger.learned.verify() == []
-    assert ledger.learned.totals()[:2].tolist() == before[:2]
+        set_label(ledger, action.message, action.before, 7000.0, f"undo of {action.id}")
+    assert ledger.lessons.verify() == []
+    assert ledger.lessons.totals()[:2].tolist() == before[:2]
 
 
 def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
@@ -110,45 +111,45 @@ def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
         for _ in ledger.pruning.forget(plan, lambda seconds: None):
             steps += 1
             with Ledger(path) as other:
-                other.learned.learn([lesson(f"new {steps}", steps % 2, dict.fromkeys(choose.sample(texts, 30), 2))])
+                learn(other, [lesson(f"new {steps}", steps % 2, dict.fromkeys(choose.sample(texts, 30), 2))])
                 anew = other.messages.find(f"m{50 * steps % 600}".encode())
                 assert anew is not None
-                other.learned.set_label(anew.id, None, 1.0, "a test")
-                other.learned.learn([lesson(f"m{50 * steps % 600}", 1, dict.fromkeys(choose.sample(texts, 30), 1))])
+                set_label(other, anew.id, None, 1.0, "a test")
+                learn(other, [lesson(f"m{50 * steps % 600}", 1, dict.fromkeys(choose.sample(texts, 30), 1))])
                 forgotten = other.messages.find(f"new {steps}".encode())
                 assert forgotten is not None
                 if steps % 3:
-                    other.learned.set_label(forgotten.id, None, 2.0, "a test")
-            assert ledger.learned.verify() == []
+                    set_label(other, forgotten.id, None, 2.0, "a test")
+            assert ledger.lessons.verify() == []
     finally:
         pruning._TOKENS = pruning_tokens
     assert steps > 12
     for number in range(1, steps + 1):
         found = ledger.messages.find(f"new {number}".encode())
         assert found is not None
-        ledger.learned.set_label(found.id, 1, 3.0, "a test")  # with the tokens it was learned with
-    assert ledger.learned.verify() == []
+        set_label(ledger, found.id, 1, 3.0, "a test")  # with the tokens it was learned with
+    assert ledger.lessons.verify() == []
 
 
 def test_two_at_once(ledger: Ledger, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one pruning has taken out is no other's any more: its id may be another token's by then."""
     monkeypatch.setattr(pruning, "_TOKENS", 1)
     with Ledger(str(tmp_path / "other.sqlite")) as other:
-        other.learned.learn([lesson("a", 0, {"never met": 1, "nor this": 1})])
-        counts = parse((line.encode() for line in other.imports.export()), "x")
-    ledger.learned.learn([lesson("stays", 0, {"stays": 1})])
-    ledger.learned.learn([lesson("goes", 0, {"goes": 1, "goes too": 1})])
+        learn(other, [lesson("a", 0, {"never met": 1, "nor this": 1})])
+        counts = parse((line.encode() for line in other.lessons.export()), "x")
+    learn(ledger, [lesson("stays", 0, {"stays": 1})])
+    learn(ledger, [lesson("goes", 0, {"goes": 1, "goes too": 1})])
     plan = Plan(pruning.np.array([False, False, True, True]), 0, 2, 2, 3)
     dictionary = "SELECT text FROM token ORDER BY text"
     for _ in ledger.pruning.forget(plan, lambda seconds: None):
         if ledger._connection.all(dictionary) == [("goes too",), ("stays",)]:
             with Ledger(path) as second:
                 assert len(list(second.pruning.forget(plan, lambda seconds: None))) > 1
-                second.imports.take_back(second.imports.add(counts, "x", 1.0), 2.0)
+                take_back(second, import_counts(second, counts, "x", 1.0), 2.0)
     assert ("goes too",) not in ledger._connection.all(dictionary)
-    assert ledger.learned.verify() == []
-    ledger.learned.learn([lesson("late", 1, {"late": 1})])
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
+    learn(ledger, [lesson("late", 1, {"late": 1})])
+    assert ledger.lessons.verify() == []
 
 
 def test_broken_off(ledger: Ledger) -> None:
@@ -160,24 +161,24 @@ def test_broken_off(ledger: Ledger) -> None:
         for _ in range(stop):
             next(steps, None)
         steps.close()
-        assert ledger.learned.verify() == []
+        assert ledger.lessons.verify() == []
     forget(ledger, 0.6 * size / ledger.pruning.size())
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
     assert ledger.pruning.size() <= 0.6 * size
 
 
 def test_imports_are_pruned_too(ledger: Ledger, tmp_path: Path) -> None:
     """An import forgets the same tokens, and can be taken back exactly."""
     with Ledger(str(tmp_path / "other.sqlite")) as other:
-        other.learned.learn(lessons(5000, 300))
-        counts = parse((line.encode() for line in other.imports.export()), "x")
+        learn(other, lessons(5000, 300))
+        counts = parse((line.encode() for line in other.lessons.export()), "x")
     fill(ledger)
-    action = ledger.imports.add(counts, "x", 1.0)
+    action = import_counts(ledger, counts, "x", 1.0)
     forget(ledger, 0.6)
-    assert ledger.learned.verify() == []
-    ledger.imports.take_back(action, 2.0)
-    assert ledger.learned.verify() == []
-    assert ledger.learned.totals()[:2].tolist() == [288, 300]
+    assert ledger.lessons.verify() == []
+    take_back(ledger, action, 2.0)
+    assert ledger.lessons.verify() == []
+    assert ledger.lessons.totals()[:2].tolist() == [288, 300]
 
 
 def test_others_get_their_turn(ledger: Ledger) -> None:
@@ -194,4 +195,4 @@ def test_nothing_is_known(ledger: Ledger) -> None:
     """An empty ledger can be planned for and pruned."""
     assert forget(ledger, 0.5).tokens == 0
     assert known(ledger, "x") == [0, 0, 0, 0]
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []

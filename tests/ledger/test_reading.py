@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 
 from spamnb.errors import LedgerBusyError, LedgerError
-from spamnb.ledger.copies import rolling
-from spamnb.ledger.copying import copy, faults_of_copy, held_of, roll
+from spamnb.ledger.file.copies import copy, faults_of_copy, held_of, roll
+from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.file.readonly import faults_of, look_into
+from spamnb.ledger.file.recovery import recover, restore
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.reading import faults_of, look_into
-from spamnb.ledger.restoring import recover, restore
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_copies import DAY, fill
 from tests.ledger.test_schema import unprivileged
 
 WRITE = """
 import sys
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson
 with Ledger(sys.argv[1]) as ledger:
     tokens = {f"{sys.argv[2]}.{i}": 1 for i in range(4000)} | {f"first.{i}": 1 for i in range(0, 30_000, 7)}
-    ledger.learned.learn([lesson(sys.argv[2], 1, tokens)])
+    learn(ledger, [lesson(sys.argv[2], 1, tokens)])
 """  # and is the last to close it, unless another has it open: then SQLite empties the log into the file
 
 
@@ -61,7 +61,7 @@ def test_copied_while_another_opens_it(closed: str, tmp_path: Path) -> None:
 
     target = str(tmp_path / "copy")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spamnb.ledger.copying._PAGES", 20)
+        patch.setattr("spamnb.ledger.file.copies._PAGES", 20)
         copy(closed, target, write_once)
     assert len(steps) > 3
     assert held_of(target).spam == 1
@@ -73,11 +73,11 @@ def test_examined_while_another_opens_it(closed: str) -> None:
     """What is read in one moment stays as it was, and is right, though another opens, writes and closes the ledger."""
     with Ledger(closed, only_read=True) as reader:
         with reader.snapshot():
-            before = reader.learned.totals().tolist()
+            before = reader.lessons.totals().tolist()
             written_by_another(closed, "meanwhile")
-            assert reader.learned.totals().tolist() == before
-            assert reader.learned.verify() == []
-        assert reader.learned.totals()[1] == 2, "and afterwards what was written is seen"
+            assert reader.lessons.totals().tolist() == before
+            assert reader.lessons.verify() == []
+        assert reader.lessons.totals()[1] == 2, "and afterwards what was written is seen"
     assert faults_of(closed) == []
     assert beside(closed) == {"ledger.sqlite"}
 
@@ -125,8 +125,8 @@ def test_where_nothing_may_be_written(public: str) -> None:
     """A ledger in a directory that we may not write is read, and nothing is made there."""
     assert faults_of(public) == []
     with Ledger(public, only_read=True) as reader, reader.snapshot():
-        assert reader.learned.totals()[1] == 1
-        assert reader.learned.verify() == []
+        assert reader.lessons.totals()[1] == 1
+        assert reader.lessons.verify() == []
         with pytest.raises(LedgerError):
             reader.set_note("a", "b")
     assert beside(public) == {"ledger.sqlite"}
@@ -162,11 +162,11 @@ def test_its_owner_writes_again_and_again(public: str) -> None:
     with pytest.raises(LedgerBusyError, match="is being written"):
         look_into(public, look)
     with Ledger(public, only_read=True) as reader:
-        assert reader.learned.totals()[1] == 1
+        assert reader.lessons.totals()[1] == 1
         with its_owner(os.path.dirname(public)):
             written_by_another(public, "meanwhile")
         with pytest.raises(LedgerBusyError, match="is being written"):
-            reader.learned.totals()
+            reader.lessons.totals()
 
 
 def test_a_log_that_a_kill_left(closed: str) -> None:
@@ -177,7 +177,7 @@ def test_a_log_that_a_kill_left(closed: str) -> None:
     Path(closed).write_bytes(kept)
     Path(closed + "-wal").write_bytes(log)
     with Ledger(closed, only_read=True) as reader:
-        assert reader.learned.totals()[1] == 2
+        assert reader.lessons.totals()[1] == 2
     assert faults_of(closed) == []
     assert (Path(closed).read_bytes(), Path(closed + "-wal").read_bytes()) == (kept, log)
 
@@ -250,8 +250,7 @@ def test_a_damaged_packed_copy(closed: str) -> None:
         whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :],
     ):
         packed.write_bytes(damaged)
-        (fault,) = faults_of_copy(str(packed))
-        assert "is damaged" in fault
+        assert len(faults_of_copy(str(packed))) == 1
         with pytest.raises(LedgerError, match="is damaged"):
             restore(closed, str(packed), 9 * DAY)
     assert held_of(closed).spam == 1
@@ -279,7 +278,7 @@ def test_counts_of_a_copy_are_compared(closed: str) -> None:
     for statement in (
         "UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 7",
         "UPDATE total SET vocabulary = vocabulary - 1",
-        "DELETE FROM message WHERE label = 1",
+        "DELETE FROM lesson WHERE label = 1",
     ):
         with closing(sqlite3.connect(closed, isolation_level=None)) as other:
             other.execute("BEGIN")
@@ -306,7 +305,7 @@ def test_a_large_log_is_emptied(path: str) -> None:
                     fill(command, f"lot {number}", 40_000)
             assert os.path.getsize(path + "-wal") > 1_000_000
         assert os.path.getsize(path + "-wal") == 0
-        assert service.learned.verify() == []
+        assert service.lessons.verify() == []
 
 
 def test_a_log_that_is_read(path: str) -> None:
@@ -314,17 +313,17 @@ def test_a_log_that_is_read(path: str) -> None:
     with Ledger(path) as service:
         fill(service, "first")
         with Ledger(path, only_read=True) as reader, reader.snapshot():
-            assert reader.learned.totals()[1] == 1
+            assert reader.lessons.totals()[1] == 1
             with Ledger(path) as command, command.transaction():
                 for number in range(3):
                     fill(command, f"lot {number}", 40_000)
             assert os.path.getsize(path + "-wal") > 1_000_000
             service.empty_log()
             assert os.path.getsize(path + "-wal") > 1_000_000
-            assert reader.learned.totals()[1] == 1
+            assert reader.lessons.totals()[1] == 1
         service.empty_log()
         assert os.path.getsize(path + "-wal") == 0
-        assert service.learned.totals()[1] == 4
+        assert service.lessons.totals()[1] == 4
 
 
 def test_a_log_that_cannot_be_emptied(path: str) -> None:
@@ -344,10 +343,10 @@ def test_read_while_it_is_written(path: str) -> None:
         fill(service, "first")
         with Ledger(path, only_read=True) as reader:
             with reader.snapshot():
-                assert reader.learned.totals()[1] == 1
-                service.learned.learn([lesson("b", 1, {"x": 1})])
-                assert reader.learned.totals()[1] == 1
-            assert reader.learned.totals()[1] == 2
+                assert reader.lessons.totals()[1] == 1
+                learn(service, [lesson("b", 1, {"x": 1})])
+                assert reader.lessons.totals()[1] == 1
+            assert reader.lessons.totals()[1] == 2
         size = os.path.getsize(path + "-wal")
         assert size > 0
         Ledger(path, only_read=True).close()

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -9,17 +10,16 @@ from unittest import mock
 import pytest
 
 from spamnb.errors import LedgerBusyError, LedgerError, LedgerLostError
-from spamnb.ledger import place
-from spamnb.ledger.copies import directory_of, rolling
-from spamnb.ledger.copying import roll
+from spamnb.ledger.file.copies import roll, unpack
+from spamnb.ledger.file.parts import directory_of, rolling
+from spamnb.ledger.file.readonly import faults_of
+from spamnb.ledger.file.recovery import RESTORED_NOTE, recover, restore
+from spamnb.ledger.file.replacement import put
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.packing import unpack
-from spamnb.ledger.place import put
-from spamnb.ledger.reading import faults_of
-from spamnb.ledger.restoring import RESTORED_NOTE, recover, restore
 from tests.dying import DeathError, Fuse, dead
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_copies import garble
+from tests.lessons import label_of
 
 DAY = 86_400.0
 
@@ -29,13 +29,13 @@ def used(path: str) -> None:
     with Ledger(path) as ledger:
         for number, day in enumerate((1, 2, 3)):
             tokens = {f"{number}.{i}": 1 for i in range(3000)}
-            ledger.learned.learn([lesson(f"m{number}", number % 2, tokens, at=day * DAY)])
+            learn(ledger, [lesson(f"m{number}", number % 2, tokens, at=day * DAY)])
             if number == 0:
-                mailbox, _ = ledger.files.mailbox("/mail")
-                ledger.files.start(mailbox, DAY)
-                inbox, junk = ledger.files.folder(mailbox, "INBOX"), ledger.files.folder(mailbox, "Junk")
-                seen = ledger.messages.ensure(b"placed", "", DAY)
-                ledger.files.put(inbox, "1.a.b", seen.id, "appeared", b"", "", DAY)
+                mailbox, _ = ledger.locations.mailbox("/mail")
+                ledger.locations.start(mailbox, DAY)
+                inbox, junk = ledger.locations.folder(mailbox, "INBOX"), ledger.locations.folder(mailbox, "Junk")
+                seen = ledger.messages.ensure(b"placed", "")
+                ledger.locations.put(inbox, "1.a.b", seen.id, "appeared", b"", "", DAY)
                 ledger.journal.intend(seen.id, (inbox, "1.a.b"), (junk, "1.a.b"), "spam", DAY)
             if day < 3:
                 roll(path, day * DAY, 7)
@@ -44,8 +44,8 @@ def used(path: str) -> None:
 def labels(path: str) -> dict[str, int | None]:
     """What the messages are learned as."""
     with Ledger(path) as ledger:
-        assert ledger.learned.verify() == []
-        return {f"m{number}": ledger.learned.label(f"m{number}".encode()) for number in range(3)}
+        assert ledger.lessons.verify() == []
+        return {f"m{number}": label_of(ledger, f"m{number}".encode()) for number in range(3)}
 
 
 def cut(path: str) -> None:
@@ -101,12 +101,12 @@ def test_nothing_of_places_is_kept(path: str) -> None:
     garble(path)
     recover(path, 9 * DAY)
     with Ledger(path) as ledger:
-        mailbox, started_at = ledger.files.mailbox("/mail")
+        mailbox, started_at = ledger.locations.mailbox("/mail")
         assert started_at is None
-        assert ledger.files.lying_in(ledger.files.folder(mailbox, "INBOX")) == {}
+        assert ledger.locations.files_in(ledger.locations.folder(mailbox, "INBOX")) == {}
         placed = ledger.messages.find(b"placed")
         assert placed is not None
-        assert ledger.files.of_message(placed.id) == []
+        assert ledger.locations.of_message(placed.id) == []
         assert ledger.journal.intents() == []
         assert ledger.note(RESTORED_NOTE) == str(9 * DAY)
 
@@ -115,7 +115,7 @@ def test_log_is_set_aside_with_its_file(path: str) -> None:
     """The log of a damaged ledger goes where its file goes, and is never read with another file."""
     used(path)
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson("m3", 1, {"late": 1})])
+        learn(ledger, [lesson("m3", 1, {"late": 1})])
         log = Path(path + "-wal").read_bytes()
         kept = Path(path).read_bytes()
     Path(path + "-wal").write_bytes(log)  # as a kill leaves it
@@ -178,7 +178,7 @@ def test_not_while_others_have_it_open(path: str) -> None:
     used(path)
     with (
         Ledger(path),
-        mock.patch.object(place.time, "monotonic", side_effect=range(0, 1000, 5)),
+        mock.patch.object(time, "monotonic", side_effect=range(0, 1000, 5)),
         pytest.raises(LedgerBusyError, match="try again"),
     ):
         restore(path, rolling(path)[0], 9 * DAY)
@@ -190,7 +190,7 @@ def test_full_disk(path: str) -> None:
     used(path)
     before = sorted(os.listdir(os.path.dirname(path)))
     with (
-        mock.patch("spamnb.ledger.restoring.copy_from", side_effect=OSError(28, "No space left on device")),
+        mock.patch("spamnb.ledger.file.recovery.copy_from", side_effect=OSError(28, "No space left on device")),
         pytest.raises(OSError, match="No space"),
     ):
         restore(path, rolling(path)[0], 9 * DAY)
@@ -213,7 +213,7 @@ def test_killed_at_any_step(path: str, tmp_path: Path) -> None:
     """Killed at any step, a replacement is not begun or is made by whoever opens the ledger next; nothing is lost."""
     used(path)
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson("m3", 1, {"late": 1})])
+        learn(ledger, [lesson("m3", 1, {"late": 1})])
         log, kept = Path(path + "-wal").read_bytes(), Path(path).read_bytes()
     shutil.copytree(directory_of(path), tmp_path / "kept")
     outcomes = set()
@@ -225,7 +225,7 @@ def test_killed_at_any_step(path: str, tmp_path: Path) -> None:
         Path(here + "-wal").write_bytes(log)
         fuse = Fuse(at, dead)
         with mock.patch.multiple(
-            place.os,
+            os,
             rename=fuse.through(os.rename),
             fsync=fuse.through(os.fsync),
             utime=fuse.through(os.utime),
@@ -237,16 +237,16 @@ def test_killed_at_any_step(path: str, tmp_path: Path) -> None:
             except DeathError:
                 killed = True
         with Ledger(here, only_read=True) as reader:
-            read = reader.learned.label(b"m3")
+            read = label_of(reader, b"m3")
         replaced = labels(here) == {"m0": 0, "m1": None, "m2": None}
         assert (read == 1) is not replaced, "who only reads finds what will be"
         with Ledger(here) as ledger:
-            assert (ledger.learned.label(b"m3") == 1) is not replaced
+            assert (label_of(ledger, b"m3") == 1) is not replaced
         former = [one for one in site.iterdir() if "replaced" in one.name and not one.name.endswith(("-wal", "-shm"))]
         assert len(former) == (1 if replaced else 0)
         for one in former:
             with Ledger(str(one)) as ledger:
-                assert ledger.learned.label(b"m3") == 1, "the log went with it"
+                assert label_of(ledger, b"m3") == 1, "the log went with it"
         assert not [name for name in os.listdir(site) if ".incoming-" in name]
         outcomes.add((killed, replaced))
         if not killed:
@@ -258,24 +258,22 @@ def test_reading_makes_no_replacement(path: str) -> None:
     """A replacement that was interrupted is not ended by reading: the ledger is read as it will be."""
     used(path)
     incoming = f"{path}.incoming-replaced"
-    unpack(rolling(path)[0], incoming, lambda: None)
+    unpack(rolling(path)[0], incoming)
     before = {file: file.read_bytes() for file in Path(path).parent.iterdir() if file.is_file()}
     with Ledger(path, only_read=True) as ledger, ledger.snapshot():
-        assert (ledger.learned.label(b"m1"), ledger.learned.label(b"m2")) == (1, None)
+        assert (label_of(ledger, b"m1"), label_of(ledger, b"m2")) == (1, None)
     assert before == {file: file.read_bytes() for file in Path(path).parent.iterdir() if file.is_file()}
     assert labels(path) == {"m0": 0, "m1": 1, "m2": None}
     assert not os.path.exists(incoming)
 
 
-def test_making_that_fails(path: str) -> None:
-    """A new file that cannot be made changes nothing."""
+def test_no_new_file(path: str) -> None:
+    """A new file that is not there changes nothing."""
     used(path)
-
-    def make(_: str) -> None:
-        raise LedgerError("no")
-
-    with pytest.raises(LedgerError, match="no"):
-        put(path, DAY, "replaced", make)
+    before = sorted(os.listdir(os.path.dirname(path)))
+    with pytest.raises(FileNotFoundError):
+        put(path, f"{path}.new", DAY, "replaced")
+    assert sorted(os.listdir(os.path.dirname(path))) == before
     assert labels(path)["m2"] == 0
 
 

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spamnb.ledger import retention
+from spamnb.ledger.history import retention
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import lesson
+from spamnb.training import import_counts
+from tests.ledger.lessons import learn, lesson, set_label
+from tests.lessons import take_back
 
 OLD, NOW = 1_000.0, 9_000.0
 LIMIT = 5_000.0
@@ -18,9 +20,9 @@ LIMIT = 5_000.0
 
 def place(ledger: Ledger, name: str, at: float = OLD, *, folder: str = "INBOX", base: str = "") -> tuple[int, int]:
     """A message of that name lies in a folder; its id and the folder's."""
-    known = ledger.messages.ensure(name.encode(), name, at)
-    where = ledger.files.folder(ledger.files.mailbox("/mail")[0], folder)
-    ledger.files.put(where, base or name, known.id, "appeared", name.encode(), "", at)
+    known = ledger.messages.ensure(name.encode(), name)
+    where = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], folder)
+    ledger.locations.put(where, base or name, known.id, "appeared", name.encode(), "", at)
     return known.id, where
 
 
@@ -28,10 +30,10 @@ def judged(ledger: Ledger, name: str, at: float = OLD) -> int:
     """A message came, was judged as spam and moved to Junk; its id."""
     message, inbox = place(ledger, name, at)
     ledger.messages.judged(message, "spam", 0.99, at)
-    junk = ledger.files.folder(ledger.files.mailbox("/mail")[0], "Junk")
+    junk = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "Junk")
     action = ledger.journal.intend(message, (inbox, name), (junk, name), "spam", at)
-    ledger.files.gone(inbox, [name], at, "filter")
-    ledger.files.put(junk, name, message, "filter", name.encode(), "", at)
+    ledger.locations.gone(inbox, [name], at, "filter")
+    ledger.locations.put(junk, name, message, "filter", name.encode(), "", at)
     ledger.journal.settle(action, "done")
     return message
 
@@ -39,14 +41,14 @@ def judged(ledger: Ledger, name: str, at: float = OLD) -> int:
 def deleted(ledger: Ledger, name: str, at: float = OLD) -> int:
     """A message was judged as spam, moved and deleted; its id."""
     message = judged(ledger, name, at)
-    ledger.files.gone(ledger.files.folder(ledger.files.mailbox("/mail")[0], "Junk"), [name], at)
+    ledger.locations.gone(ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "Junk"), [name], at)
     return message
 
 
 def forget(ledger: Ledger, gone: float = LIMIT, verdicts: float = LIMIT) -> int:
     """Forget all that is over; how many rows."""
     forgotten = sum(ledger.retention.forget(gone, verdicts))
-    assert ledger.learned.verify() == []
+    assert ledger.lessons.verify() == []
     assert sum(ledger.retention.forget(gone, verdicts)) == 0
     return forgotten
 
@@ -75,7 +77,7 @@ def test_what_is_gone_is_forgotten(ledger: Ledger) -> None:
 def test_a_message_without_a_verdict(ledger: Ledger) -> None:
     """A message that was only seen is forgotten with its last file."""
     _, inbox = place(ledger, "seen")
-    ledger.files.gone(inbox, ["seen"], OLD)
+    ledger.locations.gone(inbox, ["seen"], OLD)
     newest(ledger)
     assert forget(ledger) == 2
     assert ledger.messages.find(b"seen") is None
@@ -91,16 +93,16 @@ def elsewhere(ledger: Ledger, message: int) -> None:
 
 def moved_now(ledger: Ledger, message: int) -> None:
     _, folder = place(ledger, "kept", folder="Archive")
-    ledger.files.gone(folder, ["kept"], NOW)
+    ledger.locations.gone(folder, ["kept"], NOW)
 
 
 def learned(ledger: Ledger, message: int) -> None:
-    ledger.learned.learn([lesson("kept", 1, {"a": 1}, OLD)])
+    learn(ledger, [lesson("kept", 1, {"a": 1}, OLD)])
 
 
 def forgotten(ledger: Ledger, message: int) -> None:
     learned(ledger, message)
-    ledger.learned.set_label(message, None, OLD, "a test")
+    set_label(ledger, message, None, OLD, "a test")
 
 
 def rescued(ledger: Ledger, message: int) -> None:
@@ -132,27 +134,27 @@ def test_what_is_kept(ledger: Ledger, event: Callable[[Ledger, int], None]) -> N
     event(ledger, message)
     newest(ledger)
     before = ledger.messages.get(message), ledger.journal.of_message(message)
-    files = ledger.files.of_message(message)
+    files = ledger.locations.of_message(message)
     forget(ledger)
     assert (ledger.messages.get(message), ledger.journal.of_message(message)) == before
     if event in (elsewhere, moved_now):
-        assert ledger.files.of_message(message) == files
+        assert ledger.locations.of_message(message) == files
     else:
-        assert ledger.files.of_message(message) == []
+        assert ledger.locations.of_message(message) == []
 
 
 def test_an_import_is_kept(ledger: Ledger, tmp_path: Path) -> None:
     """An import is no message that is gone: it can be taken back after any time."""
-    from spamnb.ledger.exchange import parse
+    from spamnb.ledger.lessons.export_format import parse
 
     with Ledger(str(tmp_path / "other.sqlite")) as other:
-        other.learned.learn([lesson("theirs", 1, {"x": 3})])
-        counts = parse((line.encode() for line in other.imports.export()), "x")
-    action = ledger.imports.add(counts, "x", OLD)
+        learn(other, [lesson("theirs", 1, {"x": 3})])
+        counts = parse((line.encode() for line in other.lessons.export()), "x")
+    action = import_counts(ledger, counts, "x", OLD)
     newest(ledger)
     assert forget(ledger) == 0
-    ledger.imports.take_back(action, NOW)
-    assert ledger.learned.verify() == []
+    take_back(ledger, action, NOW)
+    assert ledger.lessons.verify() == []
 
 
 def test_ids_are_not_given_again(ledger: Ledger) -> None:
@@ -180,11 +182,11 @@ def test_directories(ledger: Ledger) -> None:
     """Which directory a folder was is forgotten where nothing lies in it any more."""
     _, full = place(ledger, "here")
     _, empty = place(ledger, "gone", folder="Old")
-    ledger.files.gone(empty, ["gone"], OLD)
-    ledger.files.set_directory(full, 1, 1)
-    ledger.files.set_directory(empty, 1, 2)
+    ledger.locations.gone(empty, ["gone"], OLD)
+    ledger.locations.set_directory(full, 1, 1)
+    ledger.locations.set_directory(empty, 1, 2)
     forget(ledger)
-    assert (ledger.files.same_directory(1, 1), ledger.files.same_directory(1, 2)) == (full, None)
+    assert (ledger.locations.same_directory(1, 1), ledger.locations.same_directory(1, 2)) == (full, None)
 
 
 def test_broken_off_anywhere(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +195,7 @@ def test_broken_off_anywhere(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) ->
     for number in range(10):
         deleted(ledger, str(number), OLD + number % 2)
     newest(ledger)
-    steps = sum(1 for _ in range(100) if next(ledger.retention.forget(LIMIT, LIMIT)) and not ledger.learned.verify())
+    steps = sum(1 for _ in range(100) if next(ledger.retention.forget(LIMIT, LIMIT)) and not ledger.lessons.verify())
     assert steps == 7  # 20 files, 3 at a time
     monkeypatch.undo()
     assert rows(ledger, "file") == 2
@@ -213,16 +215,16 @@ EVENTS = st.one_of(
 
 def happen(ledger: Ledger, what: str, name: str, folder: str, at: float) -> None:
     """One event of a history."""
-    where = ledger.files.folder(ledger.files.mailbox("/mail")[0], folder)
-    known = ledger.messages.ensure(name.encode(), name, at)
+    where = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], folder)
+    known = ledger.messages.ensure(name.encode(), name)
     if what == "put":
-        ledger.files.put(where, name, known.id, "appeared", name.encode(), "", at)
+        ledger.locations.put(where, name, known.id, "appeared", name.encode(), "", at)
     elif what == "gone":
-        ledger.files.gone(where, [name], at)
+        ledger.locations.gone(where, [name], at)
     elif what == "learn":
-        ledger.learned.learn([lesson(name, int(at) % 2, {name: 1, folder: 1}, at)])
+        learn(ledger, [lesson(name, int(at) % 2, {name: 1, folder: 1}, at)])
     elif what == "forget" and known.label is not None:
-        ledger.learned.set_label(known.id, None, at, "a test")
+        set_label(ledger, known.id, None, at, "a test")
     elif what == "judge":
         ledger.messages.judged(known.id, "ham", 0.1, at)
         ledger.journal.judged(known.id, (where, name), "ham", 0.1, "ham", at)
@@ -232,14 +234,14 @@ def happen(ledger: Ledger, what: str, name: str, folder: str, at: float) -> None
 
 def seen(ledger: Ledger) -> dict[str, object]:
     """All that a judgement or a lesson on what lies in a folder can depend on."""
-    totals = ledger.learned.totals().tolist()
+    totals = ledger.lessons.totals().tolist()
     found: dict[str, object] = {"": totals}
     for name in "abcd":
         known = ledger.messages.find(name.encode())
-        places = [] if known is None else ledger.files.of_message(known.id)
+        places = [] if known is None else ledger.locations.of_message(known.id)
         if known is not None and any(placed.gone_at is None for placed in places):
-            last = [ledger.files.last(placed.folder, placed.base) for placed in places]
-            counts = ledger.learned.counts([name]).messages.tolist()
+            last = [ledger.locations.last(placed.folder, placed.base) for placed in places]
+            counts = ledger.lessons.counts([name]).messages.tolist()
             found[name] = known, places, last, ledger.journal.of_message(known.id), counts
     return found
 

@@ -14,9 +14,9 @@ import pytest
 
 from spamnb.errors import LedgerBusyError, LedgerError
 from spamnb.ledger import schema
-from spamnb.ledger.copies import directory_of
+from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import known, lesson
+from tests.ledger.lessons import known, learn, lesson
 
 NOBODY = 65_534
 
@@ -25,7 +25,7 @@ def test_new(tmp_path: Path) -> None:
     """A new ledger is made with its directories, for its owner only."""
     path = tmp_path / "a" / "b" / "ledger.sqlite"
     with Ledger(str(path)) as ledger:
-        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        learn(ledger, [lesson("a", 0, {"x": 1})])
         assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
     assert [stat.S_IMODE(one.stat().st_mode) for one in (path.parent, path.parent.parent)] == [0o700, 0o700]
 
@@ -34,7 +34,7 @@ def test_any_name(tmp_path: Path) -> None:
     """A ledger may have any name that a file may have."""
     path = str(tmp_path / "a?mode=ro&#%20\udcff")
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        learn(ledger, [lesson("a", 0, {"x": 1})])
     assert os.path.getsize(path) > 0
 
 
@@ -42,13 +42,13 @@ def test_empty_file(path: str) -> None:
     """A file of no bytes, as a process killed at its first moment leaves it, becomes a ledger."""
     Path(path).touch()
     with Ledger(path) as ledger:
-        assert ledger.learned.verify() == []
+        assert ledger.lessons.verify() == []
 
 
 def test_opened_again(path: str) -> None:
     """What was learned is there at the next opening, and the version is this one's."""
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        learn(ledger, [lesson("a", 0, {"x": 1})])
     with Ledger(path) as ledger:
         assert known(ledger, "x") == [1, 0, 1, 0]
     with closing(sqlite3.connect(path)) as other:
@@ -67,7 +67,7 @@ def test_durable(path: str) -> None:
 def test_migration(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger of an earlier version becomes one of this version, with all that it holds."""
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        learn(ledger, [lesson("a", 0, {"x": 1})])
     more = "CREATE TABLE extra (a); INSERT INTO extra VALUES (1); INSERT INTO extra VALUES (2)"
     monkeypatch.setattr(schema, "_STEPS", (*schema._STEPS, more))
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
@@ -81,7 +81,7 @@ def test_migration(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_migration_that_fails(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A migration that fails leaves the ledger as it was."""
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        learn(ledger, [lesson("a", 0, {"x": 1})])
     with monkeypatch.context() as patch:
         patch.setattr(schema, "_STEPS", (*schema._STEPS, "DELETE FROM token; CREATE nonsense"))
         patch.setattr(schema, "VERSION", schema.VERSION + 1)
@@ -113,12 +113,25 @@ def test_before_the_release(path: str) -> None:
     copies.mkdir()
     (copies / "ledger-2026-01-31.sqlite").write_bytes(before)
     for only_read in (False, True):
-        with pytest.raises(LedgerError, match=rf"before its first release.*{copies} away.*spamnb import"):
+        with pytest.raises(LedgerError, match=rf"before its first release.*{copies} away.*spamnb init --learn"):
             Ledger(path, only_read=only_read)
     assert Path(path).read_bytes() == before
     for old in (Path(path), copies):
         old.rename(f"{old}.old")
     Ledger(path).close()
+
+
+def test_of_the_development(path: str) -> None:
+    """A ledger that kept tokens with the messages, under the same mark and version, is one of before the release."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE message (id INTEGER PRIMARY KEY, label INTEGER, tokens BLOB)")
+        other.execute("PRAGMA application_id = 0x736E6231")
+        other.execute("PRAGMA user_version = 1")
+    before = Path(path).read_bytes()
+    for only_read in (False, True):
+        with pytest.raises(LedgerError, match="before its first release"):
+            Ledger(path, only_read=only_read)
+    assert Path(path).read_bytes() == before
 
 
 @pytest.mark.parametrize("mark", [0, 77])
@@ -146,10 +159,10 @@ def test_no_database(path: str) -> None:
 def test_cut_short(path: str, pages: float) -> None:
     """A ledger that was cut short is an error that says what to do, or is found by `verify`; never a traceback."""
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson(f"m{i}", i % 2, {f"t{i}.{j}": 1 for j in range(200)}) for i in range(20)])
+        learn(ledger, [lesson(f"m{i}", i % 2, {f"t{i}.{j}": 1 for j in range(200)}) for i in range(20)])
     os.truncate(path, int(pages * 4096))
     with pytest.raises(LedgerError, match=r"restore a copy|free space"), Ledger(path) as ledger:
-        faults = ledger.learned.verify()
+        faults = ledger.lessons.verify()
         assert faults
         raise LedgerError("restore a copy")
 
@@ -157,14 +170,14 @@ def test_cut_short(path: str, pages: float) -> None:
 def test_garbled(path: str) -> None:
     """Garbled pages are found by `verify` or are of no consequence; no fault is other than one for a person."""
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson(f"m{i}", i % 2, {f"t{i}.{j}": 1 for j in range(200)}) for i in range(20)])
+        learn(ledger, [lesson(f"m{i}", i % 2, {f"t{i}.{j}": 1 for j in range(200)}) for i in range(20)])
     whole = Path(path).read_bytes()
     for start in range(4096, len(whole), 4096 * 3):
         Path(path).write_bytes(whole[: start + 16] + b"\xff" * 2048 + whole[start + 2064 :])
         with suppress(LedgerError), Ledger(path) as ledger:
-            if not ledger.learned.verify():
-                ledger.learned.counts([f"t{i}.{j}" for i in range(20) for j in range(0, 200, 10)])
-                ledger.learned.teachers(["t1.1"])
+            if not ledger.lessons.verify():
+                ledger.lessons.counts([f"t{i}.{j}" for i in range(20) for j in range(0, 200, 10)])
+                ledger.lessons.teachers(["t1.1"])
                 ledger.messages.find(b"m1")
 
 
@@ -207,7 +220,7 @@ def test_read_only_directory() -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/ledger"
         with Ledger(path) as ledger:
-            ledger.learned.learn([lesson("a", 0, {"x": 1})])
+            learn(ledger, [lesson("a", 0, {"x": 1})])
         os.chmod(path, 0o666)
         os.chmod(directory, 0o555)
         try:
@@ -222,15 +235,15 @@ def test_read_only_directory() -> None:
 def test_locked(path: str) -> None:
     """While another process writes, a writer waits no longer than it was told, and says to try again."""
     with Ledger(path, busy_seconds=0.05) as ledger, closing(sqlite3.connect(path)) as other:
-        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        learn(ledger, [lesson("a", 0, {"x": 1})])
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerBusyError, match="try again") as raised:
-            ledger.learned.learn([lesson("b", 1, {"x": 1})])
+            learn(ledger, [lesson("b", 1, {"x": 1})])
         assert raised.value.exit_code == 75
         assert known(ledger, "x") == [1, 0, 1, 0]  # reading goes on
         other.rollback()
-        ledger.learned.learn([lesson("b", 1, {"x": 1})])
-        assert ledger.learned.verify() == []
+        learn(ledger, [lesson("b", 1, {"x": 1})])
+        assert ledger.lessons.verify() == []
 
 
 def test_locked_when_opened(path: str) -> None:
@@ -244,28 +257,28 @@ def test_locked_when_opened(path: str) -> None:
 def test_disk_full(path: str) -> None:
     """When the disk is full nothing is learned by half: what was there stays, and the error says to free space."""
     with Ledger(path) as ledger:
-        ledger.learned.learn([lesson("a", 0, {"x": 1})])
+        learn(ledger, [lesson("a", 0, {"x": 1})])
         pages = ledger._connection.row("PRAGMA page_count")[0]
         ledger._connection.row(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(LedgerError, match="free some space"):
-            ledger.learned.learn([lesson("b", 1, {f"token {i}": 1 for i in range(20_000)})])
+            learn(ledger, [lesson("b", 1, {f"token {i}": 1 for i in range(20_000)})])
         assert ledger.messages.find(b"b") is None
         assert known(ledger, "x") == [1, 0, 1, 0]
-        assert ledger.learned.verify() == []
+        assert ledger.lessons.verify() == []
         ledger._connection.row("PRAGMA max_page_count = 1000000")
-        ledger.learned.learn([lesson("b", 1, {f"token {i}": 1 for i in range(20_000)})])
-        assert ledger.learned.verify() == []
+        learn(ledger, [lesson("b", 1, {f"token {i}": 1 for i in range(20_000)})])
+        assert ledger.lessons.verify() == []
 
 
 OPEN_AND_LEARN = """
 import sys
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson
 print("ready", flush=True)
 sys.stdin.readline()
 with Ledger(sys.argv[1]) as ledger:
     for number in range(5):
-        ledger.learned.learn([lesson(f"{sys.argv[2]}.{number}", number % 2, {"x": 1, f"{sys.argv[2]}.{number}": 2})])
+        learn(ledger, [lesson(f"{sys.argv[2]}.{number}", number % 2, {"x": 1, f"{sys.argv[2]}.{number}": 2})])
 """
 
 
@@ -295,16 +308,16 @@ def test_opened_by_several_at_once(path: str) -> None:
         assert [one.wait(60) for one in children] == [0] * 4
     with Ledger(path) as ledger:
         assert known(ledger, "x") == [12, 8, 12, 8]
-        assert ledger.learned.verify() == []
+        assert ledger.lessons.verify() == []
 
 
 TRAIN = """
 import sys
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson
 with Ledger(sys.argv[1]) as ledger:
     for line in sys.stdin:
-        ledger.learned.learn([lesson(line.strip(), 1, {"x": 1})])
+        learn(ledger, [lesson(line.strip(), 1, {"x": 1})])
         print("learned", flush=True)
 """
 
@@ -320,4 +333,4 @@ def test_one_trains_while_another_scores(path: str) -> None:
             other.stdin.flush()
             assert other.stdout.readline() == "learned\n"
             assert known(ledger, "x") == [0, number, 0, number]
-            assert ledger.learned.verify() == []
+            assert ledger.lessons.verify() == []

@@ -1,15 +1,20 @@
 """Leave-one-out through the counts."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spamnb.bayes.base import Counts
 from spamnb.cli.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.filter import Filter, Untaught
+from spamnb.filter import Filter
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.store import SqliteLessons
 from spamnb.mail.reading import read
-from tests.ledger.lessons import lesson
+from tests.ledger.lessons import learn, lesson, set_label
 from tests.lessons import sample_lessons
 
 TOKENS = list("abcdef")
@@ -28,56 +33,53 @@ def test_as_if_it_were_forgotten(
 ) -> None:
     """The counts without a message are those that the ledger has once the message is forgotten."""
     with Ledger(str(tmp_path_factory.mktemp("l") / "ledger")) as ledger:
-        ledger.learned.learn([lesson(f"m{n}", label, tokens) for n, (label, tokens) in enumerate(messages)])
+        learn(ledger, [lesson(f"m{n}", label, tokens) for n, (label, tokens) in enumerate(messages)])
         with ledger.snapshot():
-            without = ledger.without(1).counts(TOKENS)
-        ledger.learned.set_label(1, None, 2.0, "forgotten")
-        assert without == ledger.learned.counts(TOKENS)
+            without = ledger.lessons.counts(TOKENS, b"m0")
+        set_label(ledger, 1, None, 2.0, "forgotten")
+        assert without == ledger.lessons.counts(TOKENS)
 
 
 def test_the_judgement_without_itself(ledger: Ledger) -> None:
     """A message is explained without itself as it would be by a filter that has not learned it; nothing is written."""
-    ledger.learned.learn(sample_lessons(10))
+    learn(ledger, sample_lessons(10))
     reading = read(message("spam", 3))
     known = ledger.messages.find(reading.digest)
     assert known is not None
-    before = ledger.learned.totals().tolist()
-    without = Filter(ledger.without(known.id), Scoring()).explain(reading)
-    taught = Filter(ledger.learned, Scoring()).explain(reading)
-    assert ledger.learned.totals().tolist() == before
+    before = ledger.lessons.totals().tolist()
+    without = Filter(ledger.lessons, Scoring()).explain(reading, without_itself=True)
+    taught = Filter(ledger.lessons, Scoring()).explain(reading)
+    assert ledger.lessons.totals().tolist() == before
     assert taught.judgement.log_odds > without.judgement.log_odds
-    assert not any(known.id == one.message for teachers in without.teachers.values() for one in teachers)
-    ledger.learned.set_label(known.id, None, 2.0, "forgotten")
-    forgotten = Filter(ledger.learned, Scoring()).explain(reading)
+    assert not any(reading.summary == one.summary for teachers in without.teachers.values() for one in teachers)
+    set_label(ledger, known.id, None, 2.0, "forgotten")
+    forgotten = Filter(ledger.lessons, Scoring()).explain(reading)
     assert (without.judgement, without.clues) == (forgotten.judgement, forgotten.clues)
 
 
 def test_a_message_that_is_not_learned(ledger: Ledger) -> None:
     """Without a message that is not learned, all is as it is."""
-    ledger.learned.learn(sample_lessons(2))
-    other = ledger.messages.ensure(b"other", "other", 1.0).id
+    learn(ledger, sample_lessons(2))
     tokens = list(read(message("ham", 1)).tokens)
-    assert ledger.without(other).counts(tokens) == ledger.learned.counts(tokens)
+    assert ledger.lessons.counts(tokens, b"other") == ledger.lessons.counts(tokens)
 
 
 def test_an_explanation_is_of_one_moment(ledger: Ledger) -> None:
     """An explanation asks for the counts once: what it says of the message and of its tokens agree."""
-    ledger.learned.learn(sample_lessons(3))
+    learn(ledger, sample_lessons(3))
 
-    class Counted:
+    class Counted(SqliteLessons):
         asked = 0
 
-        def counts(self, tokens):  # type: ignore[no-untyped-def]
+        def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
             self.asked += 1
-            return ledger.learned.counts(tokens)
+            return super().counts(tokens, without)
 
-        teachers = staticmethod(ledger.learned.teachers)
-
-    memory = Counted()
+    memory = Counted(ledger._connection)
     reading = read(message("spam", 50))
     explained = Filter(memory, Scoring()).explain(reading)
     assert memory.asked == 1
-    assert explained.judgement == Filter(ledger.learned, Scoring()).judge(reading)
+    assert explained.judgement == Filter(ledger.lessons, Scoring()).judge(reading)
     parts = [clue.contribution for clue in explained.clues]
     assert parts == sorted(parts, key=abs, reverse=True)
 
@@ -85,4 +87,4 @@ def test_an_explanation_is_of_one_moment(ledger: Ledger) -> None:
 def test_a_filter_without_a_ledger(ledger: Ledger) -> None:
     """A filter that has no ledger says what one with an empty ledger says."""
     reading = read(message("spam", 1))
-    assert Filter(Untaught(), Scoring()).explain(reading) == Filter(ledger.learned, Scoring()).explain(reading)
+    assert Filter(MemoryLessons(), Scoring()).explain(reading) == Filter(ledger.lessons, Scoring()).explain(reading)

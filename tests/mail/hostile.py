@@ -303,14 +303,8 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "uuencoded-begins": (lambda: plain(b"begin 644 a\n"), {"limit:text_chars"}),
     "uuencoded-files": (lambda: plain(b"begin 644 a\n\nend\n"), {"uuencoded"}),
     "uuencode": (lambda: b"Content-Transfer-Encoding: x-uuencode\n\n" + filled(b"#86)C\n"), {"limit:text_chars"}),
-    "flowed": (
-        lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"),
-        {"limit:text_chars"},
-    ),
-    "flowed-empty": (
-        lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"),
-        {"limit:text_chars"},
-    ),
+    "flowed": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"), {"limit:text_chars"}),
+    "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), {"limit:text_chars"}),
     "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), set()),
     "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), {"limit:text_chars"}),
     "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars"}),
@@ -388,20 +382,14 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     # HTML.
     "html-depth": (lambda: html(b"<div>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-depth-links": (lambda: html(b"<a>"), {"limit:html_chars", "limit:html_tags"}),
-    "html-depth-text": (
-        lambda: html(b"<div>x "),
-        {"limit:html_chars", "limit:html_depth", "limit:html_tags"},
-    ),
+    "html-depth-text": (lambda: html(b"<div>x "), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_chars", "limit:html_depth", "limit:work"}),
     "html-depth-inline": (lambda: html(b"<b><i>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-tables": (lambda: html(b"<table><tr><td>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-closed": (lambda: html(b"</p></b>"), {"limit:html_chars", "limit:html_tags"}),
     "html-crossed": (lambda: html(b"<b><p></b></p>x"), {"limit:html_chars", "limit:html_tags"}),
     "html-lists": (lambda: html(b"<ul><li>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
-    "html-forms": (
-        lambda: html(b"<form action=a><input>"),
-        {"html:form", "limit:html_chars", "limit:links"},
-    ),
+    "html-forms": (lambda: html(b"<form action=a><input>"), {"html:form", "limit:html_chars", "limit:links"}),
     "html-breaks": (lambda: html(b"<br>"), {"limit:html_chars", "limit:html_tags"}),
     "html-less-than": (lambda: html(b"<"), {"limit:html_chars", "limit:html_tags"}),
     "html-open-tag": (lambda: html(b"a=b "), {"limit:html_chars", "limit:text_chars"}),
@@ -426,10 +414,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-instructions": (lambda: html(b"<?a b>"), {"limit:html_chars", "limit:html_tags"}),
     "html-doctypes": (lambda: html(b"<!DOCTYPE html>"), {"limit:html_chars"}),
     "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags"}),
-    "html-script": (
-        lambda: html(b"</scrip", b"<script>"),
-        {"html:script", "limit:html_chars", "limit:html_tags"},
-    ),
+    "html-script": (lambda: html(b"</scrip", b"<script>"), {"html:script", "limit:html_chars", "limit:html_tags"}),
     "html-titles": (lambda: html(b"<title>x</title>"), {"limit:html_chars", "limit:html_tags"}),
     "html-links": (
         lambda: html(b'<a href="http://a.bb/">http://c.dd/</a>'),
@@ -484,10 +469,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: html(b"<p>x", "\ufeff<?xml encoding='utf-16'?>".encode()),
         {"limit:html_chars", "limit:html_tags"},
     ),
-    "html-charset": (
-        lambda: html(b"<p>x", b"<meta charset=utf-7>"),
-        {"limit:html_chars", "limit:html_tags"},
-    ),
+    "html-charset": (lambda: html(b"<p>x", b"<meta charset=utf-7>"), {"limit:html_chars", "limit:html_tags"}),
     "html-nuls": (lambda: html(b"<p>\0x"), {"limit:html_chars", "limit:html_tags"}),
     "html-svg": (
         lambda: html(b"<svg><math><template>"),
@@ -498,10 +480,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         {"html:select", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
     ),
     "html-plaintext": (lambda: html(b"<p>x", b"<plaintext>"), {"limit:html_chars", "limit:html_tags"}),
-    "html-frameset": (
-        lambda: html(b"<frameset><frame>"),
-        {"limit:html_chars", "limit:html_depth", "limit:html_tags"},
-    ),
+    "html-frameset": (lambda: html(b"<frameset><frame>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
 }
 
 
@@ -512,7 +491,7 @@ class Large:
     head: bytes
     unit: bytes
     size: int
-    said: set[str]  # tokens that must be among its tokens
+    tokens: set[str]  # that must be among its tokens
 
 
 _MB = 1 << 20

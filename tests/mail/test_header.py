@@ -1,10 +1,9 @@
 import pytest
 
-from spamnb.mail.addresses import address, addresses
-from spamnb.mail.encoded_words import decode_field
-from spamnb.mail.fields import media_type, parameters, read_fields
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.message import parse
+from spamnb.mail.parsing.encoded_words import decode_field
+from spamnb.mail.parsing.fields import address, addresses, media_type, parameters, read_fields
+from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
 
 
@@ -127,7 +126,7 @@ def test_the_host_of_a_message_id(written):
 
 
 def test_a_message_id_without_a_host_is_told():
-    """What stands there then is met once, and is no token."""
+    """What is there then is met once, and is no token."""
     assert {t for t in tokens("Message-ID: <A1.B2.C3>") if "message-id" in t} == {
         *("message-id:none", "message-id-shape:Ad.Ad.Ad")
     }
@@ -159,7 +158,7 @@ def test_a_shouting_subject_is_told():
     ],
 )
 def test_encoded_words(written, read_as):
-    """Encoded words (RFC 2047), folds and raw 8-bit bytes are decoded; broken ones stand as they can be read."""
+    """Encoded words (RFC 2047), folds and raw 8-bit bytes are decoded; broken ones are read as far as they can be."""
     found = decode_field(written)
     assert found if read_as is None else found == read_as
 
@@ -227,12 +226,12 @@ def test_addresses(value, found):
 
 @pytest.mark.parametrize("value", ["", "(" * 4000, "a:" * 2000, "<", '"', "<@a,@b:", ",", "@"])
 def test_no_address_is_too_odd(value):
-    """Whatever stands in an address field, it is read without a fault."""
+    """Whatever is in an address field, it is read without a fault."""
     assert isinstance(address(value), tuple)
 
 
 def test_an_mbox_separator_is_no_field():
-    """A `From ` line that a delivery agent left, and blank lines, stand before the header block."""
+    """A `From ` line that a delivery agent left, and blank lines, are before the header block."""
     assert parse(b"From me Thu Jan  1\n\n\nSubject: x\n\nbody").first("subject") == "x"
 
 

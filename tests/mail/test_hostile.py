@@ -2,7 +2,7 @@ import pytest
 
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read
-from spamnb.maildir.mailbox import read_bytes
+from spamnb.maildir.messages import read_bytes
 from tests.mail.hostile import LARGE, MESSAGES, MOST, attached, write
 from tests.mail.promises import check_reading
 
@@ -13,15 +13,15 @@ def limits_met(tokens) -> set[str]:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_the_worst_messages_yield_tokens(name):
-    """The worst message of each kind is read, and what was left out or was odd is said by a token."""
-    make, said = MESSAGES[name]
+    """The worst message of each kind is read, and what was left out or was odd has a token."""
+    make, expected = MESSAGES[name]
     raw = make()
     reading = read(raw[:MOST])
     check_reading(reading)
     tokens = reading.tokens
     too_large = {"limit:message_bytes"} if len(raw) > DEFAULT_LIMITS.message_bytes else set()
-    assert said <= tokens.keys()
-    assert limits_met(tokens) == limits_met(said) | too_large, "each limit that is met is said, and no other"
+    assert expected <= tokens.keys()
+    assert limits_met(tokens) == limits_met(expected) | too_large, "each limit that is met has a token, and no other"
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -33,7 +33,7 @@ def test_messages_of_any_size_are_read(name, tmp_path):
     assert (len(raw), size) == (MOST, LARGE[name].size)
     reading = read(raw)
     check_reading(reading)
-    assert LARGE[name].said | {"limit:message_bytes"} <= reading.tokens.keys()
+    assert LARGE[name].tokens | {"limit:message_bytes"} <= reading.tokens.keys()
 
 
 @pytest.mark.parametrize("media_type", [b"application/zip", b"image/png", b"text/plain", b"text/html"])

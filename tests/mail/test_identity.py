@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spamnb.mail.identity import Digester, delivery, digests, header_digest, identity
-from spamnb.mail.intake import take
+from spamnb.mail.identity import Digester, delivery, digests, header_digest, identity, take
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read
 from tests.mail.hostile import MESSAGES as HOSTILE
@@ -69,8 +68,7 @@ def test_what_mbox_and_imap_programs_change(change):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [(b"<1@", b"<2@"), (b"A <a@", b"B <a@"), (b"1 Jan", b"2 Jan"), (b"Hello", b"Bye"), (b"text", b"words")],
+    "change", [(b"<1@", b"<2@"), (b"A <a@", b"B <a@"), (b"1 Jan", b"2 Jan"), (b"Hello", b"Bye"), (b"text", b"words")]
 )
 def test_another_message_has_another_identity(change):
     """Message-ID, Date, From, Subject and the body make a message."""
@@ -325,7 +323,7 @@ PART = b"--b\n\nwords\n"
         ),
     ],
 )
-def test_what_programs_read_in_two_ways_counts_as_it_stands(first, second):
+def test_what_programs_read_in_two_ways_counts_as_it_is_written(first, second):
     """Two messages that any program may show as different texts are two messages."""
     assert identity(HEADER + first) != identity(HEADER + second)
 
@@ -344,7 +342,7 @@ TWO = b"--one\n\nlunch\n--one--\n--two\n\nspam\n--two--\n"
     ],
     ids=["mime-version", "return", "encoding", "base64", "stray"],
 )
-def test_the_boundary_counts_where_a_body_counts_as_it_stands(before, opening):
+def test_the_boundary_counts_where_a_body_counts_as_it_is_written(before, opening):
     """Nor is a body that holds two messages the first one under the other boundary where its structure is not read."""
     one, two = (
         HEADER.replace(b"MIME-Version: 1.0\n", b"")
@@ -372,7 +370,7 @@ def test_blanks_in_a_boundary(honest, other):
 
 @pytest.mark.parametrize("byte", [b"\0", b"\x7f", b"\xe9"])
 def test_bytes_in_a_boundary_that_programs_change(byte):
-    """Where a boundary holds a byte that servers and programs replace, what stands outside of the parts counts."""
+    """Where a boundary holds a byte that servers and programs replace, what is outside of the parts counts."""
     head = HEADER + b'Content-Type: multipart/mixed; boundary="b%sc"\n\n' % byte
     body = b"--b%sc\n\nlunch\n--b%sc--\n" % (byte, byte)
     assert identity(head + body) != identity(head + b"--b\n\nspam\n--b--\n" + body)
@@ -388,7 +386,7 @@ def test_a_synchroniser_leaves_a_broken_header_the_same_message():
 
 
 def test_a_multipart_without_mime_version_is_another_message():
-    """Some programs show a message without MIME-Version as it stands; so its preamble counts."""
+    """Some programs show a message without MIME-Version as it is written; so its preamble counts."""
     bare = HEADER.replace(b"MIME-Version: 1.0\n", b"")
     assert identity(bare + PLAIN + PART) != identity(bare + PLAIN + b"spam\n" + PART)
     assert identity(HEADER + PLAIN + PART) == identity(HEADER + PLAIN + b"This is MIME.\n" + PART)
@@ -443,7 +441,7 @@ def test_chunks_make_no_difference_to_hostile_messages(name):
 
 @given(PARTS.filter(bool), st.data(), st.integers(1, 50))
 def test_chunks_make_no_difference_to_encodings(parts, data, size):
-    """A chunk may end in the midst of a boundary, an escape or four letters of base64."""
+    """A chunk may end within a boundary, an escape or four letters of base64."""
     raw = HEADER + multipart(parts, [data.draw(ENCODERS) for _ in parts], data.draw(BOUNDARIES)) + b"Q" * 2500
     assert in_chunks(raw, size) == digests(raw)
 

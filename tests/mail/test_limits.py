@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
-from spamnb.mail.message import parse
+from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
 
 PARTS = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\n\ntwo\n--b\n\nthree\n--b--\n"
@@ -33,7 +33,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_past_a_limit_the_rest_is_left_out(name):
-    """What lies past a limit is left out, a token says so, and without the limit neither is so."""
+    """What is past a limit is left out, a token says so, and without the limit neither is so."""
     value, raw, left_out, note = CASES[name]
     limited = read(raw, replace(DEFAULT_LIMITS, **{name: value})).tokens
     assert note in limited
@@ -82,7 +82,7 @@ def test_links_in_plain_text_are_limited_too():
 
 
 def test_the_text_of_a_page_is_limited_as_any_text():
-    """A page may have more markup than text is read; text past the limit on text is left out, and said."""
+    """A page may have more markup than text is read; text past the limit on text is left out, and has a token."""
     raw = b"Content-Type: text/html\n\n<p>kept kept kept left"
     limited = read(raw, replace(DEFAULT_LIMITS, text_chars=15)).tokens
     assert "limit:text_chars" in limited
@@ -112,5 +112,5 @@ def test_which_tokens_are_kept_is_no_chance():
     ids=["encoded-words", "marks", "parameters"],
 )
 def test_a_header_does_not_use_up_the_work_that_the_text_needs(head):
-    """Whatever stands in its header, the text of a message is read."""
+    """Whatever is in its header, the text of a message is read."""
     assert "words" in read(head + b"\nwords\n").tokens

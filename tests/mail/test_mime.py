@@ -2,10 +2,10 @@ import base64
 
 import pytest
 
-from spamnb.mail.charsets import codec_name, decode
-from spamnb.mail.message import parse, unflow
+from spamnb.mail.parsing.charsets import codec_name, decode
+from spamnb.mail.parsing.message import parse, unflow
+from spamnb.mail.parsing.transfer import decode_transfer
 from spamnb.mail.reading import read
-from spamnb.mail.transfer import decode_transfer
 
 
 def text_of(header: str, body: bytes) -> str:
@@ -67,7 +67,7 @@ def test_every_charset_that_python_knows(charset, encoding):
     ],
 )
 def test_wrong_and_missing_charsets(raw, declared, text, claim):
-    """A charset that is missing, unknown or wrong is said, and the text is read as well as it can be."""
+    """A charset that is missing, unknown or wrong has a token, and the text is read as well as it can be."""
     assert decode(raw, declared) == (text, claim)
 
 
@@ -108,7 +108,7 @@ def test_transfer_encodings(body, encoding, content, note):
 
 
 def test_a_uuencoded_file_in_text_is_an_attachment_by_name_only():
-    """Uuencoded lines are no words of the text that they stand in."""
+    """Uuencoded lines are no words of the text that they are in."""
     message = parse(b"\n\nbefore\nbegin 644 x.exe\n#86)C\n`\nend\nafter\n")
     assert message.texts[0].text.split() == ["before", "after"]
     assert "uuencoded" in message.notes
@@ -176,13 +176,13 @@ def test_calendar_parts_are_read(kind):
 
 
 def test_a_truncated_multipart_is_read_to_its_end():
-    """A multipart without its closing boundary is said, and read."""
+    """A multipart without its closing boundary has a token, and is read."""
     tokens = read(b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nwords\n").tokens
     assert {"words", "multipart-unclosed"} <= tokens.keys()
 
 
 def test_a_multipart_without_its_boundary_is_text():
-    """A multipart whose boundary never comes is said, and read as the text that it is."""
+    """A multipart whose boundary never comes has a token, and is read as the text that it is."""
     assert "multipart-broken" in read(b"Content-Type: multipart/mixed; boundary=b\n\nwords\n").tokens
 
 

@@ -1,7 +1,7 @@
-"""Tokens for where a word stands: openings, closings, pairs; elements; the shape of a Message-ID; broken boundaries."""
+"""Tokens for where a word is: openings, closings, pairs; elements; the shape of a Message-ID; broken boundaries."""
 
-from spamnb.mail.header import is_header
 from spamnb.mail.reading import read
+from spamnb.mail.tokens.header import is_header
 
 
 def tokens(body: str, header: str = "") -> set[str]:
@@ -31,7 +31,7 @@ def test_elements() -> None:
 
 
 def test_shape_of_a_message_id() -> None:
-    """What stands before the host in a Message-ID is kept as a shape."""
+    """What is before the host in a Message-ID is kept as a shape."""
     assert "message-id-shape:d.AaA" in tokens("x", "Message-ID: <2026.AbbC@example.org>")
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from spamnb.mail.reading import printable, read
-from spamnb.mail.text import normalise, words
-from spamnb.mail.urls import urls
+from spamnb.mail.tokens.text import normalise, words
+from spamnb.mail.tokens.urls import urls
 
 
 def tokens(body: str) -> dict[str, int]:
@@ -136,7 +136,7 @@ def test_urls_are_read_as_browsers_read_them(url, found):
         "http://a.example으로",
     ],
 )
-def test_what_stands_behind_a_url_is_no_part_of_it(text):
+def test_what_is_behind_a_url_is_no_part_of_it(text):
     """Punctuation, and scripts that write on without a space, end a host."""
     found = {token for token in tokens(text) if token.startswith("url")}
     assert found == {"url:a.example", "url:example"}

@@ -5,12 +5,12 @@ import quopri
 
 import pytest
 
-from spamnb.mail.charsets import codec_name, decode
-from spamnb.mail.encoded_words import decode_field
-from spamnb.mail.message import parse
+from spamnb.mail.parsing.charset_guess import likely_codec
+from spamnb.mail.parsing.charsets import codec_name, decode
+from spamnb.mail.parsing.encoded_words import decode_field
+from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
-from spamnb.mail.text import words
-from spamnb.mail.tongues import likely_codec
+from spamnb.mail.tokens.text import words
 
 CHINESE = "大家好，我昨天下载了最新的版本，但是安装的时候出现错误，请问有谁知道怎么解决？"
 INVOICE = "尊敬的客户：您好！我公司现有各类普通发票优惠代开，税率低，验证后付款。有意者请来电联系"
@@ -105,15 +105,11 @@ def test_a_charset_means_the_larger_one_that_programs_write(text, declared, code
 
 @pytest.mark.parametrize(
     ("raw", "text"),
-    [
-        (b"\x1b$B-!-j4A;z\x1b(B ok", "①㈱漢字 ok"),
-        (b"\x1b$B4A;z\x1b(I1\x1b(B", "漢字ｱ"),
-        (b"\x1b$@4A;z\x1b(J", "漢字"),
-    ],
+    [(b"\x1b$B-!-j4A;z\x1b(B ok", "①㈱漢字 ok"), (b"\x1b$B4A;z\x1b(I1\x1b(B", "漢字ｱ"), (b"\x1b$@4A;z\x1b(J", "漢字")],
 )
 @pytest.mark.parametrize("declared", ["iso-2022-jp", ""])
 def test_japanese_with_the_additions_of_windows(raw, text, declared):
-    """Circled numbers, signs for companies and half-width kana stand in ISO-2022-JP, whatever its standard says."""
+    """Circled numbers, signs for companies and half-width kana are in ISO-2022-JP, whatever its standard allows."""
     assert decode(raw, declared) == (text, "" if declared else "missing")
 
 
@@ -188,20 +184,20 @@ def test_a_raw_field_is_in_the_charset_of_the_rest():
 
 
 @pytest.mark.parametrize("header", ["", "; charset=iso-8859-1", "; charset=x"])
-def test_html_that_says_its_own_charset_is_heard(header):
+def test_html_that_declares_its_own_charset_is_read_in_it(header):
     """A charset in the markup holds where the field has none that says something."""
     raw = f"Content-Type: text/html{header}\n\n".encode() + '<meta charset="koi8-r"><p>да'.encode("koi8-r")
     assert "да" in read(raw).tokens
 
 
-def test_a_field_that_says_its_charset_stands_over_the_markup():
+def test_a_field_that_declares_a_charset_overrides_the_markup():
     """A charset in the field that says something holds, whatever the markup says."""
     raw = "<meta charset=koi8-r><p>скидки".encode("cp1251")
     assert "скидки" in read(b"Content-Type: text/html; charset=windows-1251\n\n" + raw).tokens
 
 
 @pytest.mark.parametrize("declared", ["gb2312", "koi8-r", "iso-8859-1"])
-def test_utf8_stands_over_the_markup(declared):
+def test_utf8_overrides_the_markup(declared):
     """A program that recodes a page leaves its markup as it was: a field that says UTF-8, and is right, holds."""
     raw = f"Content-Type: text/html; charset=utf-8\n\n<meta charset={declared}><p>© größer".encode()
     message = parse(raw)
@@ -235,7 +231,7 @@ def test_every_unicode_is_one(charset, encode):
 
 
 def halves(text: str, codec: str, encoding: str) -> str:
-    """Two encoded words that part the text in the midst of a character."""
+    """Two encoded words that divide a character."""
     raw = text.encode(codec)
     cut = len(raw) // 2 | 1
     found = []

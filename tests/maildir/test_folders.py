@@ -19,7 +19,8 @@ from spamnb.maildir.folders import (
     encode,
     find_folders,
 )
-from spamnb.maildir.keywords import matching_letters, read_keywords
+from spamnb.maildir.messages import read_keywords
+from spamnb.maildir.names import matching_letters
 
 ANY_STR = st.text(alphabet=st.characters(exclude_categories=()))
 

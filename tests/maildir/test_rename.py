@@ -1,23 +1,22 @@
 """Moving a message so that no crash can lose it."""
 
+import contextlib
 import errno
-import json
 import os
-import signal
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from spamnb.errors import MaildirError
 from spamnb.maildir import rename
 from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder
-from spamnb.maildir.mailbox import deliver, scan
+from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.rename import finish, move, rename_noreplace
+from tests.dying import Fuse, kill, killed
 
 CONTENT = b"Subject: x\n\n" + bytes(range(256)) * 8192  # more than one chunk of the copy
 MTIME_NS = 1_234_567_890_123_456_789
@@ -166,14 +165,14 @@ def test_move_to_a_vanished_folder(message: str, junk: Folder) -> None:
 
 def test_a_source_folder_removed_after_the_move(message: str, junk: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that a client removes once its last message has left does not make the move look failed."""
-    durable = rename.fsync_directory
+    durable = rename.sync
 
     def removed_behind_us(path: str) -> None:
         if path == os.path.dirname(message):
             os.rmdir(path)
         durable(path)
 
-    monkeypatch.setattr(rename, "fsync_directory", removed_behind_us)
+    monkeypatch.setattr(rename, "sync", removed_behind_us)
     assert is_intact(move(message, junk, "cur", "x:2,"))
 
 
@@ -258,7 +257,7 @@ def test_special_files_are_not_copied(inbox: Folder, far: Folder) -> None:
 
 
 def test_a_left_draft_is_not_in_the_way(message: str, far: Folder) -> None:
-    """A draft left by a killed process of the same number stays as it is."""
+    """A draft left by a killed process stays as it is."""
     left = Path(far.subdir("tmp")) / f"move.P{os.getpid()}Q0"
     left.write_bytes(b"left")
     assert is_intact(move(message, far, "new", "x"))
@@ -275,78 +274,52 @@ def test_finish_refuses_what_is_no_copy(message: str, junk: Folder) -> None:
     assert is_intact(message)
 
 
-# The child counts the system calls of one move and is killed just before number N; with N beyond the last it
-# lives. Each call that can change or order anything on the disk counts.
-CHILD = """
-import errno, json, os, signal, sys
-from spamnb.maildir import rename
-from spamnb.maildir.folders import Folder
-
-source, path, name, way, last = json.loads(sys.argv[1])
-count = 0
-
-def refuse(code):
-    def refused(*args, **kwargs):
-        raise OSError(code, "refused")
-    return refused
-
-def counted(call):
-    def wrapper(*args, **kwargs):
-        global count
-        count += 1
-        if count == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return call(*args, **kwargs)
-    return wrapper
-
-if way != "renameat2":
-    rename._rename_flagged = refuse(errno.EINVAL)
-if way == "rename":
-    os.link = refuse(errno.EPERM)
-for module, names in (
-    (os, "open read write fchmod utime fsync close link unlink rename"),
-    (rename, "_rename_flagged"),
-):
-    for called in names.split():
-        setattr(module, called, counted(getattr(module, called)))
-rename.move(source, Folder("Junk", path), "cur", name)
-"""
+# A child process moves a message, and is killed just before its system call number N; with N beyond the last it lives.
+# Each call that can change or order anything on the disk counts.
 
 
-def kill_at_each_step(source: str, folder: Folder, way: str) -> Iterator[list[str]]:
+def move_with(fuse: Fuse, source: str, folder: Folder, name: str) -> None:
+    """In a child process: move the message, each system call by way of the fuse."""
+    with contextlib.ExitStack() as stack:
+        for called in ["open", "read", "write", "fchmod", "utime", "fsync", "close", "link", "unlink", "rename"]:
+            stack.enter_context(mock.patch.object(os, called, fuse.through(getattr(os, called))))
+        stack.enter_context(mock.patch.object(rename, "_rename_flagged", fuse.through(rename._rename_flagged)))
+        move(source, folder, "cur", name)
+
+
+def kill_at_each_step(source: str, folder: Folder) -> Iterator[list[str]]:
     """Move the same message again and again, killed one system call later each time; yields which of source
     and destination exist after each kill, and at last after the move that was not killed."""
     destination = os.path.join(folder.subdir("cur"), "1.M2P3.host:2,S")
-    root = Path(__file__).resolve().parents[2]
-    status = -signal.SIGKILL
+    is_killed = True
     step = 0
-    while status == -signal.SIGKILL:
+    while is_killed:
         step += 1
         for path in (source, destination):
             Path(path).unlink(missing_ok=True)
         Path(source).write_bytes(CONTENT)
         os.chmod(source, 0o640)
         os.utime(source, ns=(MTIME_NS, MTIME_NS))
-        arguments = json.dumps([source, folder.path, os.path.basename(destination), way, step])
-        status = subprocess.run([sys.executable, "-c", CHILD, arguments], cwd=root, check=False).returncode
+        fuse = Fuse(step, kill)
+        is_killed = killed(lambda fuse=fuse: move_with(fuse, source, folder, os.path.basename(destination)))
         yield [path for path in (source, destination) if os.path.lexists(path)]
-    assert status == 0
     assert step > 5
 
 
-@pytest.mark.parametrize("crash_way", ["renameat2", "rename"])
-def test_killed_move_has_one_file(message: str, junk: Folder, crash_way: str) -> None:
+@pytest.mark.parametrize("way", ["renameat2", "rename"], indirect=True)
+def test_killed_move_has_one_file(message: str, junk: Folder, way: str) -> None:
     """Killed at any system call of a move by rename, the message exists exactly once, intact."""
-    for left in kill_at_each_step(message, junk, crash_way):
+    for left in kill_at_each_step(message, junk):
         (path,) = left
         assert is_intact(path)
     assert path != message
 
 
-def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: Folder) -> None:
+@pytest.mark.parametrize("way", ["link"], indirect=True)
+def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: Folder, way: str) -> None:
     """Without renameat2 a kill may leave both names of one file; `finish` makes it one name."""
     both = 0
-    for left in kill_at_each_step(message, junk, "link"):
+    for left in kill_at_each_step(message, junk):
         if len(left) == 2:
             both += 1
             assert os.path.samefile(*left)
@@ -357,11 +330,10 @@ def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: 
     assert path != message
 
 
-@pytest.mark.parametrize("crash_way", ["renameat2", "link", "rename"])
-def test_killed_move_across_keeps_the_source(message: str, far: Folder, crash_way: str) -> None:
+def test_killed_move_across_keeps_the_source(message: str, far: Folder, way: str) -> None:
     """Killed at any system call of a copy, the source stands until the destination is complete."""
     both = 0
-    for left in kill_at_each_step(message, far, crash_way):
+    for left in kill_at_each_step(message, far):
         assert left
         assert all(is_intact(path) for path in left)
         if len(left) == 2:

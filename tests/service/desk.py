@@ -9,15 +9,17 @@ from pathlib import Path
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Role
+from spamnb.ledger.history.messages import Known
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.messages import Known
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder, create_folder
-from spamnb.maildir.mailbox import deliver, scan
+from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import parse_name
 from spamnb.moves import bases_now
+from spamnb.service.context import Context
+from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import Mailboxes
-from spamnb.service.once import Once
+from tests.lessons import label_of
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -54,13 +56,13 @@ class Desk:
         """The service starts, and does what there is to do."""
         mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
         config = Config(mailboxes, self.directory / "ledger", learning=self.learning)
-        faults = Once(logging.getLogger("desk"))
-        self.mailboxes = Mailboxes(config, self.ledger, faults, now=self.now, alive=lambda status: None)
+        faults = LogOnce(logging.getLogger("desk"))
+        self.mailboxes = Mailboxes(Context(config, self.ledger, self.now), faults)
         self.work()
 
     def stop(self) -> None:
         """It ends."""
-        self.mailboxes.let_go()
+        self.mailboxes.close()
 
     def restart(self, **learning: object) -> None:
         """It ends and starts again, with other decisions on learning."""
@@ -78,10 +80,12 @@ class Desk:
             for root in self.roots:  # each change of a directory is to be seen, however slow the kernel's clock ticks
                 for subdir in [*root.glob("**/new"), *root.glob("**/cur")]:
                     os.utime(subdir)
-            assert self.mailboxes.compare()
+            self.mailboxes.compare()
+            assert self.mailboxes.are_well
             while (due := self.mailboxes.due()) is not None:
                 self.ahead += max(0.0, due - self.now())
-                assert self.mailboxes.settle()
+                self.mailboxes.act_on_due()
+                assert self.mailboxes.are_well
 
     def folder(self, name: str, root: int = 0) -> Folder:
         """A folder of a mailbox."""
@@ -117,7 +121,7 @@ class Desk:
 
     def labels(self, contents: list[bytes]) -> set[int | None]:
         """What these messages are learned as."""
-        return {self.ledger.learned.label(identity(content)) for content in contents}
+        return {label_of(self.ledger, identity(content)) for content in contents}
 
     def number(self, folder: str, root: int = 0) -> int:
         """How many messages lie in a folder."""

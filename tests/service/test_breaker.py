@@ -8,8 +8,8 @@ import pytest
 from spamnb.breaker import pause
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.mailbox import Entry
-from spamnb.moves import Mover, bases_now, find_spot
+from spamnb.maildir.messages import Entry
+from spamnb.moves import Mover, bases_now, known_folder
 from tests.service.conftest import LESSONS, Site, until
 
 
@@ -82,9 +82,9 @@ def test_what_was_withheld_is_moved_when_a_person_says_so(site: Site, capsys: py
     assert site.spamnb("resume", "--move") == 0
     assert "moved 0 messages" in capsys.readouterr().out
     site.end()
-    assert site.once() == 0
+    site.work()
     with Ledger(str(site.ledger)) as ledger:
-        assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS], "no move of ours was taken for a person's"
+        assert ledger.lessons.totals()[:2].tolist() == [LESSONS, LESSONS], "no move of ours was taken for a person's"
         lines = {line.action.id: line for line in ledger.journal.page(1000)}
         moved_by = [line.moved_by for line in lines.values() if line.action.state == "withheld" and line.moved_by]
         assert len(moved_by) == 3
@@ -98,7 +98,7 @@ def test_a_withheld_message_that_is_no_spam_today_stays(site: Site, capsys: pyte
     site.once()
     assert site.spamnb("pause") == 0
     contents = [site.deliver(message("spam", 3000 + number)) for number in range(2)]
-    assert site.once() == 0
+    site.work()
     assert withheld(site) == 2
     assert site.spamnb("resume", "--move") == 0
     assert len(site.contents("Junk")) == 2
@@ -109,7 +109,7 @@ def test_a_withheld_message_that_is_no_spam_today_stays(site: Site, capsys: pyte
 
     assert site.spamnb("pause") == 0
     third = site.deliver(message("spam", 3100))
-    assert site.once() == 0
+    site.work()
     lessons = site.directory / "more"
     lessons.mkdir()
     for number in range(150):
@@ -129,16 +129,16 @@ def test_after_a_resume_that_was_killed(site: Site) -> None:
     site.once()
     assert site.spamnb("pause") == 0
     content = site.deliver(message("spam", 5000))
-    assert site.once() == 0
+    site.work()
     with Ledger(str(site.ledger)) as dead:
         (action,) = dead.journal.withheld()
         assert action.source is not None
-        source = find_spot(dead, action.source)
+        source = known_folder(dead, action.source)
         assert source is not None
-        box = dead.files.mailbox(str(site.root))[0]
-        junk = find_spot(dead, dead.files.folder(box, "Junk"))
+        mailbox = dead.locations.mailbox(str(site.root))[0]
+        junk = known_folder(dead, dead.locations.folder(mailbox, "Junk"))
         assert junk is not None
-        mover = Mover(dead, time.time, bases_now(), lambda folder: find_spot(dead, folder))
+        mover = Mover(dead, time.time, bases_now(), lambda folder: known_folder(dead, folder))
         mover.intend(action.message, source, Entry("new", action.source_base), junk, "spam")
     assert site.spamnb("resume", "--move") == 0
     assert site.contents("Junk") == [content]
@@ -152,7 +152,7 @@ def test_a_pause_ends_by_the_clock(site: Site) -> None:
     with Ledger(str(site.ledger)) as ledger:
         pause(ledger, until=time.time() - 1)
     content = site.deliver(message("spam", 3200))
-    assert site.once() == 0
+    site.work()
     assert site.contents("Junk") == [content]
 
 
@@ -163,7 +163,7 @@ def test_a_share_of_one_never_stops(site: Site) -> None:
     site.once()
     for number in range(15):
         site.deliver(message("spam", 3300 + number))
-    assert site.once() == 0
+    site.work()
     assert len(site.contents("Junk")) == 15
 
 
@@ -178,10 +178,10 @@ def test_the_filter_never_learns_from_its_own_verdict_alone(site: Site) -> None:
     until(lambda: judged(site) == 40, "all judged")
     site.end()
     for _ in range(2):
-        assert site.once() == 0
+        site.work()
     assert len(site.contents("Junk")) == 20
     with Ledger(str(site.ledger)) as ledger:
-        assert ledger.learned.totals()[:2].tolist() == [LESSONS, LESSONS]
+        assert ledger.lessons.totals()[:2].tolist() == [LESSONS, LESSONS]
     assert site.faults() == []
 
 
@@ -191,7 +191,7 @@ def test_a_spam_folder_that_is_gone(site: Site, capsys: pytest.CaptureFixture[st
     site.once()
     assert site.spamnb("pause") == 0
     content = site.deliver(message("spam", 3400))
-    assert site.once() == 0
+    site.work()
     shutil.rmtree(site.folders["Junk"].path)
     assert site.spamnb("resume", "--move") == 3
     assert "start the service, which makes it" in capsys.readouterr().err

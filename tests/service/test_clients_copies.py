@@ -12,10 +12,11 @@ from spamnb.config import Config, Mailbox, Role
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder
-from spamnb.maildir.mailbox import deliver, scan
+from spamnb.maildir.messages import deliver, scan
 from spamnb.policy import COPY_SECONDS
-from spamnb.service.sorter import Sorter
-from tests.lessons import sample_lessons
+from spamnb.service.context import Context
+from spamnb.service.mailbox import WatchedMailbox
+from tests.lessons import label_of, learn, sample_lessons
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
 
@@ -31,32 +32,27 @@ def test_copy_out_of_junk(
     folders, ahead = maildir("Junk", "Archive"), -lag
     roots = Path(folders["INBOX"].path)
     with Ledger(str(tmp_path / "ledger")) as ledger:
-        ledger.learned.learn(sample_lessons(25))
-        sorter = Sorter(
-            mailbox := Mailbox(roots, ROLES),
-            Config((mailbox,), tmp_path / "ledger"),
-            ledger,
-            now=lambda: time.time() + ahead,
-            bases=iter(()),
-            role_of=lambda _, name: (ROLES[name], False),
-        )
-        sorter.start()
+        learn(ledger, sample_lessons(25))
+        mailbox = Mailbox(roots, ROLES)
+        context = Context(Config((mailbox,), tmp_path / "ledger"), ledger, lambda: time.time() + ahead)
+        watched = WatchedMailbox(mailbox, context)
+        watched.start()
         spam = message("spam", 930)
         deliver(folders["INBOX"], spam, "1.host")
-        sorter.reconcile()
+        watched.reconcile()
         (entry,) = scan(folders["Junk"])
         ahead = 0.0
         shutil.copy2(entry.path(folders["Junk"]), Path(folders[folder].subdir("new")) / "2.host")
-        sorter.reconcile()
+        watched.reconcile()
         ahead = 10.0  # the dwell is over
-        sorter.settle()
-        assert ledger.learned.label(identity(spam)) is None
+        watched.act_on_due()
+        assert label_of(ledger, identity(spam)) is None
         if label is not None:
             Path(entry.path(folders["Junk"])).unlink()
             for _ in range(2):
-                sorter.reconcile()
+                watched.reconcile()
                 ahead += 10.0
-                sorter.settle()
-        assert ledger.learned.label(identity(spam)) == label
+                watched.act_on_due()
+        assert label_of(ledger, identity(spam)) == label
         assert len(scan(folders[folder])) == stays
         assert len(scan(folders["Junk"])) == 2 - stays - (label is not None)

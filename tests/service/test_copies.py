@@ -12,15 +12,15 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.config import load
 from spamnb.errors import LedgerDamagedError
-from spamnb.ledger.copies import directory_of, of_day, rolling
-from spamnb.ledger.copying import roll
-from spamnb.ledger.faults import plain
+from spamnb.ledger.file.copies import roll
+from spamnb.ledger.file.locks import is_running, only_service
+from spamnb.ledger.file.parts import directory_of, of_day, rolling
 from spamnb.ledger.ledger import Ledger
-from spamnb.service import upkeep
-from spamnb.service.alone import alone, is_running
+from spamnb.ledger.sqlite_errors import plain
+from spamnb.service import maintenance
 from spamnb.service.daemon import Daemon
+from spamnb.service.mailbox import WatchedMailbox
 from spamnb.service.notify import Notifier
-from spamnb.service.sorter import Sorter
 from tests.service.conftest import Site, until
 
 DAY = 86_400.0
@@ -54,7 +54,7 @@ def test_each_day_a_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(service._watcher, "next", each_pass)
     made: list[str] = []
-    monkeypatch.setattr(upkeep, "roll", lambda *arguments: made.append(roll(*arguments)))
+    monkeypatch.setattr(maintenance, "roll", lambda *arguments: made.append(roll(*arguments)))
     service.run()
     assert made == days[: len(made)]
     assert len(made) >= 3
@@ -96,9 +96,9 @@ def test_going_back_moves_and_learns_nothing(site: Site, way: str) -> None:
     """
     site.teach()
     before = site.deliver(message("spam", 931))  # known before the copy, in the inbox
-    assert site.once() == 0
+    site.work()
     open_ = site.deliver(message("spam", 932))
-    assert site.once() == 0
+    site.work()
     assert open_ in site.contents("Junk")
     with Ledger(str(site.ledger)) as ledger:  # a copy in the midst of a move: an intent back to the inbox
         moved = next(one for one in ledger.journal.newest(9) if one.kind == "moved")
@@ -113,12 +113,12 @@ def test_going_back_moves_and_learns_nothing(site: Site, way: str) -> None:
         ledger.journal.settle(intent, "failed")
     filed, rescued, kept = (site.deliver(message("ham", number)) for number in (933, 934, 935))
     spam, late = site.deliver(message("spam", 936)), site.deliver(message("spam", 937))
-    assert site.once() == 0
+    site.work()
     assert spam in site.contents("Junk")
     site.move(late, "Junk", "INBOX")  # rescued, and learned as ham
     site.move(rescued, "INBOX", "Junk")
     site.move(filed, "INBOX", "Archive")
-    assert site.once() == 0
+    site.work()
     assert (site.label(late), site.label(rescued), site.label(filed)) == (0, 1, 0)
     unseen = site.deliver(message("spam", 938))  # came while the service was down
     lying = {name: sorted(site.contents(name)) for name in site.folders}
@@ -132,18 +132,18 @@ def test_going_back_moves_and_learns_nothing(site: Site, way: str) -> None:
         assert site.spamnb("restore", old) == 0
         assert len(aside(site)) == 1
     for _ in range(2):
-        assert site.once() == 0
+        site.work()
     assert {name: sorted(site.contents(name)) for name in site.folders} == lying
     for content in (before, open_, filed, rescued, kept, spam, late, unseen):
         assert site.label(content) is None
     with Ledger(str(site.ledger)) as ledger:
-        assert ledger.learned.totals()[:2].tolist() == [25, 25]
+        assert ledger.lessons.totals()[:2].tolist() == [25, 25]
     assert site.faults() == []
 
     new = site.deliver(message("spam", 939))
     site.move(spam, "Junk", "INBOX")
     site.move(kept, "INBOX", "Junk")
-    assert site.once() == 0
+    site.work()
     assert new in site.contents("Junk")
     assert (site.label(spam), site.label(kept)) == (0, 1)
     assert spam in site.contents("INBOX")
@@ -167,7 +167,7 @@ def test_damaged_while_it_runs(site: Site, monkeypatch: pytest.MonkeyPatch) -> N
 
     def damaged_meanwhile(_: float) -> None:
         service._next_reconcile = 0.0
-        monkeypatch.setattr(Sorter, "reconcile", lambda _: ledger_fault())
+        monkeypatch.setattr(WatchedMailbox, "reconcile", lambda _: ledger_fault())
 
     def ledger_fault() -> None:
         raise plain(sqlite_fault, str(site.ledger))
@@ -198,7 +198,7 @@ def test_asked_while_it_starts(site: Site) -> None:
     """Whoever asks whether a service runs at the moment it starts does not keep it from starting."""
     site.teach()
     path = str(site.ledger)
-    with alone(path):
+    with only_service(path):
         pass
     asking = os.open(path + ".lock", os.O_RDONLY)  # as `is_running` holds it for an instant
     fcntl.flock(asking, fcntl.LOCK_SH)
@@ -209,8 +209,8 @@ def test_asked_while_it_starts(site: Site) -> None:
         fcntl.flock(asking, fcntl.LOCK_UN)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spamnb.service.alone.time.sleep", pause)
-        with alone(path):
+        patch.setattr("spamnb.ledger.file.locks.time.sleep", pause)
+        with only_service(path):
             assert is_running(path)
     assert len(waited) == 1
     os.close(asking)
@@ -222,10 +222,11 @@ def test_pruned_while_it_runs(site: Site) -> None:
     site.start()
     with Ledger(str(site.ledger)) as ledger:
         target = ledger.pruning.size() * 9 // 10
-        tokens = ledger.learned.totals()[6]
+        tokens = ledger.lessons.totals()[6]
     assert site.spamnb("prune", "--to", str(target)) == 0
     spam = site.deliver(message("spam", 942))
     until(lambda: spam in site.contents("Junk"), "spam moved with what is left")
+    assert site.end() == 0  # until then its last move may be open
     with Ledger(str(site.ledger)) as ledger:
-        assert ledger.learned.totals()[6] < tokens
+        assert ledger.lessons.totals()[6] < tokens
     assert site.faults() == []

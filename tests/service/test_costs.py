@@ -10,11 +10,11 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.reading import read
+from spamnb.mail import reading
+from spamnb.mail.reading import LazyReading, read
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.mailbox import Entry, deliver, locate, scan
-from spamnb.service import arrivals, traces, unread
-from spamnb.service.unread import Unread
+from spamnb.maildir.messages import Entry, deliver, locate, scan
+from spamnb.service import arrivals, other_places
 from tests.service.desk import Desk
 
 
@@ -22,7 +22,7 @@ from tests.service.desk import Desk
 def counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """Counts the steps of SQLite's machine, in tens, and the files that are looked for."""
     counts = {"steps": 0, "located": 0}
-    sqlite = desk.ledger.files._db._sqlite
+    sqlite = desk.ledger.locations._db._sqlite
 
     def step() -> int:
         counts["steps"] += 1
@@ -33,7 +33,7 @@ def counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, i
         return locate(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(traces, "locate", looked_for)
+        patch.setattr(other_places, "locate", looked_for)
         sqlite.set_progress_handler(step, 10)
         yield counts
         sqlite.set_progress_handler(None, 0)
@@ -41,13 +41,13 @@ def counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, i
 
 def remember(desk: Desk, content: bytes, number: int, how: str) -> None:
     """So many more messages in the ledger, each judged and left in the inbox."""
-    inbox = desk.ledger.files.folder(1, "INBOX")
+    inbox = desk.ledger.locations.folder(1, "INBOX")
     with desk.ledger.transaction():
         for _ in range(number):
             base = next(desk.bases)
-            one = Unread(content if how == "other deliveries" else content + base.encode())
-            known = desk.ledger.messages.ensure(one.digest, "a message", desk.now(), one.header_digest)
-            desk.ledger.files.put(inbox, base, known.id, "appeared", base.encode(), "", desk.now())
+            one = LazyReading(content if how == "other deliveries" else content + base.encode())
+            known = desk.ledger.messages.ensure(one.digest, "a message", one.header_digest)
+            desk.ledger.locations.put(inbox, base, known.id, "appeared", base.encode(), "", desk.now())
             desk.ledger.messages.judged(known.id, "ham", 0.01, desk.now())
             desk.ledger.journal.judged(known.id, (inbox, base), "ham", 0.01, "ham", desk.now())
             desk.ahead += 1.0
@@ -89,31 +89,32 @@ def test_four_thousand_copies(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
 
 def settle(desk: Desk, folder: str, path: str) -> None:
     """A delivered file is met, and looked at after its dwell."""
-    (sorter,) = desk.mailboxes._sorters.values()
-    sorter.hint(folder, Entry("new", os.path.basename(path)))
-    if (due := sorter.due()) is not None:
+    (mailbox,) = desk.mailboxes._watched.values()
+    watched = mailbox.folders.by_path[folder]
+    mailbox.look(watched, Entry("new", os.path.basename(path)))
+    if (due := mailbox.due()) is not None:
         desk.ahead += max(0.0, due - desk.now())
-        sorter.settle()
+        mailbox.act_on_due()
 
 
 def test_what_is_dragged_to_the_trash_is_not_tokenised(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a person throws away, or moves back to the inbox, is recognised without its tokens."""
     letters = desk.put("ham", "INBOX")
     desk.work()
-    monkeypatch.setattr(unread, "tokenize", lambda *_: pytest.fail("tokenised"))
+    monkeypatch.setattr(reading, "tokenize", lambda *_: pytest.fail("tokenised"))
     desk.move("INBOX", "Trash", desk.fresh)
     desk.work()
     desk.move("Trash", "INBOX", desk.fresh)
     desk.work()
     assert desk.number("INBOX") == len(letters)
-    assert len(desk.ledger.files.lying_in(desk.ledger.files.folder(1, "INBOX"))) == len(letters)
+    assert len(desk.ledger.locations.files_in(desk.ledger.locations.folder(1, "INBOX"))) == len(letters)
 
 
 def test_what_is_asked_of_a_message_is_what_was_read() -> None:
     """A message that is read piece by piece is the one that is read as a whole."""
     for kind in ("ham", "spam"):
         raw = message(kind, 901)
-        assert Unread(raw).reading == read(raw)
+        assert LazyReading(raw).reading == read(raw)
 
 
 def test_only_folders_that_speak_by_what_stays_are_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +123,12 @@ def test_only_folders_that_speak_by_what_stays_are_asked(desk: Desk, monkeypatch
     desk.put("spam", "Junk", flags="S")
     desk.work()
     asked = []
-    unlearned = desk.ledger.files.unlearned
-    monkeypatch.setattr(desk.ledger.files, "unlearned", lambda folder: asked.append(folder) or unlearned(folder))
+    unlearned = desk.ledger.locations.unlearned
+    monkeypatch.setattr(
+        desk.ledger.locations, "unlearned", lambda folder, origins: asked.append(folder) or unlearned(folder, origins)
+    )
     desk.work()
-    assert {desk.ledger.files.where(folder)[1] for folder in asked} == {"INBOX", "Archive"}
+    assert {desk.ledger.locations.where(folder)[1] for folder in asked} == {"INBOX", "Archive"}
 
 
 def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +136,7 @@ def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: py
     letter = message("ham", 901)
     desk.deliver(letter)
     desk.restart(dwell_seconds=0.0)
-    (sorter,) = desk.mailboxes._sorters.values()
+    (mailbox,) = desk.mailboxes._watched.values()
     target = Path(desk.folder("Archive").subdir("cur")) / f"{next(desk.bases)}:2,S"
     desk.paths(letter, "INBOX")[0].rename(target)
     looked = []
@@ -144,13 +147,14 @@ def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: py
 
     with monkeypatch.context() as patch:
         patch.setattr(arrivals, "locate", unlistable)
-        sorter.hint(desk.folder("Archive").path, Entry("cur", target.name))
+        watched = mailbox.folders.by_path[desk.folder("Archive").path]
+        mailbox.look(watched, Entry("cur", target.name))
         clock = desk.now()
-        patch.setattr(sorter._arrivals, "_now", lambda: clock)
+        patch.setattr(mailbox._arrivals, "_now", lambda: clock)
         for _ in range(5):
-            sorter.settle()
+            mailbox.act_on_due()
         assert len(looked) == 1
-        due = sorter.due()
+        due = mailbox.due()
         assert due is not None
         assert due - clock == pytest.approx(1.0)
     desk.work()
@@ -162,20 +166,20 @@ def test_a_renamed_folder_holds_the_ledger_for_few_statements(tmp_path: Path) ->
     calls = []
     for number in (10, 1000):
         with Ledger(str(tmp_path / f"ledger{number}")) as ledger:
-            mailbox, _ = ledger.files.mailbox("/mail")
-            old, new = ledger.files.folder(mailbox, "Old"), ledger.files.folder(mailbox, "New")
-            message_ = ledger.messages.ensure(b"digest", "", 1.0).id
+            mailbox, _ = ledger.locations.mailbox("/mail")
+            old, new = ledger.locations.folder(mailbox, "Old"), ledger.locations.folder(mailbox, "New")
+            message_ = ledger.messages.ensure(b"digest", "").id
             with ledger.transaction():
                 for each in range(number):
-                    ledger.files.put(old, f"{each}.host", message_, "appeared", b"", "S", 1.0)
+                    ledger.locations.put(old, f"{each}.host", message_, "appeared", b"", "S", 1.0)
             asked: list[str] = []
-            sqlite = ledger.files._db._sqlite
+            sqlite = ledger.locations._db._sqlite
             names = [f"{each}.host" for each in range(0, number, 2)] + ["unknown"]
             sqlite.set_trace_callback(lambda statement, asked=asked: asked.append(statement))
-            assert ledger.files.carry(old, new, names, 2.0) == number // 2
+            assert ledger.locations.carry(old, new, names, 2.0) == number // 2
             sqlite.set_trace_callback(None)
             calls.append(len([statement for statement in asked if statement.lstrip().startswith("SELECT")]))
-            assert len(ledger.files.lying_in(new)) == len(ledger.files.lying_in(old)) == number // 2
+            assert len(ledger.locations.files_in(new)) == len(ledger.locations.files_in(old)) == number // 2
     assert calls[0] == calls[1]
 
 

@@ -55,7 +55,7 @@ def test_reload_while_others_have_the_ledger_open(site: Site) -> None:
     site.start()
     assert site.process is not None
     with Ledger(str(site.ledger)) as training, training.snapshot():
-        training.learned.totals()
+        training.lessons.totals()
         site.process.send_signal(signal.SIGHUP)
         until(lambda: site.log().count("watching") == 2, "working again")
         spam = site.deliver(message("spam", 927))
@@ -67,7 +67,7 @@ def test_start_while_others_have_the_ledger_open(site: Site) -> None:
     """A start waits for nobody who has a sound ledger open, for however long."""
     site.teach()
     with Ledger(str(site.ledger), only_read=True) as export, export.snapshot():
-        export.learned.totals()
+        export.lessons.totals()
         site.start()
         spam = site.deliver(message("spam", 928))
         until(lambda: spam in site.contents("Junk"), "spam moved all the while")

@@ -1,21 +1,40 @@
-"""What the service does for IMAP servers starts no work of its own."""
+"""What the service does for IMAP servers: it starts no work of its own, and holds up no end."""
 
 import contextlib
 from pathlib import Path
+from unittest import mock
 
-from spamnb.maildir.departures import touch_cur
+from spamnb.cli.sample_mail import message
+from spamnb.config import load
+from spamnb.maildir import departures
+from spamnb.maildir.departures import touch_cur, wake
 from spamnb.maildir.folders import create_folder
-from spamnb.maildir.mailbox import Entry, deliver
+from spamnb.maildir.messages import Entry, deliver
+from spamnb.service.daemon import Daemon
+from spamnb.service.notify import Notifier
 from spamnb.service.watcher import Hint, Watcher
+from tests.service.conftest import Site
 
 
 def test_a_touch_is_no_event(tmp_path: Path) -> None:
-    """That `cur/` is touched gives no hint, so that no folder is listed because of it."""
+    """That `cur/` is touched, and a server is made to look, gives no hint: no folder is listed because of it."""
     inbox = create_folder(str(tmp_path), "maildir++", "INBOX")
     watcher = Watcher("inotify")
     watcher.start([inbox.path])
     with contextlib.ExitStack() as stack:
         stack.callback(watcher.stop)
         touch_cur(inbox.path)
+        wake(inbox.path)
+        assert not list(Path(inbox.subdir("cur")).iterdir())
         deliver(inbox, b"Subject: x\n\n", "1.host")
         assert watcher.next(10.0) == Hint(inbox.path, inbox.path, Entry("new", "1.host"))
+
+
+def test_one_run_is_not_long(site: Site) -> None:
+    """`run --once` ends though `cur/` was to be touched once more an hour later."""
+    site.teach()
+    site.work()
+    spam = site.deliver(message("spam", 901))
+    with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001, 3600.0)):
+        Daemon(lambda: load(site.config, {}), Notifier({})).run_once()
+    assert site.contents("Junk") == [spam]

@@ -1,21 +1,27 @@
-"""What is first seen in a folder, and what was known elsewhere before: the table of docs/learning.md, by the sorter."""
+"""What is first seen in a folder, and what was known elsewhere before: the table of docs/learning.md."""
 
 import errno
 import logging
 import os
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
+from spamnb.errors import LedgerBusyError
+from spamnb.label import Label
+from spamnb.ledger.file.recovery import restore
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lesson import lesson
-from spamnb.ledger.restoring import restore
+from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
+from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import parse_name
 from spamnb.policy import COPY_SECONDS
+from tests.dying import DeathError, Fuse, burning
 from tests.service.desk import DAY, ROLES, Desk
 
 HAM, SPAM = 0, 1
@@ -187,6 +193,20 @@ def test_keywords(desk: Desk, kind: str, keyword: str, lesson: tuple[int, bool])
     assert desk.lesson(letter) == lesson
 
 
+def test_a_keyword_that_could_not_be_learned(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the service ends before a junk keyword is learned, it is learned at the next look."""
+    Path(desk.folder("INBOX").subdir("dovecot-keywords")).write_text("0 $Junk\n1 $NotJunk\n")
+    desk.deliver(letter := message("ham", 901))
+    (path,) = desk.paths(letter, "INBOX")
+    path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{parse_name(path.name).key}:2,a")
+    with monkeypatch.context() as patched, pytest.raises(DeathError):
+        patched.setattr(training, "learn", Mock(side_effect=DeathError))
+        desk.work()
+    desk.restart()
+    desk.work()
+    assert desk.lesson(letter) == (SPAM, DECIDED)
+
+
 def test_a_keyword_on_mail_never_judged(desk: Desk) -> None:
     """A junk keyword on mail of which the filter has said nothing teaches weakly."""
     Path(desk.folder("Archive").subdir("dovecot-keywords")).write_text("0 $Junk\n1 $NotJunk\n")
@@ -208,7 +228,7 @@ def test_rescued_is_never_moved_again(desk: Desk) -> None:
     known = desk.known(spam)
     assert known is not None
     assert known.rescued_at is not None
-    desk.ledger.learned.set_label(known.id, None, desk.now(), "by hand")  # `untrain`
+    training.forget_message(desk.ledger, spam, "by hand", desk.now())  # `untrain`
     again = b"Received: by another.example\n" + spam
     desk.deliver(again)
     assert desk.where(again) == ["INBOX"]
@@ -225,7 +245,7 @@ def test_rescued_before_the_ledger_was_restored(desk: Desk) -> None:
     desk.take(spam, "Junk", "INBOX", "")
     known = desk.known(spam)
     assert known is not None
-    desk.ledger.learned.set_label(known.id, None, desk.now(), "by hand")
+    training.forget_message(desk.ledger, spam, "by hand", desk.now())
     copy, path = str(desk.directory / "copy"), desk.ledger.path
     desk.stop()
     desk.ledger.close()
@@ -240,7 +260,7 @@ def test_rescued_before_the_ledger_was_restored(desk: Desk) -> None:
     desk.deliver(again)
     assert desk.where(again) == ["INBOX"]
     (judged,) = (one for one in desk.ledger.journal.of_message(known.id) if one.kind == "judged")
-    assert judged.why == "spam, but a person put this message back once"
+    assert judged.why == "spam, but a person rescued this message once"
 
 
 # A second delivery while the first lies in Junk.
@@ -267,7 +287,7 @@ def test_it_waits(waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch) 
     desk.restart()
     (path,) = desk.paths(spam, "INBOX")
     path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{path.name}:2,S")  # a person has read it
-    monkeypatch.setattr("spamnb.service.boxes.read_chunks", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("spamnb.service.folders.read_chunks", lambda *_: pytest.fail("read again"))
     desk.ahead += 30 * DAY
     desk.work()
     assert desk.mailboxes.due() is None
@@ -330,7 +350,7 @@ def test_it_waits_in_a_folder_that_cannot_be_listed(
         (path,) = desk.paths(spam, "INBOX")
         path.rename(Path(cur) / f"{path.name}:2,S")  # it has to be looked for
         desk.paths(spam, "Junk")[0].unlink()
-        patched.setattr("spamnb.maildir.mailbox.os.scandir", refusing)
+        patched.setattr("spamnb.maildir.messages.os.scandir", refusing)
         desk.work()
     assert desk.lesson(spam) == NOTHING
     desk.work()
@@ -341,7 +361,7 @@ def test_what_waits_is_called_spam(waiting: tuple[Desk, bytes]) -> None:
     """A file that waits, and whose message a person calls spam, stays spam when the first is deleted from Junk."""
     desk, spam = waiting
     desk.ahead += DAY
-    desk.ledger.learned.learn([lesson(read(spam), SPAM, "trained by hand", desk.now())])
+    training.learn(desk.ledger, read(spam), Label(SPAM), "trained by hand", desk.now())
     desk.ahead += DAY
     desk.paths(spam, "Junk")[0].unlink()
     desk.work()
@@ -359,7 +379,7 @@ def test_the_move_to_junk_is_undone(waiting: tuple[Desk, bytes]) -> None:
     """Where the filter's move of the first is undone, the second stays too, and nothing is learned."""
     desk, spam = waiting
     (moved,) = (action for action in desk.ledger.journal.since(0.0) if action.kind == "moved")
-    desk.mailboxes._sorters[str(desk.roots[0])].mover.take_back(moved)
+    desk.mailboxes._watched[str(desk.roots[0])].mover.take_back(moved)
     desk.ahead += 10
     desk.work()
     assert (desk.lesson(spam), desk.where(spam)) == (NOTHING, ["INBOX", "INBOX"])
@@ -378,3 +398,34 @@ def test_a_second_delivery_beside_unsure_mail(desk: Desk) -> None:
     desk.paths(letter, "Unsure")[0].unlink()
     desk.work()
     assert desk.lesson(letter) == (HAM, DECIDED)
+
+
+def test_what_is_learned_and_not_recorded_yet(desk: Desk) -> None:
+    """New mail that another host has learned as ham is not judged, though this one has no record of that."""
+    spam = message("spam", 901)
+    desk.ledger.lessons.learn([read(spam)], Label.HAM, "on another host", 0.0)
+    path = deliver(desk.folder("INBOX"), spam, next(desk.bases))
+    desk.mailboxes.look(str(desk.roots[0]), desk.folder("INBOX").path, Entry("new", os.path.basename(path)))
+    known = desk.known(spam)
+    assert known is not None
+    assert (known.verdict, desk.where(spam)) == (None, ["INBOX"])
+
+
+def test_returned_to_junk_while_the_ledger_is_busy(desk: Desk) -> None:
+    """What is taken out of Junk, and returned before the busy ledger has recorded that, is not left learned as ham."""
+
+    def busy() -> None:
+        raise LedgerBusyError("busy")
+
+    for at in range(1, 30):
+        desk.deliver(letter := message("spam", 900 + at))
+        (path,) = desk.paths(letter, "Junk")
+        rescued = path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{next(desk.bases)}:2,S")
+        desk.mailboxes.compare()
+        desk.ahead += desk.learning.dwell_seconds + 1
+        with burning(desk.ledger, Fuse(at, busy, once=True), disk=False):
+            desk.mailboxes.act_on_due()
+        rescued.rename(Path(desk.folder("Junk").subdir("cur")) / f"{next(desk.bases)}:2,S")
+        desk.work()
+        lesson = desk.ledger.lessons.find(identity(letter))
+        assert lesson is None or lesson.label is Label.SPAM, at

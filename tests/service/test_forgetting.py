@@ -14,7 +14,7 @@ from spamnb.config import Retention
 from spamnb.errors import LedgerBusyError
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
-from spamnb.service.upkeep import Forgetting
+from spamnb.service.maintenance import Forgetting
 from tests.service.conftest import Site
 
 DAY = 86_400.0
@@ -24,12 +24,12 @@ DAY = 86_400.0
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """A ledger with ten messages, which were deleted a day apart from each other, and one that lies in the inbox."""
     with Ledger(str(tmp_path / "ledger.sqlite"), busy_seconds=0.1) as opened:
-        inbox = opened.files.folder(opened.files.mailbox("/mail")[0], "INBOX")
+        inbox = opened.locations.folder(opened.locations.mailbox("/mail")[0], "INBOX")
         for day in range(11):
-            known = opened.messages.ensure(bytes([day]), "", 0.0)
-            opened.files.put(inbox, str(day), known.id, "appeared", b"", "", 0.0)
+            known = opened.messages.ensure(bytes([day]), "")
+            opened.locations.put(inbox, str(day), known.id, "appeared", b"", "", 0.0)
             if day < 10:
-                opened.files.gone(inbox, [str(day)], day * DAY)
+                opened.locations.gone(inbox, [str(day)], day * DAY)
         yield opened
 
 
@@ -71,22 +71,22 @@ def test_kept_for_good(ledger: Ledger) -> None:
 def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
     """The mail of a folder that is missing in a mailbox which can be looked at is forgotten when it is so for so long;
     one that came back meanwhile is missing from then on."""
-    year, mailbox = Retention(365, 365), ledger.files.mailbox("/mail")[0]
+    year, mailbox = Retention(365, 365), ledger.locations.mailbox("/mail")[0]
     inbox = {mailbox: {"INBOX"}}
     present: dict[int, set[str]] = {}
     forgetting = Forgetting(ledger, lambda: present)
-    deleted = ledger.messages.ensure(b"deleted", "", 0.0)
-    ledger.files.put(ledger.files.folder(mailbox, "Old"), "deleted", deleted.id, "appeared", b"", "", 0.0)
-    ledger.messages.ensure(b"newest", "", 0.0)
+    deleted = ledger.messages.ensure(b"deleted", "")
+    ledger.locations.put(ledger.locations.folder(mailbox, "Old"), "deleted", deleted.id, "appeared", b"", "", 0.0)
+    ledger.messages.ensure(b"newest", "")
     for day, there in ((100, {}), (500, inbox), (700, {mailbox: {"INBOX", "Old"}}), (701, inbox), (1065, inbox)):
         present = there
         assert run(forgetting, day * DAY, year) > 0
         assert ledger.messages.find(b"deleted") is not None
-        assert ledger.files.lying_in(ledger.files.folder(mailbox, "Old")) == {"deleted": ""}
+        assert ledger.locations.files_in(ledger.locations.folder(mailbox, "Old")) == {"deleted": ""}
     assert run(forgetting, 1067 * DAY, year) > 0
     assert ledger.messages.find(b"deleted") is None
-    assert ledger.note(f"folder missing {ledger.files.folder(mailbox, 'Old')}") is None
-    assert ledger.learned.verify() == []
+    assert ledger.note(f"folder missing {ledger.locations.folder(mailbox, 'Old')}") is None
+    assert ledger.lessons.verify() == []
 
 
 def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
@@ -106,13 +106,13 @@ def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> No
 def test_by_the_service(site: Site) -> None:
     """What was judged, moved and deleted a year ago is forgotten; spam that lies in Junk is known as ever."""
     site.teach()
-    assert site.once() == 0
+    site.work()
     here, gone = (site.deliver(message("spam", number)) for number in (500, 501))
     site.deliver(message("ham", 503), "Archive")
-    assert site.once() == 0
+    site.work()
     assert site.contents("INBOX") == []
     site.path_of("Junk", gone).unlink()
-    assert site.once() == 0
+    site.work()
     with Ledger(str(site.ledger)) as ledger:
         then = time.time() - 366 * DAY
         ledger._connection.execute("UPDATE file SET gone_at = ? WHERE gone_at IS NOT NULL", (then,))
@@ -127,9 +127,11 @@ def test_by_the_service(site: Site) -> None:
         assert ledger.messages.find(identity(later)) is not None
         there = ledger.messages.find(identity(here))
         assert there is not None
-        assert len(ledger.files.of_message(there.id)) == 1
+        assert len(ledger.locations.of_message(there.id)) == 1
         assert [action.kind for action in ledger.journal.of_message(there.id)] == ["moved"]
-        missing = {name: ledger.files.folder(ledger.files.mailbox(str(site.root))[0], name) for name in site.folders}
+        missing = {
+            name: ledger.locations.folder(ledger.locations.mailbox(str(site.root))[0], name) for name in site.folders
+        }
         notes = {name: ledger.note(f"folder missing {folder}") for name, folder in missing.items()}
         assert [name for name, note in notes.items() if note] == ["Archive"]
     assert "forgot 4 rows" in site.log()

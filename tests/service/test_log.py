@@ -7,7 +7,7 @@ from pathlib import Path
 from spamnb.cli.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.maildir.folders import create_folder
-from spamnb.maildir.mailbox import deliver
+from spamnb.maildir.messages import deliver
 from tests.service.conftest import Site, until
 
 SPAM = message("spam", 100)

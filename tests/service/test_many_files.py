@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from spamnb.cli.sample_mail import message
-from spamnb.maildir.mailbox import scan
+from spamnb.maildir.messages import scan
 from tests.service.conftest import Site, until
 
 FILED = 250

@@ -2,7 +2,7 @@
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
-from spamnb.ledger.learned import SPAM
+from spamnb.label import Label
 from spamnb.maildir.folders import create_folder
 from tests.service.conftest import Site
 
@@ -16,9 +16,9 @@ def test_patterns_hold_for_what_is_moved(site: Site) -> None:
     site.deliver(junked, "Archive")
     for content in (filed, kept):
         site.deliver(content)
-    assert site.once() == 0
+    site.work()
     site.move(filed, "INBOX", "Lists/python")
     site.move(kept, "INBOX", "Lists")
     site.move(junked, "Archive", "Spam1")
-    assert site.once() == 0
-    assert [site.label(content) for content in (filed, kept, junked)] == [None, 0, SPAM]
+    site.work()
+    assert [site.label(content) for content in (filed, kept, junked)] == [None, 0, Label.SPAM]

@@ -1,29 +1,35 @@
-"""One booted system for all tests of this directory, with spamnb in it as the README says."""
+"""One booted system for all tests of this directory, with spamnb in it as the documents say."""
 
-import re
 import shutil
 from collections.abc import Iterator
 
 import pytest
 
+from tests.documents import block
 from tests.systemd import tree
 from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
 
-_README = tree.PROJECT / "README.md"
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests here carry the marker."""
+    """All tests here carry the marker; those that remove a service come last."""
     for item in items:
         if item.path.parent == tree.PROJECT / "tests" / "systemd":
             item.add_marker(pytest.mark.real_system)
+    items.sort(key=lambda item: "removal" in item.name)
 
 
-def readme_blocks() -> list[str]:
-    """The commands of the README's systemd section: for oneself, and for a mail host."""
-    section = _README.read_text("utf-8").partition("with systemd\n")[2].partition("\n## ")[0]
-    return re.findall(r"^```sh\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL)
+def as_a_login(machine: Machine, user: str, commands: str) -> str:
+    """Run commands in a login session of a user, in the directory of the sources; what they print."""
+    login = ["systemd-run", "--quiet", "--pipe", "--wait", f"--uid={user}", "--property=PAMName=login"]
+    login += [f"--property=WorkingDirectory=/home/{user}/spamnb"]
+    login += [f"--setenv=PATH=/home/{user}/.local/bin:/usr/local/bin:/usr/bin:/bin"]
+    return machine.run(*login, "bash", "-euc", commands, timeout=300).stdout
+
+
+def as_root(machine: Machine, commands: str) -> str:
+    """Run commands as root, in the directory of the sources; what they print."""
+    return machine.run("bash", "-euc", commands, cwd="/home/anna/spamnb", timeout=300).stdout
 
 
 @pytest.fixture(scope="session")
@@ -54,24 +60,23 @@ def machine() -> Iterator[Machine]:
 
 @pytest.fixture(scope="session")
 def system_unit(machine: Machine) -> Unit:
-    """spamnb@anna, set up as the README says."""
+    """spamnb@anna, set up as docs/mail-host.md says."""
     unit = Unit(machine, "anna", "spamnb@anna.service", None)
     unit.make_maildir()
     unit.hasten()
-    machine.run("bash", "-euc", readme_blocks()[1], cwd="/home/anna/spamnb", timeout=300)
+    as_root(machine, block("docs/mail-host.md", "system-unit"))
     unit.prepare()
     return unit
 
 
 @pytest.fixture(scope="session")
 def user_unit(machine: Machine) -> Unit:
-    """The unit of ben's own service manager, set up as the README says, in a session that is over by now."""
+    """The unit of ben's own service manager, set up as docs/own-mail.md says, in a session that is over by now."""
     unit = Unit(machine, "ben", "spamnb.service", "ben")
     unit.make_maildir()
     unit.hasten()
-    login = ["systemd-run", "--quiet", "--pipe", "--wait", "--uid=ben", "--property=PAMName=login"]
-    login += ["--property=WorkingDirectory=/home/ben/spamnb", "--setenv=PATH=/usr/local/bin:/usr/bin:/bin"]
-    machine.run(*login, "bash", "-euc", readme_blocks()[0], timeout=300)
+    for name in ("install", "user-unit"):
+        as_a_login(machine, "ben", block("docs/own-mail.md", name))
     unit.prepare()
     return unit
 

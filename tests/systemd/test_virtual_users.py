@@ -1,7 +1,8 @@
-"""Mailboxes of one user, set up as the README says: an instance each."""
+"""Mailboxes of one user, set up as docs/mail-host.md says: an instance each."""
 
 from spamnb.cli.sample_mail import message
-from tests.systemd.conftest import readme_blocks
+from tests.documents import block
+from tests.systemd.conftest import as_root
 from tests.systemd.machine import Machine, until
 from tests.systemd.unit import Unit
 
@@ -19,7 +20,7 @@ def test_virtual_users(machine: Machine, system_unit: Unit) -> None:
                 name = f"{_maildir(user, domain)}/{folder}/cur/17000000{number:02}.M{number}P1.h:2,S"
                 machine.write(name, message(kind, number).decode(), "vmail")
     for _ in ("at first", "again"):
-        machine.run("bash", "-euc", readme_blocks()[2], cwd="/home/anna/spamnb", timeout=300)
+        as_root(machine, block("docs/mail-host.md", "virtual-users"))
     for user, domain in _MAILBOXES.items():
         unit = f"spamnb-vmail@{user}@{domain}"
         assert machine.run("systemctl", "is-active", unit).stdout.strip() == "active"

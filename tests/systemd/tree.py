@@ -74,7 +74,7 @@ def wheels() -> Path:
 
 
 def sources(place: Path) -> None:
-    """Copy what `pip install` and the README need of the project."""
+    """Copy what `pip install` and the documents need of the project."""
     place.mkdir(parents=True)
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("spamnb", "systemd"):

@@ -1,0 +1,1 @@
+"""Work on many messages: finding, reading, learning and judging them on all cores."""

@@ -1,0 +1,61 @@
+"""Judging many messages."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import lru_cache
+
+from spamnb.bulk.mapping import Done, one_by_one
+from spamnb.bulk.sources import Source
+from spamnb.config import Scoring
+from spamnb.errors import MailError
+from spamnb.filter import FrozenFilter, Judgement
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.mail.reading import read_tokens
+
+
+class Judge:
+    """Reads and judges messages, by what the ledger (None: there is none) knew when the first of them came.
+
+    A copy in another process opens the ledger for itself, and so does each thread. The counts of a token are looked up
+    only once in a process.
+    """
+
+    def __init__(self, ledger: str | None, scoring: Scoring, run: int | None = None) -> None:
+        self._arguments = (ledger, scoring, time.time_ns() if run is None else run)
+        self._idle: list[FrozenFilter] = []
+        self._open = ExitStack()
+
+    def __reduce__(self) -> tuple["Callable[..., Judge]", tuple[str | None, Scoring, int]]:
+        return _in_this_process, self._arguments
+
+    def __call__(self, chunk: list[Source]) -> list[Done[Judgement]]:
+        """Judge some messages."""
+        done = one_by_one(lambda source: read_tokens(source.read()), chunk)
+        try:
+            frozen = self._idle.pop()  # which no other thread gets meanwhile
+        except IndexError:
+            frozen = self._new_filter()
+        judgements = iter(frozen.judge_all([got for _, got in done if not isinstance(got, MailError)]))
+        self._idle.append(frozen)
+        return [(source, got if isinstance(got, MailError) else next(judgements)) for source, got in done]
+
+    def _new_filter(self) -> FrozenFilter:
+        path, scoring, _ = self._arguments
+        if path is None:
+            return FrozenFilter(MemoryLessons(), scoring)
+        ledger = self._open.enter_context(Ledger(path, only_read=True))
+        self._open.enter_context(ledger.snapshot())
+        return FrozenFilter(ledger.lessons, scoring)
+
+    def close(self) -> None:
+        """Close the ledgers that this process has opened."""
+        self._idle.clear()
+        self._open.close()
+
+
+@lru_cache(maxsize=1)
+def _in_this_process(ledger: str | None, scoring: Scoring, run: int) -> Judge:
+    """The one copy of a judge that a process has, however often it is sent there."""
+    return Judge(ledger, scoring, run)

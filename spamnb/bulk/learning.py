@@ -1,0 +1,54 @@
+"""Learning and forgetting many messages, in transactions."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import NamedTuple
+
+from spamnb import training
+from spamnb.bulk.mapping import Done, LeftOut, left_out
+from spamnb.errors import MailError
+from spamnb.label import Label
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
+
+# A transaction: each token that its messages share is written once, the ledger is not held long, and little is left to
+# be learned when all is read.
+_BATCHES = 8
+_MESSAGES = 500
+
+
+class Committed(NamedTuple):
+    """What one transaction did: messages seen, changed, and of those corrected; and those that could not be read."""
+
+    seen: int
+    changed: int
+    corrected: int
+    left_out: LeftOut
+
+
+def learn(
+    ledger: Ledger,
+    read: Iterable[tuple[Batch, LeftOut]],
+    label: Label,
+    why: str,
+    clock: Callable[[], float] = time.time,
+) -> Iterator[Committed]:
+    """Learn what `read_batch` has read."""
+    waiting = iter(read)
+    while some := list(islice(waiting, _BATCHES)):
+        found = [batch for batch, _ in some]
+        changes = training.learn_batches(ledger, found, label, why, clock())
+        corrected = sum(change.before is not None for change in changes)
+        faults = list(chain.from_iterable(unread for _, unread in some))
+        yield Committed(sum(len(batch.digests) for batch in found), len(changes), corrected, faults)
+
+
+def forget(
+    ledger: Ledger, digests: Iterable[Done[bytes]], why: str, clock: Callable[[], float] = time.time
+) -> Iterator[Committed]:
+    """Forget what was learned from the messages that `identify` has read."""
+    waiting = iter(digests)
+    while some := list(islice(waiting, _MESSAGES)):
+        known = [digest for _, digest in some if not isinstance(digest, MailError)]
+        yield Committed(len(known), training.forget(ledger, known, why, clock()), 0, left_out(some))

@@ -1,0 +1,97 @@
+"""Work on many messages, by any executor."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Optional, TypeVar
+
+from spamnb.bulk.sources import Source
+from spamnb.errors import MailError, SpamnbError
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.identity import identity
+from spamnb.mail.reading import Reading, read
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+T = TypeVar("T")
+Done = tuple[Source, T | MailError]  # a message, and what was made of it or why it could not be read
+LeftOut = list[tuple[Source, MailError]]
+
+_FEW = 64  # fewer messages than this are done sooner than processes are started
+_CHUNK = 64  # messages a task
+_CHUNK_BYTES = 2 << 20  # of messages that are not read from files of their own
+
+
+@contextmanager
+def each(
+    work: Callable[[list[Source]], list[T]], found: Iterable[Source], executor: Optional["Executor"] = None
+) -> Iterator[Iterator[T]]:
+    """What `work` makes of the messages, some at a time, in order. `work` can be pickled, and what it makes too.
+
+    Without an executor, many messages are worked on by processes, one a core, and a few by this one. Work begins at the
+    call: processes are forked before the caller opens a ledger, since a SQLite connection must not be carried into
+    another process.
+    """
+    waiting = iter(found)
+    first = list(islice(waiting, _FEW))
+    chunks = _chunks(chain(first, waiting))
+    cores = len(os.sched_getaffinity(0))
+    if executor is None and (len(first) < _FEW or cores == 1):
+        yield chain.from_iterable(map(work, chunks))
+        return
+    from spamnb.bulk.executors import Processes, in_order
+
+    with nullcontext(executor) if executor else Processes(cores) as workers, in_order(work, chunks, workers) as done:
+        yield chain.from_iterable(done)
+
+
+def one_by_one(task: Callable[[Source], T], chunk: list[Source]) -> list[Done[T]]:
+    """Do a task for each message; one that cannot be read gives its error."""
+    return [(source, _try(task, source)) for source in chunk]
+
+
+def left_out(done: Iterable[Done[object]]) -> LeftOut:
+    """The messages that could not be read."""
+    return [(source, got) for source, got in done if isinstance(got, MailError)]
+
+
+def read_all(chunk: list[Source]) -> list[Done[Reading]]:
+    """Read messages."""
+    return one_by_one(lambda source: read(source.read()), chunk)
+
+
+def read_batch(chunk: list[Source]) -> list[tuple[Batch, LeftOut]]:
+    """Read messages that are to be learned: a batch, and those that cannot be read."""
+    done = read_all(chunk)
+    return [(Batch.of(got for _, got in done if not isinstance(got, MailError)), left_out(done))]
+
+
+def identify(chunk: list[Source]) -> list[Done[bytes]]:
+    """The digests of messages."""
+    return one_by_one(lambda source: identity(source.read()), chunk)
+
+
+def _try(task: Callable[[Source], T], source: Source) -> T | MailError:
+    try:
+        return task(source)
+    except MailError as fault:
+        return fault
+    except SpamnbError:
+        raise  # the ledger's: it would be the same for every message
+    except Exception as fault:
+        return MailError(f"the reader failed with {type(fault).__name__}: {fault}; please report it")
+
+
+def _chunks(found: Iterable[Source]) -> Iterator[list[Source]]:
+    chunk: list[Source] = []
+    size = 0
+    for source in found:
+        chunk.append(source)
+        size += len(source.content or b"")
+        if len(chunk) == _CHUNK or size > _CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

@@ -1,0 +1,168 @@
+"""Where messages are: a file, a directory of them, a Maildir, an mbox, or a stream."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from typing import BinaryIO
+
+from spamnb.errors import MaildirError, MailError, UsageError
+from spamnb.mail.identity import Intake, take
+from spamnb.maildir.folders import Folder, is_maildir
+from spamnb.maildir.messages import read_chunks, scan
+from spamnb.wording import escaped, named
+
+STANDARD_INPUT = "-"
+KINDS = "a message file, a directory of them, a Maildir, an mbox file, or - for standard input"
+
+_LINE = 1 << 16  # bytes of a line that are read together
+# QUIRK: "From " begins lines of ordinary text too; like mutt, we want the time that every mbox writer adds.
+_SEPARATOR = re.compile(rb"From [^\n]{0,300}?\d:\d\d[^\n]{0,60}\n")
+_BLANK = (b"\n", b"\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A message that can be read: where it is, for a person, and its file, its bytes, or why it cannot be read."""
+
+    where: str
+    file: str = ""
+    content: bytes | None = None
+    fault: str = ""
+
+    def read(self) -> bytes:
+        """The message's bytes as `take` gives them. Raises MailError where they cannot be read."""
+        if self.fault:
+            raise MailError(self.fault)
+        content = self.content
+        if content is None:
+            try:
+                content = take(read_chunks(self.file))
+            except FileNotFoundError:
+                raise MailError("it is gone: it was moved or deleted meanwhile") from None
+            except MaildirError as fault:
+                raise MailError(str(fault)) from fault
+        if not content.strip():
+            raise MailError("it is empty")
+        return content
+
+
+def find_sources(paths: Sequence[str], stream: BinaryIO | None = None) -> Iterator[Source]:
+    """The messages at these paths, in order; those of `-` are read from the stream.
+
+    Raises MailError for a path that cannot hold mail, before the first message is given: a mistyped path is
+    found before anything is learned.
+    """
+    if paths.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input can be read only once: give - only once")
+    for path in paths:
+        check(path, stream)
+    return (source for path in paths for source in _at(path, stream))
+
+
+def how_many(paths: Sequence[str]) -> int | None:
+    """How many messages there are at these paths; None where only reading them would tell."""
+    return None if STANDARD_INPUT in paths else sum(1 for _ in find_sources(paths))
+
+
+def check(path: str, stream: BinaryIO | None = None) -> None:
+    """Raise MailError for a path that cannot hold mail, and for `-` without a stream."""
+    if path == STANDARD_INPUT:
+        if stream is None:
+            raise MailError("standard input is closed: pipe a message into it, or give a path")
+        return
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            os.scandir(path).close()
+    except FileNotFoundError:
+        raise MailError(f"there is no {escaped(path) or 'file without a name'}: give {KINDS}") from None
+    except OSError as fault:
+        raise MailError(f"cannot read {named(path)}: {fault.strerror}; check the path and its permissions") from fault
+    if stat.S_ISDIR(mode):
+        if not is_maildir(path) and next(_in_directory(path), None) is None:
+            raise MailError(f"{named(path)} holds no messages: give {KINDS}")
+    elif not stat.S_ISREG(mode):
+        raise MailError(f"{named(path)} is a device, a pipe or a socket: give {KINDS}")
+
+
+def split(file: BinaryIO) -> Iterator[bytes]:
+    """The messages of an mbox, or the one message that the file is, each as `take` gives it."""
+    message: Intake | None = None
+    blank, is_mbox = True, None
+    for line in iter(partial(file.readline, _LINE), b""):
+        separates = blank and is_mbox is not False and _SEPARATOR.match(line) is not None
+        if is_mbox is None:
+            is_mbox = separates
+        elif separates and message is not None:
+            yield message.finish()
+            message = None
+        message = message or Intake()
+        message.feed(line)
+        blank = line in _BLANK
+    if message is not None:
+        yield message.finish()
+
+
+def _at(path: str, stream: BinaryIO | None) -> Iterator[Source]:
+    if path == STANDARD_INPUT and stream is not None:
+        return _in_stream(stream)
+    return _in_directory(path) if os.path.isdir(path) else _in_file(path)
+
+
+def _in_stream(stream: BinaryIO) -> Iterator[Source]:
+    found = _numbered(STANDARD_INPUT, split(stream))
+    first = next(found, None)
+    if first is None:
+        raise MailError("nothing came on standard input: pipe a message into it")
+    yield first
+    yield from found
+
+
+def _in_directory(path: str) -> Iterator[Source]:
+    """The messages below a directory. A Maildir gives its own messages, without those of its sub-folders."""
+    try:
+        if is_maildir(path):
+            folder = Folder(path, path)
+            for message in sorted(scan(folder), key=lambda entry: entry.name):
+                yield Source(message.path(folder), message.path(folder))
+            return
+        with os.scandir(path) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except (OSError, MaildirError) as fault:
+        yield Source(path, fault=f"cannot list it: {fault.strerror if isinstance(fault, OSError) else fault}")
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _in_directory(entry.path)
+        elif entry.is_file():
+            yield from _in_file(entry.path)
+
+
+def _in_file(path: str) -> Iterator[Source]:
+    # A person may well give a link; only in a Maildir none is followed.
+    file = os.path.realpath(path) if os.path.islink(path) else path
+    try:
+        with open(file, "rb") as content:
+            if content.read(5) == b"From ":
+                content.seek(0)
+                yield from _numbered(path, split(content))
+                return
+    except OSError:
+        pass  # reported when it is read
+    yield Source(path, file)
+
+
+def _numbered(path: str, contents: Iterator[bytes]) -> Iterator[Source]:
+    """A single message is named by its path, several by path and number."""
+    first = list(islice(contents, 2))
+    if len(first) == 1:
+        yield Source(path, content=first[0])
+        return
+    for number, content in enumerate(chain(first, contents), 1):
+        yield Source(f"{path}:{number}", content=content)

@@ -1,0 +1,54 @@
+"""The result of one check, and questions about files and disks."""
+
+import os
+import pwd
+from dataclasses import dataclass
+from functools import partial
+
+OK, WARNING, FAULT = "ok", "warning", "fault"
+
+# File systems whose changes by other machines the kernel does not report, and whose locks SQLite cannot trust.
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "afs", "glusterfs", "lustre", "virtiofs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`state` is ok, warning or fault; what was looked at, what it means, and what to do next ("" for nothing)."""
+
+    state: str
+    what: str
+    means: str
+    next: str = ""
+
+
+ok, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
+
+
+def network_file_system(path: str, mounts: str = "/proc/self/mounts") -> str:
+    """The type of the file system that holds a path, if it is one over the network; else ""."""
+    best, kind = "", ""
+    real = os.path.realpath(path)
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
+            for line in file:
+                _, point, type_, *_ = line.split(" ")
+                point = point.replace("\\040", " ")
+                inside = real == point or real.startswith(point.rstrip("/") + "/")
+                if inside and len(point) >= len(best):
+                    best, kind = point, type_
+    except (OSError, ValueError):
+        return ""
+    return kind if kind in _NETWORK or kind.startswith("fuse.") else ""
+
+
+def owner_of(path: str) -> int:
+    """The user id of a file's owner."""
+    return os.stat(path).st_uid
+
+
+def name_of(user: int) -> str:
+    """A user's name, for a person; the number where nobody has it."""
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"

@@ -1,0 +1,152 @@
+"""Checks of the ledger: the file, its disk, its copies, what was learned, and what is left to do."""
+
+import glob
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Iterator
+
+from spamnb.breaker import Stop, stop_of
+from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
+from spamnb.config import Config, Learning
+from spamnb.label import Label
+from spamnb.ledger.file.copies import faults_of_copy
+from spamnb.ledger.file.locks import is_running
+from spamnb.ledger.file.parts import SQLITE_PARTS, directory_of, rolling
+from spamnb.ledger.file.readonly import faults_of
+from spamnb.ledger.file.recovery import RESTORED_NOTE
+from spamnb.ledger.file.replacement import present
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.tokens.tokenizer import VERSION
+from spamnb.policy import missing_lessons
+from spamnb.wording import clock, days, megabytes, plural
+
+_DAY = 86_400.0
+_UNUSUAL_SILENCE = 30 * _DAY
+_UNUSUAL_BALANCE = 20
+_NO_ROOM = 1_000_000  # bytes; learning a few messages needs as much
+_COPY_IS_LATE = 3 * _DAY
+_RECENT = 7 * _DAY  # so long a restore, and what it set aside, is a warning
+
+
+def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
+    """All checks of the ledger."""
+    running = is_running(path)
+    if running:
+        yield ok("service", "running")
+    else:
+        step = "spamnb run, or systemctl --user start spamnb"
+        yield warning("service", "not running: nothing is judged or learned now", step)
+    file = present(path)
+    if os.path.exists(file):
+        if file != path:
+            means = f"its replacement was interrupted; the new one is {file}"
+            yield warning("ledger", means, "start the service, which ends the replacement")
+        yield from _disk(path, file)
+        yield from _permissions(path, file)
+        yield from _former(path)
+        faults = faults_of(file)
+        if not faults:
+            with Ledger(path, only_read=True) as ledger:
+                faults = ledger.lessons.verify()
+                yield from _lessons(ledger, config.learning if config else Learning())
+                yield from _moving(ledger, running)
+        for one in faults[:3]:
+            yield fault("ledger", one, "start the service, which restores its newest copy, or: spamnb restore FILE")
+    else:
+        yield fault("ledger", f"there is no {path}", "run spamnb init, or restore a copy: spamnb restore")
+    yield _copies(path, config)
+
+
+def _disk(path: str, file: str) -> Iterator[Finding]:
+    directory = os.path.dirname(os.path.abspath(path))
+    size, free = os.path.getsize(file), shutil.disk_usage(directory).free
+    means = f"{megabytes(size)}, with {megabytes(free)} free on its disk"
+    if free < _NO_ROOM:
+        yield fault("ledger", f"{means}: nothing more can be learned or moved", "free some space; nothing was lost")
+    elif free < 2 * size + 10_000_000:
+        yield warning("ledger", f"{means}: too little for copies and pruning", "free some space, or: spamnb prune")
+    else:
+        yield ok("ledger", f"{file}, {megabytes(size)}, {megabytes(free)} free on its disk")
+    if kind := network_file_system(directory):
+        means = f"it is on {kind}, where two processes can damage it"
+        yield fault("ledger", means, "set `ledger` in the configuration to a local disk, and move it there")
+
+
+def _permissions(path: str, file: str) -> Iterator[Finding]:
+    directory = os.path.dirname(os.path.abspath(path))
+    if not os.access(directory, os.W_OK | os.X_OK) or not os.access(file, os.R_OK | os.W_OK):
+        means = f"{directory} or the ledger in it may not be written by {name_of(os.geteuid())}"
+        yield fault("ledger", means, "correct the owner: chown, or run spamnb as that user")
+    if os.stat(file).st_mode & os.stat(directory).st_mode & 0o077:
+        yield warning("ledger", "other users may read it: it holds words of your mail", f"chmod 600 {file}")
+    if owner_of(file) != owner_of(directory):
+        yield warning("ledger", "file and directory belong to two users", "correct the owner: chown")
+
+
+def _former(path: str) -> Iterator[Finding]:
+    """Former ledgers beside this one."""
+    left = sorted(found for word in ("damaged", "replaced") for found in glob.glob(f"{glob.escape(path)}.{word}-*"))
+    files = [one for one in left if not one.endswith(SQLITE_PARTS)]
+    if not files:
+        return
+    means = f"{plural(len(files), 'former ledger')} kept beside it, {megabytes(sum(map(os.path.getsize, left)))}"
+    step = f"when nothing is missing, remove: {' '.join(map(shlex.quote, left))}"
+    if time.time() - max(os.stat(one).st_ctime for one in files) < _RECENT:  # since they were renamed
+        yield warning("ledger", means, step)
+    else:
+        yield ok("ledger", f"{means}; {step}")
+
+
+def _lessons(ledger: Ledger, learning: Learning) -> Iterator[Finding]:
+    ham, spam, *_, tokens = ledger.lessons.totals().tolist()
+    known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
+    if missing := missing_lessons(ham, spam, learning):
+        yield warning("learned", f"{known}: nothing is moved yet, {missing}", "spamnb init --learn, or spamnb train")
+    elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
+        rarer = Label(spam < ham)
+        yield warning("learned", f"{known}: unbalanced, so {rarer.word} is not well known", f"train more {rarer.word}")
+    else:
+        yield ok("learned", known)
+    last = ledger.lessons.last_at()
+    if last is not None and time.time() - last > _UNUSUAL_SILENCE:
+        means = f"nothing for {days(time.time() - last)}, since {clock(last)}"
+        yield warning("learned", means, "move mail that is judged wrongly; see that the service runs")
+    if others := sorted(ledger.lessons.tokenizers() - {VERSION}):
+        means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION}), which helps less"
+        yield warning("learned", means, "train that mail again: spamnb untrain, then spamnb train")
+    restored = float(ledger.note(RESTORED_NOTE) or "-inf")
+    if time.time() - restored < _RECENT:
+        means = f"an earlier ledger was restored on {clock(restored)}: what was learned meanwhile is missing"
+        yield warning("ledger", means, "correct what is judged wrongly by moving it")
+
+
+def _moving(ledger: Ledger, running: bool) -> Iterator[Finding]:
+    if (stop := stop_of(ledger, time.time())) is not None:
+        yield _stopped(stop)
+    if (open_moves := len(ledger.journal.intents())) and not running:
+        yield warning("moving", f"{plural(open_moves, 'move')} pending", "start the service, which finishes them")
+
+
+def _stopped(stop: Stop) -> Finding:
+    if stop.tripped_at is None:
+        return warning("moving", "paused by hand: nothing is moved now", "to go on: spamnb resume")
+    means = f"stopped since {clock(stop.tripped_at)}: too much mail looked like spam"
+    return fault("moving", means, "look at spamnb history --kind judged, then: spamnb resume")
+
+
+def _copies(path: str, config: Config | None) -> Finding:
+    if config is not None and not config.service.copies:
+        return ok("copies", "none are made: `copies` is 0 in the configuration")
+    found = rolling(path)
+    if not found:
+        return warning("copies", f"none in {directory_of(path)}", "the service makes one a day; or: spamnb backup")
+    newest = found[0]
+    age = time.time() - os.path.getmtime(newest)
+    if faults := faults_of_copy(newest):
+        return warning("copies", f"{newest} is damaged: {faults[0]}", "remove it; the service makes another")
+    if age > _COPY_IS_LATE:
+        step = "see that the service runs, and look at its log: journalctl --user -u spamnb"
+        return warning("copies", f"the newest is {days(age)} old", step)
+    return ok("copies", f"{len(found)}, the newest is {os.path.basename(newest)}")

@@ -1,0 +1,200 @@
+"""Checks of the mailboxes: folders, roles, permissions, file systems, watching."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
+from spamnb.config import Config, Mailbox, Role
+from spamnb.config.folder_names import usual_role
+from spamnb.ledger.file.locks import is_running
+from spamnb.maildir.folders import (
+    Folder,
+    FolderNameError,
+    FolderUnavailableError,
+    check_name,
+    detect_layout,
+    find_folders,
+)
+
+_LIMITS = Path("/proc/sys/fs/inotify")
+_PROCESSES = Path("/proc")
+
+
+def of_mailboxes(config: Config) -> Iterator[Finding]:
+    """All checks of the mailboxes of a configuration."""
+    for mailbox in config.mailboxes:
+        yield from _of_mailbox(mailbox, trusted=config.learning.trust_delivery)
+    yield from list(_watching(config)) or [_watches(config)]
+
+
+def _of_mailbox(mailbox: Mailbox, *, trusted: bool) -> Iterator[Finding]:
+    root = str(mailbox.path)
+    name = f"mailbox {root}"
+    try:
+        folders = {folder.name: folder for folder in find_folders(root, mailbox.layout)}
+    except FolderUnavailableError as error:
+        yield fault(name, str(error), "correct `path` in the configuration, or mount the disk")
+        return
+    found = [
+        *_missing(name, mailbox, folders),
+        *_odd_roles(name, mailbox, folders),
+        *_permissions(name, list(folders.values()), root),
+        *_file_systems(name, mailbox, folders),
+    ]
+    yield from found or [ok(name, f"{len(folders)} folders, spam goes to {mailbox.spam_folder}")]
+    training = [one for one in folders if mailbox.role_of(one) in (Role.TRAIN_SPAM, Role.TRAIN_HAM)]
+    if training:
+        means = "mail that is delivered straight into it is not learned"
+        if trusted:
+            means = (
+                "mail that is delivered straight into it is learned too. If the server files mail for you+FOLDER@ by"
+                " itself, anybody can train: then write `trust_delivery: false` under `learning`"
+            )
+        yield ok(f"training by {_some(training)}", means)
+
+
+def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterator[Finding]:
+    """Folders that are configured and not there."""
+    inbox = mailbox.inbox_folder
+    if inbox not in folders:
+        means = f"there is no folder {inbox}, which has the role inbox: the service will not start"
+        yield fault(name, means, f"correct `roles` in the configuration{_instead(inbox, folders)}")
+    made = [one for one in (mailbox.spam_folder, mailbox.unsure_folder) if one is not None and one not in folders]
+    for one in made:
+        try:
+            check_name(one, detect_layout(str(mailbox.path)) if mailbox.layout == "auto" else mailbox.layout)
+        except FolderNameError as error:
+            yield fault(name, f"{error}: the service will not start", "correct the name in the configuration")
+        else:
+            means = f"there is no folder {one} yet: the service makes it at its start"
+            step = f"if you mean another folder, correct its name in the configuration{_instead(one, folders)}"
+            yield warning(name, means, step)
+    missing = [one for one in mailbox.roles if one not in folders and one not in {*made, inbox}]
+    if missing:
+        step = f"correct the names in `roles`, or leave them out{''.join(_instead(one, folders) for one in missing)}"
+        yield warning(name, f"configured, but not there: {_some(missing)}", step)
+
+
+def _instead(name: str, folders: Iterable[str]) -> str:
+    """The name of a folder that is there, and that another program would call `name`; "" without one."""
+
+    def plain(name: str) -> str:
+        return name.lower().removeprefix(".").replace(".", "/").removeprefix("inbox/")
+
+    found = [one for one in folders if plain(one) == plain(name)]
+    return f"; for {name} write {found[0]}" if found else ""
+
+
+def _odd_roles(name: str, mailbox: Mailbox, folders: Iterable[str]) -> Iterator[Finding]:
+    """Folders without a role of their own whose name suggests another; not ham, for neutral is the cautious choice."""
+    for one in folders:
+        role, usual = mailbox.role_of(one), usual_role(one)
+        named = one in mailbox.roles or mailbox.by_pattern(one) is role or one == mailbox.unsure_folder
+        if not named and usual not in (role, Role.HAM):
+            means = f"{one} has no role of its own, so it is {role}; by its name it is {usual}"
+            yield warning(name, means, f"write '{one}: {usual}' under `roles`")
+
+
+def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Finding]:
+    me, owner = os.geteuid(), owner_of(root)
+    if me != owner:
+        means = f"belongs to {name_of(owner)}, and this is {name_of(me)}, who would own the folders that are made in it"
+        yield warning(name, means, f"run spamnb, and its service, as {name_of(owner)}")
+    shut, sticky, others = [], [], []
+    for folder in folders:
+        for sub in ("new", "cur", "tmp"):
+            path = folder.subdir(sub)
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue  # tmp/ may be missing in a copied mailbox
+            if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                shut.append(f"{folder.name}/{sub}")
+            if status.st_mode & stat.S_ISVTX and me not in {0, status.st_uid}:
+                sticky.append(f"{folder.name}/{sub}")
+            if status.st_uid != owner:
+                others.append(f"{folder.name}/{sub}")
+    if shut:
+        means = f"may not be read and written by {name_of(me)}: {_some(shut)}"
+        yield fault(name, means, "run spamnb as the owner of the mail, or correct the permissions")
+    if sticky:
+        means = f"belongs to another user and is sticky, so nothing can be moved out of it: {_some(sticky)}"
+        yield fault(name, means, "take the sticky bit away: chmod -t")
+    if others:
+        means = f"does not belong to the owner of the mailbox: {_some(others)}"
+        yield warning(name, means, "correct the owner with chown, or moves between them may fail")
+
+
+def _file_systems(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterator[Finding]:
+    inbox, spam = folders.get(mailbox.inbox_folder), folders.get(mailbox.spam_folder)
+    if inbox is not None and spam is not None and os.stat(inbox.path).st_dev != os.stat(spam.path).st_dev:
+        means = f"{inbox.name} and {spam.name} are on two file systems: each move is a copy, and slower"
+        yield warning(name, means, "put both on one file system, if you can")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _watching(config: Config) -> Iterator[Finding]:
+    """What stands in the way of watching by inotify: a fault where the configuration demands it."""
+    if config.service.watch == "polling":
+        return
+    demanded = config.service.watch == "inotify"
+    worse = fault if demanded else warning
+    roots = [str(mailbox.path) for mailbox in config.mailboxes]
+    for root in roots:
+        if kind := network_file_system(root):
+            means = f"{root} is on {kind}, which does not report changes made elsewhere: "
+            means += "`watch: inotify` cannot work" if demanded else "the folders are polled if no events come"
+            yield worse("watching", means, "write `watch: polling` under `service`")
+    directories, watches = _directories(config), _limit("max_user_watches")
+    if watches is not None and directories > watches:
+        means = f"{directories} directories need as many watches, and a user may have {watches}"
+        yield worse("watching", means, "raise the sysctl fs.inotify.max_user_watches")
+    instances, used = _limit("max_user_instances"), _instances_in_use()
+    needed = 0 if is_running(str(config.ledger)) else len(roots)  # watchdog takes one for each recursive watch
+    if instances is not None and used + needed > instances:
+        user = name_of(os.geteuid())
+        means = f"{user} has {used} of {instances} inotify instances in use; the service needs {needed}"
+        step = "raise the sysctl fs.inotify.max_user_instances, or end programs that watch files"
+        yield worse("watching", means, step)
+
+
+def _watches(config: Config) -> Finding:
+    if config.service.watch == "polling":
+        return ok("watching", f"polling, every {config.service.poll_seconds:g} s")
+    directories, watches = _directories(config), _limit("max_user_watches")
+    of = "" if watches is None else f" of {watches}"
+    return ok("watching", f"{directories} directories need {directories}{of} inotify watches")
+
+
+def _directories(config: Config) -> int:
+    return sum(1 for mailbox in config.mailboxes for _ in os.walk(str(mailbox.path)))
+
+
+def _limit(name: str) -> int | None:
+    try:
+        return int((_LIMITS / name).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _instances_in_use() -> int:
+    """How many inotify instances the processes of this user have; those that may not be looked at do not count."""
+    user, number = os.geteuid(), 0
+    for process in _PROCESSES.glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            if process.stat().st_uid == user:
+                number += sum(map(_is_inotify, (process / "fd").iterdir()))
+    return number
+
+
+def _is_inotify(descriptor: Path) -> bool:
+    try:
+        return os.readlink(descriptor) == "anon_inode:inotify"
+    except OSError:
+        return False  # closed meanwhile

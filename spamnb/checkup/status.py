@@ -1,0 +1,58 @@
+"""What the filter knows, and whether it works."""
+
+from dataclasses import dataclass, field, replace
+
+from spamnb.breaker import Stop, stop_of
+from spamnb.config import Config
+from spamnb.ledger.file.locks import is_running, running_since
+from spamnb.ledger.file.parts import Sizes, sizes
+from spamnb.ledger.ledger import Ledger
+from spamnb.policy import missing_lessons
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is known of the filter. Times are seconds since the epoch.
+
+    judged: numbers of messages by verdict. missing: what has still to be learned before mail is moved. withheld:
+    messages that were not moved because moving is stopped. watched_since: by the path of each mailbox; None: not yet.
+    last: time and kind of the last action.
+    """
+
+    disk: Sizes
+    is_running: bool
+    running_since: float | None
+    watched_since: dict[str, float | None]
+    missing: str
+    ham: int = 0
+    spam: int = 0
+    tokens: int = 0
+    judged: dict[str, int] = field(default_factory=dict)
+    stop: Stop | None = None
+    withheld: int = 0
+    last: tuple[float, str] | None = None
+
+
+def status(config: Config, ledger: Ledger | None, now: float) -> Status:
+    """What the filter of a configuration knows. Without a ledger it has learned nothing. Raises LedgerError."""
+    path = str(config.ledger)
+    watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
+    missing = missing_lessons(0, 0, config.learning)
+    nothing = Status(sizes(path), is_running(path), running_since(path), watched, missing)
+    if ledger is None:
+        return nothing
+    with ledger.snapshot():
+        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
+        stop = stop_of(ledger, now)
+        return replace(
+            nothing,
+            watched_since={path: ledger.locations.started_at(path) for path in watched},
+            missing=missing_lessons(ham, spam, config.learning),
+            ham=ham,
+            spam=spam,
+            tokens=tokens,
+            judged=ledger.messages.numbers(),
+            stop=stop,
+            withheld=0 if stop is None else len(ledger.journal.withheld()),
+            last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
+        )

@@ -1,0 +1,67 @@
+"""Argument types: whole numbers, lists of them, sizes, spans and times."""
+
+import argparse
+import re
+import time
+from collections.abc import Callable
+
+from spamnb.errors import UsageError
+
+_BYTES = {"K": 10**3, "M": 10**6, "G": 10**9}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of a whole number that is not below `least`."""
+
+    def number(text: str) -> int:
+        if text.isascii() and text.isdigit() and len(text) > 15:
+            raise argparse.ArgumentTypeError(f"{text!r} is too large")
+        if not text.isascii() or not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number{f' of {least} or more' if least else ''}")
+        return int(text)
+
+    return number
+
+
+def several(text: str) -> list[int]:
+    """Whole numbers, divided by commas."""
+    return [at_least(0)(part.strip()) for part in text.split(",")]
+
+
+def size(text: str) -> int:
+    """Bytes; K, M and G are powers of a thousand."""
+    unit = _BYTES.get(text[-1:].upper(), 1)
+    digits = text[:-1] if unit > 1 else text
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 12 or not int(digits):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write 500K, 200M or 1G")
+    return int(digits) * unit
+
+
+def span(text: str) -> int | None:
+    """Seconds, or None where the text is not a span of time.
+
+    >>> span("2h"), span("two hours")
+    (7200, None)
+    """
+    found = re.fullmatch(r"(\d{1,6})\s*([smhdw])", text.strip().lower(), re.ASCII)
+    return None if found is None else int(found[1]) * _SECONDS[found[2]]
+
+
+def moment(text: str, now: float | None = None) -> float:
+    """A time, or a span before now, in seconds since the epoch. Raises UsageError.
+
+    >>> moment("2h", 10_000.0)
+    2800.0
+    """
+    from datetime import datetime, timedelta
+
+    now = time.time() if now is None else now
+    if (seconds := span(text)) is not None:
+        return now - seconds
+    midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {"today": midnight, "yesterday": midnight - timedelta(days=1)}
+    try:
+        return (named.get(text.strip().lower()) or datetime.fromisoformat(text.strip())).timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(f"{text!r} is not a time: write 30m, 2h, 3d, today, yesterday or 2026-01-31 12:00") from None

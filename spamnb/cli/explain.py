@@ -1,0 +1,130 @@
+"""Show why a message is judged as it is.
+
+The tokens that decide, sorted by what each contributes to the score: its weight times its
+log-odds (above 0: for spam); in how many learned messages each was; and the messages that
+taught the strongest ones.
+
+example:
+  spamnb explain message.eml
+"""
+
+import argparse
+import itertools
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+from spamnb.bulk.sources import Source
+from spamnb.cli.argument_types import at_least
+from spamnb.cli.arguments import add_json
+from spamnb.cli.context import open_to_read
+from spamnb.cli.messages import messages, or_standard_input
+from spamnb.cli.output import as_json, table
+from spamnb.cli.score import as_object, warn_if_untaught
+from spamnb.errors import MailError, UsageError
+from spamnb.filter import Clue, Explanation, Filter
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.port import Lesson, Teacher
+from spamnb.mail.reading import Reading, read
+from spamnb.wording import clock, escaped
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    option = parser.add_argument
+    add_json(parser)
+    option("--clues", type=at_least(1), default=15, metavar="N", help="how many clues a side (default: 15)")
+    option("--without-itself", action="store_true", help="judge a learned message as if it were not learned")
+    path = "a message file, or - for standard input, which is the default in a pipe"
+    option("path", nargs="?", metavar="PATH", help=path)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the clues of one message's verdict."""
+    source, reading = _one_message(or_standard_input([options.path] if options.path is not None else [], "explain")[0])
+    config, ledger = open_to_read(options)
+    with ledger or nullcontext(), ledger.snapshot() if ledger else nullcontext():
+        warn_if_untaught(ledger, options)
+        lessons = MemoryLessons() if ledger is None else ledger.lessons
+        known = lessons.find(reading.digest)
+        explanation = Filter(lessons, config.scoring).explain(reading, without_itself=options.without_itself)
+    if options.json:
+        print(as_json(_as_object(source, explanation, known, options)))
+    else:
+        print("\n".join(_explained(reading, explanation, known, options)))
+    return 0
+
+
+def _one_message(path: str) -> tuple[Source, Reading]:
+    found = list(itertools.islice(messages([path]), 2))
+    if not found:
+        raise MailError(f"{escaped(path)} holds no messages: give a message file")
+    if len(found) > 1:
+        raise UsageError(f"{escaped(path)} holds several messages: give one of them, or pipe it into spamnb explain -")
+    try:
+        return found[0], read(found[0].read())
+    except MailError as fault:
+        raise MailError(f"cannot explain {escaped(found[0].where)}: {fault}") from fault
+
+
+def _as_object(
+    source: Source, explanation: Explanation, known: Lesson | None, options: argparse.Namespace
+) -> dict[str, object]:
+    label = None if known is None else known.label
+    return as_object(source, explanation.judgement) | {
+        "learned_as": None if label is None else label.word,
+        "learned_weakly": label is not None and known is not None and known.weak,
+        "without_itself": bool(options.without_itself),
+        "tokens": explanation.tokens,
+        "known": explanation.known,
+        "clues": [_rounded(clue) for clue in explanation.clues],
+        "taught_by": {token: list(map(_taught, teachers)) for token, teachers in explanation.teachers.items()},
+    }
+
+
+def _rounded(clue: Clue) -> dict[str, object]:
+    shares = {name: round(getattr(clue, name), 6) for name in ("log_odds", "weight", "contribution")}
+    return {"token": clue.token, "ham": clue.ham, "spam": clue.spam} | shares
+
+
+def _taught(one: Teacher) -> dict[str, object]:
+    return {"message": one.message, "summary": one.summary, "label": one.label.word, "learned_at": one.learned_at}
+
+
+def _of_itself(known: Lesson | None, without: bool) -> Iterator[str]:
+    """That the message is itself learned, for a person."""
+    if known is not None and known.label is not None:
+        how = f"{' weakly' if known.weak else ''} as {known.label.word} ({escaped(known.why)})"
+        left_out = "That is left out here." if without else "To leave that out: --without-itself"
+        yield f"This message is itself learned{how}. {left_out}"
+    elif without:
+        yield "This message is not learned: there is nothing to leave out."
+
+
+def _explained(
+    reading: Reading, explanation: Explanation, known: Lesson | None, options: argparse.Namespace
+) -> Iterator[str]:
+    judgement, clues = explanation.judgement, explanation.clues
+    yield f"{judgement.verdict}, probability of spam {judgement.probability:.4f}: {escaped(reading.summary)}"
+    yield from _of_itself(known, options.without_itself)
+    yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
+    sides = {sign: [clue for clue in clues if sign * clue.log_odds > 0] for sign in (1, -1)}
+    shown = [clue for side in sides.values() for clue in side[: options.clues]]
+    if not shown:
+        return
+    rows: list[tuple[object, ...]] = [("token", "in ham", "in spam", "log-odds", "contributes")]
+    rows += [(one.token, one.ham, one.spam, f"{one.log_odds:+.2f}", f"{one.contribution:+.2f}") for one in shown]
+    lines = iter(table(rows).splitlines())
+    yield f"\n{next(lines)}"
+    for sign, side in sides.items():
+        kind = "spam" if sign > 0 else "ham"
+        yield f"For {kind}:" if side else f"Nothing speaks for {kind}."
+        yield from itertools.islice(lines, min(len(side), options.clues))
+        if len(side) > options.clues:
+            yield f"and {len(side) - options.clues} weaker"
+    taught = {token: teachers for token, teachers in explanation.teachers.items() if teachers}
+    if taught:
+        yield "\nLearned from:"
+    for token, teachers in taught.items():
+        yield f"  {escaped(token)}"
+        for teacher in teachers:
+            yield f"    {teacher.label.word:4}  {clock(teacher.learned_at)}  {escaped(teacher.summary)}"

@@ -1,0 +1,42 @@
+"""Write what was learned as text.
+
+Tokens with the numbers of messages that they were found in, as text: no mail, no names of folders.
+Rare words of your mail are in it all the same.
+
+example:
+  spamnb export counts.txt
+"""
+
+import argparse
+import shutil
+import tempfile
+
+from spamnb.cli import output_files
+from spamnb.cli.context import open_ledger
+from spamnb.cli.output import inform
+from spamnb.durable import open_already
+from spamnb.wording import named
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    file = "where to; default: standard output"
+    parser.add_argument("file", nargs="?", type=output_files.output_file, default="-", metavar="FILE", help=file)
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write all counts."""
+    _, ledger = open_ledger(options)
+    with ledger, tempfile.TemporaryFile() as spool:
+        output_files.refuse_ledger(ledger.path, options.file)
+        output_files.check(options.file, replace=options.force)
+        spool.writelines(line.encode() for line in ledger.lessons.export())
+        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
+        ledger.close()  # a slow reader of a pipe holds up nobody who needs the ledger
+        spool.seek(0)
+        with output_files.opened(options.file, replace=options.force) as file:
+            shutil.copyfileobj(spool, file)
+    if open_already(options.file) is None:  # else the sentence might end up among the counts
+        inform(options, f"wrote {named(options.file)}: {ham} ham and {spam} spam messages, {tokens} tokens")
+    return 0

@@ -1,0 +1,65 @@
+"""Add what another filter has learned.
+
+The counts are added to those here; `spamnb undo` takes them back.
+
+example:
+  spamnb import counts.txt
+"""
+
+import argparse
+import os
+import sys
+import time
+from typing import BinaryIO
+
+from spamnb.bulk.sources import STANDARD_INPUT
+from spamnb.cli.context import open_ledger
+from spamnb.cli.output import inform, warn
+from spamnb.errors import LedgerError, SpamnbError, UsageError
+from spamnb.ledger.lessons.export_format import parse
+from spamnb.mail.tokens.tokenizer import VERSION
+from spamnb.training import import_counts
+from spamnb.wording import clock, escaped, named
+
+_LONGEST_LINE = 8192  # bytes; longer than any that `parse` takes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    file = "what `spamnb export` has written, or - for standard input"
+    parser.add_argument("file", metavar="FILE", help=file)
+    parser.add_argument("--force", action="store_true", help="add it even if it was added before")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Add the counts of an export."""
+    name = "standard input" if options.file == STANDARD_INPUT else options.file
+    with _opened(options.file) as file:
+        # lines of a limited length: a file without line ends must not fill the memory
+        counts = parse(iter(lambda: file.readline(_LONGEST_LINE), b""), escaped(name))
+    with open_ledger(options)[1] as ledger:
+        before = ledger.journal.import_of(counts.digest)
+        if before is not None and not options.force:
+            raise LedgerError(
+                f"these counts were imported on {clock(before.at)}: take that back with `spamnb undo {before.id}`,"
+                " or add them again with --force"
+            )
+        summary = os.path.basename(name).encode("utf-8", "backslashreplace").decode()
+        action = import_counts(ledger, counts, summary, time.time())
+    if counts.tokenizers and counts.tokenizers != (VERSION,):
+        made_with = f"another tokenizer ({', '.join(map(str, counts.tokenizers))}; this one is {VERSION})"
+        warn(f"these counts were made with {made_with}, and help less: not all tokens are read alike")
+    added = f"added {counts.ham} ham and {counts.spam} spam messages, {len(counts.tokens)} tokens"
+    inform(options, f"{added}; to take it back: spamnb undo {action}")
+    return 0
+
+
+def _opened(path: str) -> BinaryIO:
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise UsageError("standard input is closed: pipe an export into it, or give a file")
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    try:
+        return open(path, "rb")
+    except OSError as fault:
+        raise SpamnbError(f"cannot read {named(path)}: {fault.strerror}; check the path") from fault

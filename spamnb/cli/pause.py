@@ -1,0 +1,44 @@
+"""Move nothing for a while.
+
+Mail is judged meanwhile, and stays where it is; `resume --move` moves it later.
+
+example:
+  spamnb pause 1h
+  spamnb pause
+"""
+
+import argparse
+import math
+import time
+
+from spamnb import breaker
+from spamnb.cli.argument_types import span
+from spamnb.cli.context import open_ledger
+from spamnb.errors import UsageError
+from spamnb.wording import clock
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    help_ = "30m, 1h, 2d (default: until `spamnb resume`)"
+    parser.add_argument("seconds", nargs="?", type=_some_time, default=math.inf, metavar="SPAN", help=help_)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Stop moving."""
+    until = time.time() + options.seconds
+    with open_ledger(options)[1] as ledger:
+        breaker.pause(ledger, until)
+    print(f"Nothing is moved {until_when(until)}. Mail is judged meanwhile, and stays where it is.")
+    return 0
+
+
+def until_when(until: float) -> str:
+    """Until when moving is paused, in words."""
+    return "until `spamnb resume`" if math.isinf(until) else f"until {clock(until)}"
+
+
+def _some_time(text: str) -> int:
+    if not (seconds := span(text)):
+        raise UsageError(f"{text!r} is not a span of time: write 30m, 2h or 3d")
+    return seconds

@@ -1,0 +1,44 @@
+"""Make the ledger smaller.
+
+The rarest words go first, and among them those not found for longest. Messages stay learned,
+with their other words. The service may run meanwhile.
+
+example:
+  spamnb prune --to 200M --dry-run
+"""
+
+import argparse
+
+from spamnb.cli.argument_types import size
+from spamnb.cli.context import open_ledger
+from spamnb.cli.output import inform, progress
+from spamnb.ledger.shrinking import plan, shrink
+from spamnb.wording import megabytes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    to = "at most so many bytes: 500K, 200M, 1G"
+    parser.add_argument("--to", type=size, required=True, metavar="SIZE", help=to)
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be forgotten")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Forget the least useful tokens, until the ledger is small enough."""
+    with open_ledger(options)[1] as ledger:
+        before = ledger.pruning.size()
+        if before <= options.to:
+            print(f"The ledger is {megabytes(before)}: there is nothing to do.")
+        elif options.dry_run:
+            found = plan(ledger, options.to)
+            left = f"about {megabytes(found.size)} would be left"
+            print(f"would forget {_counted(found.tokens, found.hapaxes)}; {left}")
+        else:
+            done = shrink(ledger, options.to, lambda steps: progress(steps, "forgetting", options.quiet))
+            became = f"{megabytes(before)} became {megabytes(done.size)}"
+            inform(options, f"forgot {_counted(done.tokens, done.hapaxes)}; {became}")
+    return 0
+
+
+def _counted(tokens: int, hapaxes: int) -> str:
+    return f"{tokens} tokens, {hapaxes} of them found in one message only"

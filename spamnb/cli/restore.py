@@ -1,0 +1,44 @@
+"""Replace the ledger by a copy.
+
+The file is examined first. The present ledger is kept beside it under another name. Mail that
+is in the folders then is neither moved nor learned from: the copy does not know it.
+
+example:
+  spamnb restore ~/ledger-copy.sqlite
+"""
+
+import argparse
+import os
+import time
+
+from spamnb.cli import output_files
+from spamnb.cli.backup import in_words
+from spamnb.cli.context import configuration
+from spamnb.cli.output import inform
+from spamnb.errors import UsageError
+from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.file.recovery import restore
+from spamnb.wording import clock, escaped
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE", help="what `spamnb backup` or the service has written")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Put a copy in the ledger's place."""
+    path, shown = str(configuration(options).ledger), escaped(options.file)
+    output_files.refuse_ledger(path, options.file)
+    if not os.path.isfile(options.file):
+        step = "give what `spamnb backup` has written, or one of the copies"
+        raise UsageError(f"there is no file {shown or 'without a name'}: {step}")
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    with only_service(path):
+        done = restore(path, options.file, time.time())
+    if done.held is not None:
+        inform(options, f"restored {shown}, of {clock(done.made_at)}: {in_words(options.file, done.held)}")
+    if done.aside is not None:
+        inform(options, f"The former ledger is kept as {escaped(done.aside)}.")
+    inform(options, "The mail in your folders stays where it is: the next start only records it.")
+    return 0

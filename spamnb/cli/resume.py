@@ -1,0 +1,54 @@
+"""Move mail again.
+
+After `pause`, or after the filter has stopped by itself.
+
+example:
+  spamnb resume --move
+"""
+
+import argparse
+import time
+from collections.abc import Iterable
+
+from spamnb import breaker
+from spamnb.cli import exit_codes
+from spamnb.cli.context import open_ledger
+from spamnb.cli.output import inform, warn
+from spamnb.wording import escaped, plural
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    help_ = "move what was withheld, if it is unread, in the inbox, and still spam"
+    parser.add_argument("--move", action="store_true", help=help_)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Start moving again, and count or move what was withheld meanwhile."""
+    config, ledger = open_ledger(options)
+    with ledger:
+        was_stopped = breaker.resume(ledger, time.time()) is not None
+        print("Spam is moved again." if was_stopped else "Nothing to resume: moving was not stopped.")
+        if options.move:
+            return _move(breaker.move_withheld(ledger, config), options)
+        if withheld := len(ledger.journal.withheld()):
+            stayed = (
+                f"{plural(withheld, 'message')} stayed where {'it was' if withheld == 1 else 'they were'} meanwhile"
+            )
+            print(f"{stayed}; to move what is unread and still spam: spamnb resume --move")
+    return 0
+
+
+def _move(reviewed: Iterable[breaker.Reviewed], options: argparse.Namespace) -> int:
+    moved = left = failed = 0
+    for one in reviewed:
+        moved += one.moved
+        left += not one.moved
+        failed += one.failed
+        if one.failed:
+            warn(one.why)
+        else:
+            what = "moved" if one.moved else f"left, {escaped(one.why)}"
+            inform(options, f"{what}: {escaped(one.action.summary)}")
+    print(f"moved {plural(moved, 'message')} that had been withheld, left {left}")
+    return exit_codes.ERROR if failed else 0

@@ -1,0 +1,96 @@
+"""Tell whether messages are spam.
+
+One line a message: S for spam, H for ham, U for unsure; the probability of spam; the path.
+
+example:
+  spamnb score message.eml
+  spamnb score --json ~/Maildir/new
+
+exit codes for a single message: 0 spam, 1 ham, 2 unsure; for several: 0; 3 error, 64 wrong usage
+"""
+
+import argparse
+import sys
+from contextlib import closing, nullcontext
+
+from spamnb.bulk.judging import Judge
+from spamnb.bulk.mapping import each
+from spamnb.bulk.sources import Source, check, how_many
+from spamnb.cli import exit_codes
+from spamnb.cli.arguments import add_json
+from spamnb.cli.context import open_to_read
+from spamnb.cli.messages import MESSAGES, messages, or_standard_input, standard_input
+from spamnb.cli.output import as_json, is_terminal, progress, warn
+from spamnb.errors import MailError
+from spamnb.filter import Judgement
+from spamnb.label import Label, Verdict
+from spamnb.ledger.ledger import Ledger
+from spamnb.wording import escaped
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_json(parser, "one JSON object a line: path, verdict, probability, log_odds")
+    help_ = f"{MESSAGES}, which is also read where no PATH is given"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=help_)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a line for each message; the exit code of a single one is its verdict."""
+    given = or_standard_input(options.paths, "score")
+    paths = list(filter(_is_readable, given))
+    failed = len(paths) < len(given)
+    if not paths:
+        return exit_codes.ERROR
+    found = messages(paths)
+    config, ledger = open_to_read(options)
+    with ledger or nullcontext():
+        warn_if_untaught(ledger, options)
+    judge = Judge(None if ledger is None else ledger.path, config.scoring)
+    verdicts: list[Verdict] = []
+    quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
+    with closing(judge), each(judge, found) as judged:
+        for source, judgement in progress(judged, "scoring", quiet, lambda: how_many(paths)):
+            if isinstance(judgement, MailError):
+                failed = True
+                warn(f"cannot score {source.where}: {judgement}")
+                continue
+            verdicts.append(judgement.verdict)
+            print(as_json(as_object(source, judgement)) if options.json else _as_line(source, judgement))
+    if not verdicts and not failed:
+        raise MailError("no messages to score")
+    if failed:
+        return exit_codes.ERROR
+    return exit_codes.OF_VERDICT[verdicts[0]] if len(verdicts) == 1 else 0
+
+
+def _is_readable(path: str) -> bool:
+    """Whether a path can hold mail; what is wrong with it goes to standard error, and the others are scored."""
+    try:
+        check(path, standard_input())
+    except MailError as fault:
+        warn(str(fault))
+        return False
+    return True
+
+
+def _as_line(source: Source, judgement: Judgement) -> str:
+    return f"{judgement.verdict[0].upper()} {judgement.probability:.6f} {escaped(source.where)}"
+
+
+def as_object(source: Source, judgement: Judgement) -> dict[str, object]:
+    """A judgement for JSON."""
+    return {
+        "path": source.where,
+        "verdict": judgement.verdict,
+        "probability": round(judgement.probability, 6),
+        "log_odds": round(judgement.log_odds, 6),
+    }
+
+
+def warn_if_untaught(ledger: Ledger | None, options: argparse.Namespace) -> None:
+    """A line on standard error where not both ham and spam have been learned."""
+    ham, spam = (0, 0) if ledger is None else ledger.lessons.totals().tolist()[:2]
+    if not (ham and spam) and not options.quiet:
+        missing = "nothing" if not (ham or spam) else f"no {Label(ham > 0).word}"
+        warn(f"{missing} has been learned yet, so every message is unsure: spamnb train --help")

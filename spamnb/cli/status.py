@@ -1,0 +1,97 @@
+"""Show what the filter knows, and whether it moves mail.
+
+Whether the service runs and mail is moved, what was learned, and what it takes of the disk.
+Nothing is written.
+
+example:
+  spamnb status
+
+exit codes: 0, 1 where the filter has stopped moving mail by itself, 78 no configuration
+"""
+
+import argparse
+import math
+import time
+from contextlib import nullcontext
+
+from spamnb.breaker import Stop
+from spamnb.checkup.status import Status
+from spamnb.checkup.status import status as status_of
+from spamnb.cli import exit_codes
+from spamnb.cli.arguments import add_json
+from spamnb.cli.context import config_path, open_to_read
+from spamnb.cli.output import as_json, table
+from spamnb.cli.pause import until_when
+from spamnb.config import Config
+from spamnb.errors import ConfigError
+from spamnb.wording import clock, megabytes, plural
+
+add_arguments = add_json
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what the filter knows, and whether it moves mail."""
+    config, ledger = open_to_read(options)
+    with ledger or nullcontext():
+        found = status_of(config, ledger, time.time())
+    if options.json:
+        print(as_json(_as_object(found, config, options)))
+    elif ledger is not None or config.mailboxes:
+        _print(found, config)
+    if not config.mailboxes:
+        raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
+    return exit_codes.STOPPED if found.stop is not None and found.stop.tripped_at is not None else 0
+
+
+def _as_object(found: Status, config: Config, options: argparse.Namespace) -> dict[str, object]:
+    stop = found.stop or Stop(None, None)
+    return {
+        "ledger": str(config.ledger),
+        "config": str(config_path(options)) if config.mailboxes else None,
+        "learned": {"ham": found.ham, "spam": found.spam},
+        "tokens": found.tokens,
+        "judged": found.judged,
+        "moves": "nothing" if found.stop or found.missing or not config.mailboxes else "spam",
+        "missing": found.missing,
+        "stopped_at": stop.tripped_at,
+        "model": config.scoring.model,
+        "mailboxes": [{"path": path, "watched_since": since} for path, since in found.watched_since.items()],
+        "last_action_at": found.last and found.last[0],
+        "running": found.is_running,
+        "running_since": found.running_since,
+        "paused": stop.paused_until is not None,
+        "paused_until": None if stop.paused_until == math.inf else stop.paused_until,
+        "withheld": found.withheld,
+        "bytes": {"ledger": found.disk.ledger, "log": found.disk.wal, "copies": found.disk.copies},
+    }
+
+
+def _print(found: Status, config: Config) -> None:
+    if found.stop is not None:
+        print(f"{_stopped(found.stop, found.withheld)}\n")
+    since = "" if found.running_since is None else f" since {clock(found.running_since)}"
+    disk, log, copies = map(megabytes, (found.disk.ledger, found.disk.wal, found.disk.copies))
+    rows = [
+        ("service", f"running{since}" if found.is_running else "not running"),
+        ("ledger", str(config.ledger)),
+        ("disk", f"{disk}, its log {log}, its copies {copies}"),
+        ("learned", f"{found.ham} ham, {found.spam} spam, {found.tokens} tokens"),
+        ("judged", ", ".join(f"{number} {name}" for name, number in sorted(found.judged.items())) or "nothing yet"),
+        ("model", config.scoring.model),
+    ]
+    for path, watched in found.watched_since.items():
+        rows.append((f"mailbox {path}", "not watched yet" if watched is None else f"watched since {clock(watched)}"))
+    if found.last is not None:
+        rows.append(("last action", f"{clock(found.last[0])} ({found.last[1]})"))
+    print(table(rows))
+    if found.missing and found.stop is None:
+        print(f"\nNothing is moved yet: {found.missing}. Move mail between your folders, or: spamnb train --help")
+
+
+def _stopped(stop: Stop, withheld: int) -> str:
+    number = f"; {plural(withheld, 'message')} withheld" if withheld else ""
+    if stop.tripped_at is None:
+        until = until_when(stop.paused_until or 0.0)
+        return f"Nothing is moved {until}: paused by hand{number}. To go on: spamnb resume"
+    why = f"Nothing is moved since {clock(stop.tripped_at)}: too much mail looked like spam{number}."
+    return f"{why} Look at `spamnb history --kind judged`, then: spamnb resume"

@@ -1,0 +1,58 @@
+"""Learn messages as spam or as ham.
+
+What is known already is skipped; what was learned otherwise is corrected. Of a Maildir
+the sub-folders are not read.
+
+example:
+  spamnb train --spam ~/Maildir/.Junk
+"""
+
+import argparse
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+
+from spamnb.bulk.mapping import each, read_batch
+from spamnb.bulk.sources import Source, how_many
+from spamnb.cli import exit_codes
+from spamnb.cli.messages import MESSAGES, messages, report_left_out
+from spamnb.cli.output import inform, progress
+from spamnb.label import Label
+from spamnb.wording import plural
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    label = parser.add_mutually_exclusive_group(required=True)
+    label.add_argument("--spam", dest="label", action="store_const", const=Label.SPAM, help="they are spam")
+    label.add_argument("--ham", dest="label", action="store_const", const=Label.HAM, help="they are ham")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help=MESSAGES)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Learn the messages at the paths."""
+    found = messages(options.paths)
+    return learn(found, lambda: how_many(options.paths), options.label, "trained by hand", options)
+
+
+def learn(
+    found: Iterable[Source], total: int | Callable[[], int | None], label: Label, why: str, options: argparse.Namespace
+) -> int:
+    """Learn messages, on all cores, and report how many. Returns the exit code."""
+    seen = changed = corrected = left_out = 0
+    with ExitStack() as stack:
+        read = stack.enter_context(each(read_batch, found))
+        from spamnb.bulk import learning  # numpy takes 0.1 s to import: the workers read meanwhile
+        from spamnb.cli.context import open_ledger
+
+        ledger = stack.enter_context(open_ledger(options)[1])
+        shown = progress(
+            read, f"learning {label.word}", options.quiet, total, lambda one: len(one[0].digests) + len(one[1])
+        )
+        for done in learning.learn(ledger, shown, label, why):
+            report_left_out(done.left_out)
+            seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
+            left_out += len(done.left_out)
+    was = f", {corrected} of them corrected" if corrected else ""
+    known = f", {seen - changed} known already" if seen > changed else ""
+    inform(options, f"learned {plural(changed, 'message')} as {label.word}{was}{known}")
+    return exit_codes.ERROR if left_out else 0

@@ -1,0 +1,36 @@
+"""Prove that the counts are the sum of what was learned.
+
+example:
+  spamnb verify
+"""
+
+import argparse
+
+from spamnb.cli import exit_codes
+from spamnb.cli.context import open_ledger
+from spamnb.cli.output import inform, warn
+from spamnb.wording import plural
+
+_SHOWN = 20  # faults
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the faults, or what the counts are the sum of."""
+    with open_ledger(options)[1] as ledger:
+        faults = ledger.lessons.verify()
+        pending = len(ledger.journal.intents())
+        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
+        imported = ledger.imports.messages()
+    for fault in faults[:_SHOWN]:
+        warn(fault)
+    if faults:
+        more = f", {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+        found = f"{plural(len(faults), 'fault')} in the ledger {ledger.path}{more}"
+        warn(f"{found}: restore a copy of it, or train again")
+        return exit_codes.ERROR
+    inform(options, f"The counts of {tokens} tokens are the sum of {ham} ham and {spam} spam messages.")
+    if any(imported):
+        inform(options, f"Of these {imported[0]} ham and {imported[1]} spam messages were imported.")
+    if pending:
+        inform(options, f"{plural(pending, 'move')} pending: the service finishes them, now or at its next start.")
+    return 0

@@ -1,0 +1,159 @@
+"""Names of folders: what they usually mean, and how they are written in `roles`."""
+
+import fnmatch
+import re
+import unicodedata
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import lru_cache
+
+
+class Role(StrEnum):
+    """What a folder is for, and so what it means when a message is in it."""
+
+    INBOX = "inbox"
+    SPAM = "spam"
+    HAM = "ham"
+    NEUTRAL = "neutral"
+    TRAIN_SPAM = "train_spam"
+    TRAIN_HAM = "train_ham"
+
+
+# --- what a folder most likely is, in the languages that mail programs speak ---------------------------------------
+
+# RFC 6154's special uses, and the names that clients and servers give those folders by themselves.
+_USUAL = (
+    (Role.TRAIN_SPAM, r"(?:train|learn)[ ._-]?(?:as[ ._-]?)?(?:spam|junk)|(?:spam|junk)[ ._-]?(?:train|learn)(?:ing)?"),
+    (
+        Role.TRAIN_HAM,
+        r"(?:train|learn)[ ._-]?(?:as[ ._-]?)?(?:ham|not[ ._-]?(?:spam|junk))|ham[ ._-]?(?:train|learn)(?:ing)?",
+    ),
+    (
+        Role.SPAM,
+        r"junk|spam|junk[ ._-]?e?-?mails?|bulk(?: mail)?|unsolicited"
+        r"|spam[ -]?verdacht|unerw[üu]nscht(?:e (?:werbung|nachrichten|e?-?mails?))?|werbung"
+        r"|courriers? ind[ée]sirables?|ind[ée]sirables?|pourriels?|posta indesiderata"
+        r"|correo (?:electr[óo]nico )?no deseado|no deseados?|correo basura|lixo eletr[ôo]nico"
+        r"|ongewenste e-?mail|skr[äa]ppost|s[øo]ppelpost|roskaposti|wiadomo[śs]ci[ -]?[śs]mieci|niechciane"
+        r"|спам|нежелательная почта|nevy[žz][áa]dan[áa] po[šs]ta|迷惑メール|ジャンク(?:メール)?|垃圾邮件|垃圾郵件|스팸",
+    ),
+    (
+        Role.NEUTRAL,
+        r"trash|deleted(?: items| messages)?|bin|drafts?|sent(?:[ -]?(?:items|mail|messages))?|templates?|outbox|notes"
+        r"|conversation history|sync issues|all mail|starred|important|scheduled|snoozed"
+        # Gmail's own folders, whatever they are called; labels are beside this one
+        r"|\[(?:gmail|google mail)\]"
+        r"|papierkorb|gel[öo]scht(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?|entw[üu]rfe|vorlagen"
+        r"|gesendet(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?|postausgang|alle nachrichten"
+        r"|corbeille|brouillons?|envoy[ée]s?|supprim[ée]s?|mod[èe]les"
+        r"|(?:[ée]l[ée]ments|messages) (?:envoy[ée]s|supprim[ée]s)|bo[îi]te d['’]envoi|tous les messages"
+        r"|papelera(?: de reciclaje)?|borradores|enviados?|eliminados|bandeja de salida|plantillas"
+        r"|(?:elementos|mensajes|correos) (?:enviados|eliminados|borrados)"
+        r"|kosz|usuni[ęe]te|szkice|szablony|(?:kopie |wersje )?robocze|wys[łl]ane|skrzynka nadawcza"
+        r"|elementy (?:wys[łl]ane|usuni[ęe]te)"
+        r"|cestino|bozze|inviat[ai]|posta (?:inviata|eliminata)|elementi (?:inviati|eliminati)"
+        r"|lixeira|rascunhos|itens (?:enviados|exclu[íi]dos|eliminados)"
+        r"|prullenbak|concepten|verzonden(?: items)?|verwijderde items|papperskorg|utkast|skickat"
+        r"|корзина|черновики|отправленные|удал[её]нные|已删除|草稿箱|已发送"
+        r"|[ゴご][ミみ]箱|下書き|削除済み(?:アイテム|メール|トレイ)?|送信済み(?:アイテム|メール|トレイ|メッセージ)?"
+        r"|送信トレイ|すべてのメール|テンプレート",
+    ),
+)
+_PATTERNS = [(role, re.compile(pattern, re.IGNORECASE)) for role, pattern in _USUAL]
+
+
+def usual_role(folder: str) -> Role:
+    """The role that a folder of this name most likely has; an ordinary folder holds ham.
+
+    >>> usual_role("INBOX"), usual_role("Archive/2024"), usual_role("[Gmail]/Spam")
+    (<Role.INBOX: 'inbox'>, <Role.HAM: 'ham'>, <Role.SPAM: 'spam'>)
+    """
+    if folder.upper() == "INBOX":
+        return Role.INBOX
+    composed = unicodedata.normalize("NFC", folder)  # macOS writes accents as characters of their own
+    if composed.startswith("INBOX."):  # a directory of OfflineIMAP's, where the server divides levels by dots
+        composed = composed.replace(".", "/")
+    for part in reversed(composed.split("/")):  # a sub-folder of Trash is trash, and Sent/2024 is sent mail
+        for role, pattern in _PATTERNS:
+            if pattern.fullmatch(part.strip()):
+                return role
+    return Role.HAM
+
+
+def proposed_roles(folders: Mapping[str, int]) -> dict[str, Role]:
+    """A role for each folder, by its name; there is always an inbox and a spam folder, which may not exist yet.
+
+    `folders`: how many messages each holds. Spam is moved to the first spam folder, so the fullest leads; but one that
+    is spam only by the folder it is in, as Junk/2023, comes after the others.
+
+    >>> proposed_roles({"INBOX": 90, "Spam": 2, "Junk E-mail": 70})["Junk E-mail"]
+    <Role.SPAM: 'spam'>
+    >>> proposed_roles({"INBOX": 90})
+    {'INBOX': <Role.INBOX: 'inbox'>, 'Junk': <Role.SPAM: 'spam'>}
+    """
+    roles = {name: usual_role(name) for name in folders}
+    if Role.INBOX not in roles.values():
+        roles = {"INBOX": Role.INBOX} | roles
+    spam = [name for name, role in roles.items() if role is Role.SPAM]
+    others = {name: role for name, role in roles.items() if role is not Role.SPAM}
+    spam.sort(key=lambda name: (usual_role(name.rpartition("/")[2]) is not Role.SPAM, -folders[name]))
+    return others | dict.fromkeys(spam or ["Junk"], Role.SPAM)
+
+
+# --- how folders are written: names, patterns, and the spellings of other programs ---------------------------------
+
+_SIGN = re.compile(r"\[[*?]\]|[*?]")
+_OPENING = re.compile(r"\[(?![*?]\])")  # to `fnmatch` it would begin a set of characters
+
+
+def is_pattern(written: str) -> bool:
+    """Whether this stands for all folders that match it: "*" for anything, "?" for one character.
+
+    "[" alone means itself, since Gmail's folders begin with it; "[*]" and "[?]" are the characters themselves.
+
+    >>> is_pattern("Lists/*"), is_pattern("[Gmail]/Spam"), is_pattern("what[?]")
+    (True, False, False)
+    """
+    return any(len(sign) == 1 for sign in _SIGN.findall(written))
+
+
+def name_of(written: str) -> str:
+    """The folder's name behind what is no pattern: `what?` behind `what[?]`."""
+    return _SIGN.sub(lambda sign: sign.group()[1:-1], written)
+
+
+def written(name: str) -> str:
+    """How a folder's name is written: `what[?]` for `what?`; `name_of` gives it back."""
+    return name.translate({ord(sign): f"[{sign}]" for sign in "*?"})
+
+
+def matches(pattern: str, folder: str) -> bool:
+    """Whether a folder's name matches a pattern; "*" also goes over "/".
+
+    >>> matches("Lists/*", "Lists/Python/Dev"), matches("Lists/*", "Lists"), matches("20??", "2024")
+    (True, False, True)
+    """
+    return _expression(pattern).fullmatch(folder) is not None
+
+
+@lru_cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(_OPENING.sub("[[]", pattern)))
+
+
+def plain_spelling(written: str, layout: str) -> str:
+    """The spelling used here of a folder that is written as its directory in a Maildir++, or as IMAP servers name it.
+
+    `.Junk` can be nothing but a directory of a Maildir++. A dot divides levels there, so where `layout` is
+    "maildir++", `INBOX.Junk` is Junk behind the usual prefix of Courier and Dovecot; elsewhere it may be a folder.
+
+    >>> plain_spelling(".Archive.2024", "auto"), plain_spelling("INBOX.Junk", "maildir++")
+    ('Archive/2024', 'Junk')
+    >>> plain_spelling("INBOX.Junk", "auto"), plain_spelling("INBOX", "maildir++")
+    ('INBOX.Junk', 'INBOX')
+    """
+    if "/" in written:
+        return written
+    if written.startswith("."):
+        return written[1:].replace(".", "/")
+    return written.removeprefix("INBOX.").replace(".", "/") if layout == "maildir++" else written

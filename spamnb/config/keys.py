@@ -1,0 +1,137 @@
+"""Which key holds which kind of value, and what must be true of several together."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+
+import yaml
+
+from spamnb.config import readers
+from spamnb.config.folder_names import Role, is_pattern, name_of, plain_spelling
+from spamnb.config.readers import Invalid, Reader, choice, fault, list_of, record, shown
+from spamnb.config.settings import Config, Layout, Mailbox, Scoring
+
+_LEARNED_FROM = (Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
+
+
+def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
+    """The fields of a Config; `ledger` is None where it is not written."""
+    path = readers.absolute_path(environ)
+    mailboxes = list_of(_mailbox(path), "a list with one '- path: ~/Maildir' for each Maildir")
+    sections = {each.name: _dataclass_of(each.type) for each in fields(Config) if is_dataclass(each.type)}
+    return record({"mailboxes": mailboxes, "ledger": path, **sections}, {**_defaults(Config), "ledger": None})
+
+
+def _dataclass_of(cls: Any) -> Reader[Any]:
+    """A dataclass from a mapping with its fields as keys, each read as its type says."""
+    hints = get_type_hints(cls, include_extras=True)
+    keys = {name: _reader_of(hint) for name, hint in hints.items()}
+    values = record(keys, _defaults(cls), _check_cutoffs if cls is Scoring else lambda _: ())
+    return lambda node, key: cls(**values(node, key))
+
+
+def _reader_of(hint: Any) -> Reader[Any]:
+    if get_origin(hint) is Annotated:
+        return cast(Reader[Any], hint.__metadata__[0])
+    return readers.flag if hint is bool else choice(get_args(hint))
+
+
+def _defaults(cls: Any) -> dict[str, Any]:
+    made = {each.name: each.default_factory() for each in fields(cls) if each.default_factory is not MISSING}
+    return made | {each.name: each.default for each in fields(cls) if each.default is not MISSING}
+
+
+def _mailbox(path: Reader[Path]) -> Reader[Mailbox]:
+    keys: dict[str, Reader[Any]] = {
+        "path": _not_nested(path),
+        "layout": choice(get_args(Layout)),
+        "roles": readers.mapping_of(
+            readers.folder, choice(list(Role)), "folders with their roles, one 'INBOX: inbox' a line"
+        ),
+        "other_folders": choice([Role.HAM, Role.NEUTRAL]),
+        "unsure_folder": readers.optional(readers.folder),
+    }
+    values = record(keys, _defaults(Mailbox), _check_roles)
+    return lambda node, key: _with_patterns(values(node, key))
+
+
+def _not_nested(path: Reader[Path]) -> Reader[Path]:
+    """A path that is neither that of another mailbox, read before, nor inside or around it; links are not followed."""
+    earlier: list[Path] = []
+
+    def read(node: yaml.Node, key: str) -> Path:
+        value = path(node, key)
+        here = Path(os.path.normpath(value))
+        clashes = []
+        for other in earlier:
+            if here == other:
+                clashes.append(f"{shown(str(here))} is written twice; name each Maildir once")
+            elif here.is_relative_to(other) or other.is_relative_to(here):
+                outer, inner = sorted((here, other))
+                what = f"{shown(str(inner))} is inside the mailbox {shown(str(outer))}"
+                clashes.append(f"{what}; keep the outer one, and give the inner a role in it")
+        earlier.append(here)
+        if clashes:
+            raise Invalid(*(fault(node, key, what) for what in clashes))
+        return value
+
+    return read
+
+
+def _with_patterns(values: Mapping[str, Any]) -> Mailbox:
+    """The mailbox, with patterns and names apart, and each name in the spelling used here."""
+    layout, unsure = values["layout"], values["unsure_folder"]
+    roles = {plain_spelling(name, layout): role for name, role in values["roles"].items()}
+    spelled = {
+        "roles": MappingProxyType({name_of(name): role for name, role in roles.items() if not is_pattern(name)}),
+        "patterns": MappingProxyType({name: role for name, role in roles.items() if is_pattern(name)}),
+        "unsure_folder": None if unsure is None else plain_spelling(unsure, layout),
+    }
+    return Mailbox(**{**values, **spelled})
+
+
+def _check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "roles" not in values:
+        return
+    known = {"path": Path("/"), "layout": "auto", "unsure_folder": None, **values}
+    if faults := list(_check_names(known["roles"], known["layout"], known["unsure_folder"])):
+        yield from faults
+        return
+    mailbox = _with_patterns(known)
+    for needed, example in ((Role.INBOX, "INBOX: inbox"), (Role.SPAM, "Junk: spam")):
+        if needed not in mailbox.roles.values():
+            by_pattern = needed in mailbox.patterns.values()
+            why = f"only a pattern has the role {needed}" if by_pattern else f"no folder has the role {needed}"
+            yield "roles", f"{why}; add one, for example '{example}'"
+    for name, role in mailbox.roles.items():
+        if name.upper() == "INBOX" and role in _LEARNED_FROM:
+            yield "roles", f"{shown(name)} is where new mail arrives and cannot be {role}; write '{name}: inbox'"
+    if (unsure := mailbox.unsure_folder) is not None:
+        written = mailbox.roles.get(unsure) or mailbox.by_pattern(unsure)
+        meant = Role.INBOX if unsure.upper() == "INBOX" else written  # which it is in any case
+        if meant in (Role.INBOX, *_LEARNED_FROM):
+            name = shown(known["unsure_folder"])
+            yield "unsure_folder", f"{name} has the role {meant}; name a folder of its own for unsure mail"
+
+
+def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> Iterator[tuple[str, str]]:
+    """Names that no folder of the layout can have, and such that mean the same folder."""
+    spelled: dict[str, str] = {}
+    for key, name in [*(("roles", name) for name in roles), *([("unsure_folder", unsure)] if unsure else [])]:
+        plain = plain_spelling(name, layout)
+        if "" in plain.split("/"):
+            yield key, f"{shown(name)} has an empty part between dots; write '/' between the levels"
+        elif layout == "fs" and plain != name:
+            yield key, f"{shown(name)} begins with a dot, as no folder does in the layout fs; write '{plain}'"
+        elif key == "roles" and plain in spelled:
+            yield key, f"{shown(spelled[plain])} and {shown(name)} are one folder; keep one of them"
+        spelled[plain] = name
+
+
+def _check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    ham, spam = scoring.get("ham_cutoff"), scoring.get("spam_cutoff")
+    if ham is not None and spam is not None and ham >= spam:
+        yield "ham_cutoff", f"{ham} is not below spam_cutoff, which is {spam}; lower it, or raise spam_cutoff"

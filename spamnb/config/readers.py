@@ -1,0 +1,282 @@
+"""From YAML nodes to values, one small function a kind of value, with every fault kept and placed.
+
+A `Reader` takes a node and the dotted key it stands at, and returns a value or raises `Invalid`, which carries
+all the faults found below that node. A reader that is made of others calls all of them before it raises, so that
+every fault is shown at once. Nodes are read instead of constructed objects because a node knows its line, whether it
+was quoted, and both of two equal keys.
+"""
+
+import contextlib
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import yaml
+
+from spamnb.config.places import first_directory
+
+T = TypeVar("T")
+S = TypeVar("S", bound=str)
+
+Reader = Callable[[yaml.Node, str], T]
+Check = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
+"""From the values read so far to pairs of a key and what is wrong with it."""
+
+# YAML 1.1 takes 1e-3 for text, 010 for eight and 1:30 for ninety; people mean what they see.
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_NULL = "tag:yaml.org,2002:null"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """One thing that is wrong: its line and column from 1, its dotted key, what to write."""
+
+    line: int
+    column: int
+    key: str
+    what: str
+
+
+class Invalid(Exception):  # noqa: N818 - it is caught in this package and never shown by its name
+    """A value cannot be read, for one or more faults."""
+
+    def __init__(self, *faults: Fault) -> None:
+        self.faults = faults
+        super().__init__(*faults)
+
+
+def fault(node: yaml.Node, key: str, what: str) -> Fault:
+    """A fault of a node."""
+    return Fault(node.start_mark.line + 1, node.start_mark.column + 1, key, what)
+
+
+def _invalid(node: yaml.Node, key: str, what: str) -> Invalid:
+    return Invalid(fault(node, key, what))
+
+
+def _read_as(
+    convert: Callable[[str], T | None], wanted: str, nearest: Sequence[str] = (), *, unquoted: bool = False
+) -> Reader[T]:
+    """A text that `convert` makes a value; it gives None, or raises ValueError with the reason, for any other text.
+
+    Unless it has to be `unquoted`, it is taken just as it is written: a folder may be called 2024, or No.
+    """
+    if_null = ", or leave the key out" if unquoted else " (a word such as null needs quotes)"
+
+    def read(node: yaml.Node, key: str) -> T:
+        if _is_null(node):
+            raise _invalid(node, key, f"has no value; write {wanted}{if_null}")
+        if not isinstance(node, yaml.ScalarNode):
+            raise _invalid(node, key, f"is {_shape(node)}; write {wanted}")
+        if unquoted and node.style is not None:
+            raise _invalid(node, key, f"is quoted text; write {wanted}, without quotes")
+        try:
+            value = convert(node.value)
+        except ValueError as error:
+            raise _invalid(node, key, str(error)) from None
+        if value is None:
+            what = f"{shown(node.value)} is not allowed; write {wanted}{_nearest(node.value, nearest)}"
+            raise _invalid(node, key, what)
+        return value
+
+    return read
+
+
+def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
+    """A finite number from `low` to `high`; `above` leaves out `low` itself."""
+
+    def convert(written: str) -> float | None:
+        value = float(written) if _NUMBER.fullmatch(written) else math.nan
+        return value if low <= value <= high and not (above and value == low) else None
+
+    return _read_as(convert, f"a number {'above' if above else 'from'} {low} to {high}", unquoted=True)
+
+
+def whole(low: int, high: int) -> Reader[int]:
+    """A whole number from `low` to `high`."""
+
+    def convert(written: str) -> int | None:
+        return int(written) if _WHOLE.fullmatch(written) and low <= int(written) <= high else None
+
+    return _read_as(convert, f"a whole number from {low} to {high}", unquoted=True)
+
+
+flag: Reader[bool] = _read_as(lambda written: _FLAGS.get(written.lower()), "true or false", unquoted=True)
+"""True or false, in any of YAML's words for them."""
+
+
+def choice(allowed: Sequence[S]) -> Reader[S]:
+    """One of a few words."""
+    return _read_as({str(word): word for word in allowed}.get, f"one of {', '.join(allowed)}", allowed)
+
+
+def absolute_path(environ: Mapping[str, str]) -> Reader[Path]:
+    """A path that is absolute once a leading "~" stands for the home directory in `environ`."""
+    home = first_directory(environ, "HOME")
+    wanted = "a full path such as /home/you/Maildir or ~/Maildir"
+
+    def convert(written: str) -> Path:
+        first, _, rest = written.partition("/")
+        if "\0" in written:
+            raise ValueError(f"holds a NUL character; write {wanted}")
+        if first == "~" and home is None:
+            raise ValueError("'~' has no meaning because HOME is not set; write the full path")
+        path = home / rest.lstrip("/") if first == "~" and home is not None else Path(written)
+        if not path.is_absolute():
+            raise ValueError(f"{shown(written)} is not a full path; write {wanted}")
+        return Path("/", *path.parts[1:])  # POSIX lets "//m" be another place than "/m"; Linux does not
+
+    return _read_as(convert, wanted)
+
+
+def _folder(name: str) -> str:
+    if "\0" in name or any(level in ("", ".", "..") for level in name.removeprefix("./").split("/")):
+        raise ValueError(f"{shown(name)} cannot name a folder; write a name such as Junk or Lists/Python")
+    return name
+
+
+folder: Reader[str] = _read_as(_folder, "a folder's name")
+"""A folder's name, "/" between the levels; never a way out of the Maildir.
+
+"./" before it marks the second of two directories that read alike (`spamnb.maildir.folders`).
+"""
+
+
+def optional(reader: Reader[T]) -> Reader[T | None]:
+    """Another kind of value, or nothing."""
+    return lambda node, key: None if _is_null(node) else reader(node, key)
+
+
+def list_of(reader: Reader[T], wanted: str) -> Reader[tuple[T, ...]]:
+    """A list that is not empty, of one kind of value."""
+
+    def read(node: yaml.Node, key: str) -> tuple[T, ...]:
+        if not isinstance(node, yaml.SequenceNode) or not node.value:
+            shape = "an empty list" if isinstance(node, yaml.SequenceNode) else _shape(node)
+            raise _invalid(node, key, f"is {shape}; write {wanted}")
+        values: list[T] = []
+        with _all_faults() as faults:
+            for index, item in enumerate(node.value):
+                with _kept(faults):
+                    values.append(reader(item, f"{key}[{index}]"))
+        return tuple(values)
+
+    return read
+
+
+def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Mapping[str, T]]:
+    """A mapping with free names, each with one kind of value, in the order written."""
+
+    def read(node: yaml.Node, key: str) -> Mapping[str, T]:
+        if not isinstance(node, yaml.MappingNode):
+            raise _invalid(node, key, f"is {_shape(node)}; write {wanted}")
+        found: dict[str, T] = {}
+        with _all_faults() as faults:
+            for name, (name_node, value_node) in _entries(node, key, faults).items():
+                with _kept(faults):
+                    here = dotted(key, name)
+                    found[names(name_node, here)] = values(value_node, here)
+        return MappingProxyType(found)
+
+    return read
+
+
+def record(
+    readers: Mapping[str, Reader[Any]], defaults: Mapping[str, Any], check: Check = lambda _: ()
+) -> Reader[dict[str, Any]]:
+    """A mapping with known keys, each with its own reader; a key without a default must be there.
+
+    `check` sees the defaults and all values that could be read, so that its faults are shown in the same round.
+    """
+
+    def read(node: yaml.Node, key: str) -> dict[str, Any]:
+        if not isinstance(node, yaml.MappingNode) and not _is_null(node):
+            raise _invalid(node, key, f"is {_shape(node)}; write keys below it: {', '.join(readers)}")
+        with _all_faults() as faults:
+            entries = _entries(node, key, faults)
+            values = {name: value for name, value in defaults.items() if name not in entries}
+            for name, (name_node, value_node) in entries.items():
+                here = dotted(key, name)
+                if name in readers:
+                    with _kept(faults):
+                        values[name] = readers[name](value_node, here)
+                else:
+                    what = f"is not a key; the keys are {', '.join(readers)}{_nearest(name, list(readers))}"
+                    faults.append(fault(name_node, here, what))
+            for name in readers:
+                if name not in entries and name not in defaults:
+                    faults.append(fault(node, dotted(key, name), "is missing; add this key"))
+            for name, what in check(values):
+                faults.append(fault(entries[name][1] if name in entries else node, dotted(key, name), what))
+        return values
+
+    return read
+
+
+@contextlib.contextmanager
+def _all_faults() -> Iterator[list[Fault]]:
+    """A list of faults, raised together at the end if there are any."""
+    faults: list[Fault] = []
+    yield faults
+    if faults:
+        raise Invalid(*faults)
+
+
+@contextlib.contextmanager
+def _kept(faults: list[Fault]) -> Iterator[None]:
+    try:
+        yield
+    except Invalid as invalid:
+        faults += invalid.faults
+
+
+def _entries(node: yaml.Node, key: str, faults: list[Fault]) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+    """The entries of a mapping by name; a section whose keys are all commented out has none.
+
+    Each that is written twice or has no name is a fault.
+    """
+    entries: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+    for name_node, value_node in node.value if isinstance(node, yaml.MappingNode) else ():
+        if not isinstance(name_node, yaml.ScalarNode):
+            faults.append(fault(name_node, key, f"a key is {_shape(name_node)}; write a name, in quotes"))
+        elif name_node.value in entries:
+            first = entries[name_node.value][0].start_mark.line + 1
+            what = f"is written twice, first in line {first}; keep one"
+            faults.append(fault(name_node, dotted(key, name_node.value), what))
+        else:
+            entries[name_node.value] = (name_node, value_node)
+    return entries
+
+
+def dotted(key: str, name: str) -> str:
+    """The key of an entry: `scoring.alpha`, or `roles['Junk E-mail']` where a name is not a plain word."""
+    if not re.fullmatch(r"[\w-]+", name):
+        return f"{key}[{shown(name)}]"
+    return f"{key}.{name}" if key else name
+
+
+def shown(value: str) -> str:
+    """Text from the file as it may be shown on a terminal: quoted, escaped, not long."""
+    return repr(value if len(value) <= 60 else value[:57] + "...")
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.style is None and node.tag == _NULL
+
+
+def _shape(node: yaml.Node) -> str:
+    if isinstance(node, yaml.ScalarNode):
+        return "empty" if _is_null(node) else f"the text {shown(node.value)}"
+    return "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
+
+
+def _nearest(word: str, allowed: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word[:60], allowed, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

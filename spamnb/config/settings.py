@@ -1,0 +1,163 @@
+"""The values of a configuration, with their limits and defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from spamnb.config.folder_names import Role, matches, usual_role, written
+from spamnb.config.readers import number, whole
+
+Layout = Literal["auto", "maildir++", "fs"]
+Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
+Watch = Literal["auto", "inotify", "polling"]
+Days = Annotated[float, number(0, 36_500)]
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """One Maildir and the roles of its folders.
+
+    `roles` maps a folder's name, with "/" between the levels, to its role, in the order written; it names at
+    least one inbox and one spam folder. `patterns` are written among them, as `Lists/*`, and hold for folders that
+    are not named; the first that matches decides. An ordinary folder without either has the role `other_folders`.
+    """
+
+    path: Path
+    roles: Mapping[str, Role] = field(hash=False)  # a mapping has no hash; the path tells mailboxes apart
+    patterns: Mapping[str, Role] = field(default_factory=dict, hash=False, kw_only=True)
+    layout: Layout = "auto"
+    other_folders: Role = Role.HAM
+    unsure_folder: str | None = None
+
+    @property
+    def inbox_folder(self) -> str:
+        """The folder that mail returns to: the first inbox, in the order written."""
+        return self._first(Role.INBOX)
+
+    @property
+    def spam_folder(self) -> str:
+        """The folder that spam is moved to: the first spam folder, in the order written."""
+        return self._first(Role.SPAM)
+
+    def role_of(self, folder: str) -> Role:
+        """The role of a folder. One that is not named has `other_folders`, but in the trash it is trash, in spam spam.
+
+        QUIRK: mail programs delete a folder by moving it into the trash. As an ordinary folder, a Junk that was
+        deleted would teach that all of its spam is ham. QUIRK: another mail program makes a trash, or a spam folder,
+        of its own, long after the roles were written down. Spam that is deleted or sorted into it would become ham.
+
+        So a pattern such as `*` makes neither ham nor an inbox of them, and does not hold for what is in a neutral or a
+        spam folder, unless it begins with that folder's name, as `Lists/py*`. Nor of INBOX, which is always named.
+        """
+        if folder in self.roles:
+            return self.roles[folder]
+        parts = folder.split("/")
+        above = ["/".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
+        named = next((name for name in above if name in self.roles), "")
+        is_closed = self.roles.get(named) in (Role.NEUTRAL, Role.SPAM)
+        is_ordinary = usual_role(folder) in (Role.HAM, Role.INBOX)
+        role = self.by_pattern(folder, f"{written(named)}/" if is_closed else "")
+        if role is not None:
+            return role if is_ordinary or role not in (Role.HAM, Role.INBOX) else Role.NEUTRAL
+        if above and (role := self.role_of(above[0])) in (Role.NEUTRAL, Role.SPAM):
+            return role
+        return self.other_folders if is_ordinary else Role.NEUTRAL
+
+    def names(self, folder: str) -> bool:
+        """Whether a folder's role is written, by name or by a pattern, and is not that of a spam folder it is in."""
+        above = folder.rpartition("/")[0]
+        is_apart = not above or self.role_of(above) is not Role.SPAM
+        return folder in self.roles or (is_apart and self.by_pattern(folder) is not None)
+
+    def by_pattern(self, folder: str, beginning: str = "") -> Role | None:
+        """The role of the first pattern with this beginning that matches, in the order written; None without one."""
+        if folder.upper() == "INBOX":
+            return None
+        held = (role for key, role in self.patterns.items() if key.startswith(beginning) and matches(key, folder))
+        return next(held, None)
+
+    def _first(self, wanted: Role) -> str:
+        return next(folder for folder, role in self.roles.items() if role is wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How a message is judged.
+
+    From `spam_cutoff` up a message is spam, from `ham_cutoff` down it is ham, between them it is unsure.
+
+    `alpha` 0.01 ranks far better than 1, and 0.005 no better; a `spam_cutoff` of 0.95 catches most spam that 0.90
+    does, and loses less ham (`spamnb evaluate`).
+    """
+
+    model: Model = "multinomial-boolean"
+    alpha: Annotated[float, number(0, 1000, above=True)] = 0.01
+    spam_cutoff: Annotated[float, number(0, 1)] = 0.95
+    ham_cutoff: Annotated[float, number(0, 1)] = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What counts as a decision of the user, and when the filter knows enough to move mail.
+
+    `minimum_messages` is per class. `trust_delivery`: mail that is first seen in a spam folder or a training folder,
+    where a rule may have delivered it, is learned too.
+    """
+
+    kept: bool = True
+    kept_days: Annotated[float, number(0, 3650)] = 3.0
+    dwell_seconds: Annotated[float, number(0, 3600)] = 5.0
+    minimum_messages: Annotated[int, whole(1, 1_000_000)] = 20
+    keywords: bool = True
+    trust_delivery: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """When to stop moving mail: more than `share` of the last `window` judged messages were spam."""
+
+    window: Annotated[int, whole(1, 10_000)] = 100
+    share: Annotated[float, number(0, 1, above=True)] = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
+
+    subjects: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How the service notices what happens in the folders, and how many daily copies of the ledger it keeps."""
+
+    reconcile_seconds: Annotated[float, number(1, 86_400)] = 300.0
+    watch: Watch = "auto"
+    poll_seconds: Annotated[float, number(0.1, 3600)] = 10.0
+    copies: Annotated[int, whole(0, 365)] = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned.
+
+    In days; 0 keeps them for good.
+    """
+
+    gone_days: Days = 365.0
+    verdict_days: Days = 365.0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All values together; at least one mailbox, none of them inside another."""
+
+    mailboxes: tuple[Mailbox, ...]
+    ledger: Path
+    scoring: Scoring = field(default_factory=Scoring)
+    learning: Learning = field(default_factory=Learning)
+    breaker: Breaker = field(default_factory=Breaker)
+    log: Log = field(default_factory=Log)
+    service: Service = field(default_factory=Service)
+    retention: Retention = field(default_factory=Retention)

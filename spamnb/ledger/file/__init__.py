@@ -1,0 +1,1 @@
+"""The file of the ledger: locks, copies, recovery."""

@@ -1,0 +1,184 @@
+"""Locks on a ledger and on directories; the kernel drops each when its process ends, in whatever way.
+
+flock(2) asks for no more than an open descriptor, so every user who may list a directory may also lock it. Where only
+those can open a directory who may write in it, the directory itself is locked: nothing has to be made, also where
+nothing may be. Where others can open it too, a file in it is locked that they cannot open.
+
+Which of the two it is follows from the directory's own mode and its parent's: processes that know it by different
+paths, or as different users, agree. They disagree for as long as one of them has held it since before the mode was
+changed.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import stat
+import struct
+import time
+from collections.abc import Iterator
+
+from spamnb.errors import SpamnbError
+from spamnb.ledger.file.parts import SERVICE_LOCK
+
+_READ, _WRITE, _SEARCH = 0o044, 0o022, 0o011  # of the group and of others; an access list shows as the group's
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PAUSE = 0.02  # seconds between two attempts
+_PATIENCE = 0.5  # seconds; `running_since` holds the lock for an instant
+_FLOCK = "@hhqqi0q"  # struct flock: l_type, l_whence, l_start, l_len, l_pid
+_OFFSETS = 2**62
+
+
+def take(descriptor: int, operation: int, deadline: float) -> bool:
+    """Lock an open file as flock(2) does; False where another process still holds it at that `time.monotonic()`.
+
+    Raises OSError where the file system has no such locks.
+    """
+    while True:
+        try:
+            fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
+        except OSError as fault:
+            if fault.errno not in {errno.EWOULDBLOCK, errno.EACCES}:
+                raise
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_PAUSE)
+        else:
+            return True
+
+
+# --- a directory, which nobody can hold locked who may not change what is there -----------------------------------
+
+
+def open_lock(directory: str, name: str, *, make: bool = True) -> tuple[int, bool]:
+    """A descriptor to lock for a directory, to be closed by the caller, and whether it is one to lock.
+
+    `make`: the file of that name is made if one is needed; if not, and it is not there or not to be opened, the
+    descriptor is of no use as a lock. Raises OSError with the path that is at fault.
+    """
+    found = os.open(directory, _OPEN_DIRECTORY)
+    try:
+        status = os.fstat(found)
+        if not _is_open_to_strangers(directory, status.st_mode):
+            return os.dup(found), True
+        path = os.path.normpath(os.path.join(directory, name))
+        if make:
+            return _open_made(path, status), True
+        try:
+            return os.open(path, os.O_RDONLY | _FLAGS), True
+        except OSError:
+            return os.dup(found), False
+    finally:
+        os.close(found)
+
+
+def _is_open_to_strangers(directory: str, mode: int) -> bool:
+    """Whether it can be opened by somebody who may not write in it."""
+    is_only_read = mode & _READ & ~((mode & _WRITE) << 1)
+    return bool(is_only_read and os.stat(os.path.join(directory, os.pardir)).st_mode & _SEARCH)
+
+
+def _open_made(path: str, directory: os.stat_result) -> int:
+    """The file, made if need be: for those who may write in the directory, and the directory's owner's."""
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(path, os.O_RDWR | _FLAGS)
+        with contextlib.suppress(FileExistsError):  # another process was first
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+            os.fchmod(file, 0o600 | stat.S_IMODE(directory.st_mode & _WRITE) * 3)
+            if os.geteuid() == 0:  # else root, who was first, would lock the owner out
+                os.fchown(file, directory.st_uid, directory.st_gid)
+            return file
+
+
+# --- the service that works with a ledger -------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def only_service(ledger: str) -> Iterator[None]:
+    """Be the one service that works with this ledger. Raises SpamnbError where another one does."""
+    path = ledger + SERVICE_LOCK
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as fault:
+        raise SpamnbError(f"cannot make {path}: {fault.strerror}; check the directory and its owner") from fault
+    try:
+        if not take(lock, fcntl.LOCK_EX, time.monotonic() + _PATIENCE):
+            raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first")
+        os.utime(lock)  # since when it runs
+        yield
+    finally:
+        os.close(lock)
+
+
+def running_since(ledger: str) -> float | None:
+    """Since when a service works with this ledger, in seconds since the epoch; None where none does. Makes no file."""
+    try:
+        lock = os.open(ledger + SERVICE_LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return os.fstat(lock).st_mtime
+    finally:
+        os.close(lock)
+    return None
+
+
+def is_running(ledger: str) -> bool:
+    """Whether a service works with this ledger."""
+    return running_since(ledger) is not None
+
+
+# --- the process that carries out an intent -----------------------------------------------------------------------
+
+
+class IntentOwner:
+    """This process as the owner of intents.
+
+    Each process locks one byte of the ledger's directory, at an offset drawn at random, and its intents carry that
+    offset; an intent whose byte is not locked was left open by a crash. A process number with its start time was
+    rejected: in another container, or under `hidepid`, the number has no meaning. The lock belongs to an open file
+    description (fcntl(2), F_OFD_SETLK), so that closing another descriptor of the directory does not drop it, and it
+    does not collide with flock(2). Nothing is written to the disk.
+    """
+
+    def __init__(self, ledger: str) -> None:
+        self._directory = os.path.dirname(os.path.abspath(ledger))
+        self._descriptor: int | None = None
+        self._name: str | None = None
+
+    def name(self) -> str | None:
+        """What the intents of this process carry; None where the file system has no such locks."""
+        if self._name is None:
+            offset = str(secrets.randbelow(_OFFSETS))
+            # Shared, since a directory cannot be opened for writing.
+            if self._lock(fcntl.F_OFD_SETLK, fcntl.F_RDLCK, offset) is not None:
+                self._name = offset
+        return self._name
+
+    def is_another(self, name: str | None) -> bool:
+        """Whether the owner of that name is another process, and lives."""
+        if name is None or name == self._name:
+            return False
+        return self._lock(fcntl.F_OFD_GETLK, fcntl.F_WRLCK, name) not in {None, fcntl.F_UNLCK}
+
+    def close(self) -> None:
+        """Own nothing any more: intents that are open by now count as left open."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = self._name = None
+
+    def _lock(self, command: int, kind: int, offset: str) -> int | None:
+        """The kind of lock that fcntl(2) answers; None where there is no such byte, or no such lock."""
+        try:
+            if self._descriptor is None:
+                self._descriptor = os.open(self._directory, _OPEN_DIRECTORY)
+            question = struct.pack(_FLOCK, kind, os.SEEK_SET, int(offset), 1, 0)
+            return int(struct.unpack(_FLOCK, fcntl.fcntl(self._descriptor, command, question))[0])
+        except (OSError, ValueError, OverflowError, struct.error):
+            return None

@@ -1,0 +1,153 @@
+"""Looking into a ledger's file without changing it: no file is left beside it, and no log is emptied into it."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+from urllib.parse import quote
+
+from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.ledger.schema import APPLICATION_ID, check, differences, moment
+from spamnb.ledger.sqlite_errors import FAULTS, is_damage, plain
+
+_LOOKS = 5
+_NO_FAULTS = {"ok", "*** in database main ***"}  # lines of a quick_check
+_STEPS = 100_000  # of SQLite's machine; some hundredths of a second
+_Found = TypeVar("_Found")
+State = tuple[int, int, int, int]
+Alive = Callable[[], None]
+"""Called between the steps of long work; what it raises ends the work."""
+
+
+def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Connection, State | None]:
+    """A connection that only reads.
+
+    Its second part is None where SQLite's own locks keep what is read apart from what others write. Else it is the
+    file's state before it was opened: what was read counts only if it is still `state_of` the file afterwards.
+
+    A log with commits in it belongs to a process that is at work, or that died: a connection that cannot write
+    reads it, and does not empty it into the file when it is closed. Without one a connection that could write makes
+    an empty log for the time being, and SQLite removes it; one that cannot would leave it there. Where none can be
+    made nor is there, SQLite reads such a file only as one that nobody ever writes (`immutable`).
+    """
+    log = size_of(path + "-wal")
+    before = None
+    if log:
+        mode = "mode=ro"
+    elif _is_writable(path):
+        mode = "mode=rw"
+    elif log is not None and os.path.exists(path + "-shm"):
+        mode = "mode=ro"
+    else:
+        mode = "immutable=1"
+        before = state_of(path)
+    uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?{mode}"
+    sqlite = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    sqlite.execute("PRAGMA query_only = ON")
+    return sqlite, before
+
+
+def state_of(path: str) -> State:
+    """What changes when the file is written: which file it is, its size and time, and the bytes in its log."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return (0, 0, 0, 0)
+    return found.st_ino, found.st_size, found.st_mtime_ns, size_of(path + "-wal") or 0
+
+
+@contextlib.contextmanager
+def unwritten(path: str, before: State | None) -> Iterator[None]:
+    """Raise LedgerBusyError where the file was written while it was read, and SQLite could not keep the two apart."""
+    try:
+        yield
+    except FAULTS:
+        _check_unwritten(path, before)
+        raise
+    _check_unwritten(path, before)
+
+
+def _check_unwritten(path: str, before: State | None) -> None:
+    if before is not None and before != state_of(path):
+        raise LedgerBusyError(
+            f"The ledger {path} is being written, which cannot be waited for where its directory may not be written:"
+            " try again, or as its owner"
+        )
+
+
+def look_into(
+    path: str,
+    look: Callable[[sqlite3.Connection], _Found],
+    alive: Alive = lambda: None,
+    looks: int = _LOOKS,
+) -> _Found:
+    """What `look` finds in a file, of which nothing was written while it looked. `alive` is called in long statements.
+
+    Raises LedgerBusyError where it was written at each of so many looks.
+    """
+    sqlite, before = open_for_reading(path)
+    with contextlib.closing(sqlite):
+        sqlite.set_progress_handler(alive, _STEPS)
+        try:
+            with unwritten(path, before):
+                return look(sqlite)
+        except LedgerBusyError:
+            if looks == 1:
+                raise
+    return look_into(path, look, alive, looks - 1)
+
+
+def size_of(path: str) -> int | None:
+    """The bytes of a file; None where it is not there or cannot be looked at."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
+def _is_writable(path: str) -> bool:
+    """Whether SQLite can make a log beside the file, and remove it again."""
+    directory = os.path.dirname(os.path.abspath(path))
+    return os.access(path, os.W_OK, effective_ids=True) and os.access(directory, os.W_OK | os.X_OK, effective_ids=True)
+
+
+def faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
+    """What is wrong with a ledger's file; nothing if it can be worked with. Changes nothing.
+
+    Asked is whether SQLite can read all its pages (`quick_check`), and whether its tables and indexes are those of
+    a ledger; not whether its counts are right, which is `verify`'s question. `alive` is called meanwhile. Raises
+    LedgerError for what is not damage: another program's database, a later version, parts that no ledger has, a file
+    that cannot be read.
+    """
+    try:
+        if os.stat(path).st_size == 0:
+            return ["it is empty"]
+    except FileNotFoundError:
+        return ["it is missing"]
+    except OSError as fault:
+        raise LedgerError(f"The ledger {path} cannot be read ({fault.strerror}): check who owns it") from fault
+    try:
+        return look_into(path, lambda sqlite: _faults(sqlite, path), alive)
+    except FAULTS as fault:
+        if is_damage(fault):
+            return [str(fault).partition(" with text ")[0]]  # of lines, and damaged
+        raise plain(fault, path) from fault
+
+
+def _faults(sqlite: sqlite3.Connection, path: str) -> list[str]:
+    with moment(sqlite):
+        check(sqlite, path)
+        if sqlite.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            return ["it holds nothing"]
+        changed, foreign = differences(sqlite)
+        if foreign and not changed:  # else a name of ours may have been hit
+            raise LedgerError(
+                f"{path} has parts that spamnb did not make ({foreign[0]}): it is not used. Remove them with the"
+                " program that made them, or restore a copy (spamnb restore)"
+            )
+        lines = [line for row in sqlite.execute("PRAGMA quick_check(5)") for line in row[0].splitlines()]
+        faults = [line for line in lines if line not in _NO_FAULTS] + changed
+        if not changed and sqlite.execute("SELECT count(*) FROM total").fetchone()[0] != 1:
+            faults.append("its totals are gone")
+    return faults

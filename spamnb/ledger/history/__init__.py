@@ -1,0 +1,1 @@
+"""This host's own: which messages are where, what was judged, moved and learned."""

@@ -1,0 +1,48 @@
+"""An action of the journal, and what became of it: in words, and as values for JSON."""
+
+from spamnb.label import Label
+from spamnb.ledger.history.journal import Line
+
+_AS_THEY_ARE = ["id", "at", "kind", "state", "why", "verdict", "probability", "before_weak", "after_weak", "takes_back"]
+
+
+def in_words(line: Line) -> str:
+    """What was done, as a sentence without its time and its message."""
+    action = line.action
+    state = "" if action.state == "done" else f" [{action.state}]"
+    if action.kind == "moved":
+        return f"moved {line.source} → {line.destination}{state}{_later(line)}: {action.why}"
+    if action.kind == "judged":
+        return f"judged {action.verdict}{state}{_later(line)}, stays in {line.source}: {action.why}"
+    if action.kind == "imported":
+        return f"imported{state}: {action.why}"
+    if action.after is None:
+        return f"forgot, was {(action.before or Label.HAM).word}{state}: {action.why}"
+    return f"learned {_learned(action.after, action.after_weak)}{state}: {action.why}"
+
+
+def _later(line: Line) -> str:
+    moved = [] if line.moved_by is None else [f"moved later, by {line.moved_by}"]
+    learned = [] if line.label is None else [f"later learned {_learned(line.label, line.weak)}"]
+    return f" ({', '.join([*moved, *learned])})" if moved or learned else ""
+
+
+def _learned(label: Label, weak: bool) -> str:
+    return f"{label.word}{' weakly' if weak else ''}"
+
+
+def as_object(line: Line) -> dict[str, object]:
+    """The same with all its fields."""
+    action = line.action
+    labels = {"before": action.before, "after": action.after, "learned_later": line.label}
+    return {
+        **{name: getattr(action, name) for name in _AS_THEY_ARE},
+        **{name: None if label is None else label.word for name, label in labels.items()},
+        "source": line.source,
+        "destination": line.destination,
+        "message": action.summary,
+        "digest": action.digest.hex(),
+        "undone_by": line.undone_by,
+        "moved_by": line.moved_by,
+        "learned_later_weak": line.label is not None and line.weak,
+    }

@@ -1,0 +1,364 @@
+"""The journal: what was done to messages, and what is about to be done."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from spamnb.label import Label, label_or_none
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.port import Lesson
+
+Kind = Literal["judged", "moved", "learned", "imported"]
+# An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
+# withheld where the breaker or a pause stopped the move.
+State = Literal["intent", "done", "failed", "undone", "withheld"]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that was done.
+
+    `before` and `after` are labels; source and destination are a folder's id and a base name. `verdict` and
+    `probability` are those of a judgement, also of the one that a move followed from. `takes_back`: the action that
+    this one undoes.
+    """
+
+    id: int
+    at: float
+    message: int
+    digest: bytes
+    summary: str
+    kind: Kind
+    state: State
+    why: str
+    takes_back: int | None
+    before: Label | None
+    before_weak: bool
+    after: Label | None
+    after_weak: bool
+    source: int | None
+    source_base: str
+    destination: int | None
+    destination_base: str
+    verdict: str | None
+    probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An action with the names of its folders ("" for none), and what became of it and of its message later.
+
+    undone_by: the action that took it back. moved_by: the later move of a message that was withheld. label, weak: what
+    the message of a judgement or a move was learned as after it, or None.
+    """
+
+    action: Action
+    source: str
+    destination: str
+    undone_by: int | None
+    moved_by: int | None
+    label: Label | None
+    weak: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which actions a page holds; a field that is None or "" leaves none out.
+
+    since, until: seconds since the epoch. folder: the name of one that a message came from or went to. text: a part of
+    the summary.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    kind: Kind | None = None
+    verdict: str | None = None
+    folder: str | None = None
+    text: str = ""
+
+
+_COLUMNS = (
+    "a.id, a.at, a.message, m.digest, m.summary, a.kind, a.state, a.why, a.takes_back,"
+    " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
+    " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
+)
+_SELECT = f"SELECT {_COLUMNS} FROM action AS a JOIN message AS m ON m.id = a.message"  # noqa: S608 - no text from outside
+_TAKEN = "takes_back = a.id AND state IN ('done', 'undone')"  # of an action that has taken back another one
+_WITHHELD = (
+    "a.state = 'withheld' AND m.label IS NULL AND m.rescued_at IS NULL"
+    " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
+)
+# CROSS JOIN: the actions are walked by id, so that a page ends as soon as it is full.
+_LINES = (
+    f"SELECT {_COLUMNS}, coalesce(s.name, ''), coalesce(d.name, ''),"  # noqa: S608
+    f" CASE WHEN a.state = 'undone' THEN (SELECT max(id) FROM action WHERE {_TAKEN}) END,"
+    " CASE WHEN a.state = 'withheld' THEN (SELECT min(id) FROM action"
+    " WHERE message = a.message AND id > a.id AND kind = 'moved' AND state = 'done') END,"
+    " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak"
+    " FROM action AS a CROSS JOIN message AS m ON m.id = a.message"
+    " LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
+)
+_UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported")
+
+
+class Journal:
+    """The actions of a ledger, in order."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def intend(
+        self,
+        message: int,
+        source: tuple[int, str],
+        destination: tuple[int, str],
+        why: str,
+        at: float,
+        *,
+        takes_back: int | None = None,
+        verdict: str | None = None,
+        probability: float | None = None,
+        owner: str | None = None,
+    ) -> int:
+        """Record a move before it is made; source and destination are a folder's id and a base name.
+
+        owner: the process that makes it (`Owner.name`).
+        """
+        values = at, message, why, *_encoded(source), *_encoded(destination), takes_back, verdict, probability, owner
+        with self._db.transaction():
+            return self._db.execute(
+                "INSERT INTO action (at, message, kind, state, why, source, source_base, destination, destination_base,"
+                " takes_back, verdict, probability, owner) VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+
+    def judged(
+        self,
+        message: int,
+        location: tuple[int, str],
+        verdict: str,
+        probability: float,
+        why: str,
+        at: float,
+        *,
+        withheld: bool = False,
+    ) -> int:
+        """Record a judgement that no move follows from; `location` is a folder's id and a base name."""
+        state: State = "withheld" if withheld else "done"
+        with self._db.transaction():
+            return self._db.execute(
+                "INSERT INTO action (at, message, kind, state, why, source, source_base, verdict, probability)"
+                " VALUES (?, ?, 'judged', ?, ?, ?, ?, ?, ?)",
+                (at, message, state, why, *_encoded(location), verdict, probability),
+            )
+
+    def imported(self, digest: bytes, name: str, why: str, at: float, takes_back: int | None = None) -> int:
+        """Record that counts of a digest were imported from a file of that name, or that an import was taken back."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT INTO message (digest, summary) VALUES (?, ?)"
+                " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary",
+                (digest, name),
+            )
+            if takes_back is not None:
+                self.settle(takes_back, "undone")
+            return self._db.execute(
+                "INSERT INTO action (at, message, kind, state, why, takes_back)"
+                " SELECT ?, id, 'imported', 'done', ?, ? FROM message WHERE digest = ?",
+                (at, why, takes_back, digest),
+            )
+
+    def import_of(self, digest: bytes) -> Action | None:
+        """The newest action that imported these very counts, if it stands."""
+        where = "m.digest = ? AND a.kind = 'imported' AND a.state = 'done' AND a.takes_back IS NULL"
+        return next(iter(self._actions(f"{where} ORDER BY a.id DESC LIMIT 1", digest)), None)
+
+    def learned(self, lessons: Sequence[Lesson]) -> None:
+        """Record lessons as actions, each if its label is not the recorded one; what one takes back is undone then."""
+        with self._db.transaction():
+            self._db.executemany(
+                "INSERT OR IGNORE INTO message (digest, summary) VALUES (?, ?)",
+                [(lesson.digest, lesson.summary) for lesson in lessons],
+            )
+            last = self.newest_id()
+            self._db.executemany(
+                "INSERT INTO action (at, message, kind, state, why, takes_back, before, before_weak, after, after_weak)"
+                " SELECT ?, id, 'learned', 'done', ?, (SELECT id FROM action WHERE id = ?), label, weak, ?, ?"
+                " FROM message WHERE digest = ? AND (label, weak) IS NOT (?, ?)",
+                [
+                    (one.at, one.why, one.takes_back, *label, one.digest, *label)
+                    for one in lessons
+                    for label in [(one.label, one.weak)]
+                ],
+            )
+            self._db.executemany(
+                "UPDATE message SET label = ?, weak = ?, learned_at = ?, summary = ? WHERE digest = ?",
+                [(one.label, one.weak, one.at, one.summary, one.digest) for one in lessons],
+            )
+            undone = "SELECT takes_back FROM action WHERE id > ? AND takes_back IS NOT NULL ORDER BY id"
+            for (action,) in self._db.all(undone, (last,)):
+                self.taken_back(action)
+
+    def redirect(self, action: int, base: str) -> None:
+        """Give an open intent another base name at its destination."""
+        with self._db.transaction():
+            self._db.execute("UPDATE action SET destination_base = ? WHERE id = ?", (os.fsencode(base), action))
+
+    def settle(self, action: int, state: State) -> None:
+        """Record how an action stands now. Only an open intent can fail: another process may have ended it well."""
+        with self._db.transaction():
+            self._db.execute(
+                "UPDATE action SET state = ? WHERE id = ? AND (state = 'intent' OR ? <> 'failed')",
+                (state, action, state),
+            )
+
+    def get(self, action: int) -> Action | None:
+        """The action of that id, or None."""
+        return next(iter(self._actions("a.id = ?", action)), None)
+
+    def intents(self) -> list[Action]:
+        """Moves that were begun and not ended: another process is making them, or the last one died."""
+        return self._actions("a.state = 'intent' ORDER BY a.id")
+
+    def is_leaving(self, folder: int, base: str, owner: str | None) -> bool:
+        """Whether a move of that file is open that is not this owner's."""
+        found = self._db.row(
+            "SELECT 1 FROM action WHERE state = 'intent' AND source = ? AND source_base = ? AND owner IS NOT ?",
+            (folder, os.fsencode(base), owner),
+        )
+        return found is not None
+
+    def take_over(self, action: int, former: str | None, owner: str | None) -> bool:
+        """Make an open intent another owner's; False where it is not open, or the former owner's, any more."""
+        with self._db.transaction():
+            row = self._db.row("SELECT owner FROM action WHERE id = ? AND state = 'intent'", (action,))
+            if row is None or row[0] != former:
+                return False
+            if owner != former:
+                self._db.execute("UPDATE action SET owner = ? WHERE id = ?", (owner, action))
+            return True
+
+    def owner(self, action: int) -> str | None:
+        """Which process carries out an open intent (`Owner.name`); None where that is not known."""
+        row = self._db.row("SELECT owner FROM action WHERE id = ?", (action,))
+        return None if row is None else row[0]
+
+    def newest(self, most: int) -> Iterator[Action]:
+        """The newest actions, the newest first."""
+        return iter(self._actions("1 ORDER BY a.id DESC LIMIT ?", most))
+
+    def page(self, most: int, wanted: Wanted = Wanted(), before: int | None = None) -> list[Line]:
+        """The newest actions that are wanted, the newest first; those before the action of an id, for the next page."""
+        where, parameters = _conditions(wanted, before)
+        return list(map(_line, self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))))
+
+    def lines(self, actions: Sequence[Action]) -> list[Line]:
+        """The same of certain actions, in their order."""
+        return [_line(self._db.row(f"{_LINES} WHERE a.id = ?", (action.id,))) for action in actions]
+
+    def folders(self) -> list[str]:
+        """The names of all folders that were ever met."""
+        return [row[0] for row in self._db.rows("SELECT DISTINCT name FROM folder ORDER BY name")]
+
+    def since(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
+        """Actions done since a time that stand, the newest first: the order in which they are undone.
+
+        Judgements did nothing, and undos are of another kind (`undos`): both are left out.
+        """
+        return self._standing("a.takes_back IS NULL", at, kinds)
+
+    def undos(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
+        """Undos made since a time of what is undone still, the newest first."""
+        last = f"a.takes_back IS NOT NULL AND NOT EXISTS (SELECT 1 FROM action WHERE {_TAKEN})"  # noqa: S608
+        return [action for action in self._standing(last, at, kinds) if self.first(action).state == "undone"]
+
+    def _standing(self, which: str, at: float, kinds: Sequence[Kind]) -> list[Action]:
+        wanted = f"a.at >= ? AND a.state = 'done' AND a.kind IN ({','.join('?' * len(kinds))}) AND {which}"
+        return self._actions(f"{wanted} ORDER BY a.id DESC", at, *kinds)
+
+    def first(self, action: Action) -> Action:
+        """What a chain of undos began with: the action itself where it takes back none."""
+        while action.takes_back is not None and (earlier := self.get(action.takes_back)) is not None:
+            action = earlier
+        return action
+
+    def last(self, action: Action) -> Action:
+        """Where a chain of undos ends that begins with the action: only its end can be undone, exactly."""
+        taken = "a.takes_back = ? AND a.state IN ('done', 'undone') ORDER BY a.id DESC LIMIT 1"
+        while later := self._actions(taken, action.id):
+            (action,) = later
+        return action
+
+    def taken_back(self, action: int) -> Action:
+        """Record that an action was taken back; what it had taken back itself stands again, and so on down the chain.
+
+        Returns the first action of the chain as it stands now.
+        """
+        with self._db.transaction():
+            undone, found = True, self.get(action)
+            if found is None:
+                raise LookupError(f"there is no action {action}")
+            while True:
+                self.settle(found.id, "undone" if undone else "done")
+                earlier = None if found.takes_back is None else self.get(found.takes_back)
+                if earlier is None:
+                    return replace(found, state="undone" if undone else "done")
+                undone, found = not undone, earlier
+
+    def withheld(self) -> list[Action]:
+        """The newest judgement whose move was withheld, of each message that is in a folder still, the oldest first.
+
+        Left out is what a person has decided on meanwhile: learned messages, and rescued ones.
+        """
+        return list({action.message: action for action in self._actions(_WITHHELD)}.values())
+
+    def newest_id(self) -> int:
+        """The id of the newest action, 0 where there is none."""
+        return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
+
+    def of_message(self, message: int) -> list[Action]:
+        """What was done to a message, the oldest first."""
+        return self._actions("a.message = ? ORDER BY a.id", message)
+
+    def _actions(self, where: str, *parameters: object) -> list[Action]:
+        return list(map(_action, self._db.all(f"{_SELECT} WHERE {where}", parameters)))
+
+
+def _action(row: Sequence[Any]) -> Action:
+    *former, before, before_weak, after, after_weak, source, base, destination, new_base, verdict, probability = row
+    labels = label_or_none(before), bool(before_weak), label_or_none(after), bool(after_weak)
+    ends = source, os.fsdecode(base or b""), destination, os.fsdecode(new_base or b"")
+    values: list[Any] = [*former, *labels, *ends, verdict, probability]
+    return Action(*values)
+
+
+def _line(row: Sequence[Any]) -> Line:
+    *action, source, destination, undone_by, moved_by, label, weak = row
+    return Line(_action(action), source, destination, undone_by, moved_by, label_or_none(label), bool(weak))
+
+
+def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
+    return location[0], os.fsencode(location[1])
+
+
+def _conditions(wanted: Wanted, before: int | None) -> tuple[str, list[object]]:
+    """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
+    named = "IN (SELECT id FROM folder WHERE name = ?)"
+    spellings = _spellings(wanted.text) if wanted.text else []
+    found: list[tuple[str, Sequence[object]]] = [
+        ("a.id < ?", [before]),
+        ("+a.at >= ?", [wanted.since]),
+        ("+a.at <= ?", [wanted.until]),
+        ("a.kind = ?", [wanted.kind]),
+        ("a.verdict = ?", [wanted.verdict]),
+        (f"(a.source {named} OR a.destination {named})", [wanted.folder] * 2),
+        (f"({' OR '.join(['instr(lower(m.summary), lower(?))'] * len(spellings))})", spellings or [None]),
+    ]
+    held = [(condition, values) for condition, values in found if values[0] is not None]
+    return " AND ".join(["1", *(one for one, _ in held)]), [value for _, values in held for value in values]
+
+
+def _spellings(text: str) -> list[str]:
+    """A text with small and with capital letters: SQLite knows which letters are the same in ASCII only."""
+    return [text] if text.isascii() else sorted({text, text.lower(), text.upper(), text.title()})

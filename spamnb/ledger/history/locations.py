@@ -1,0 +1,189 @@
+"""Where each message is, and where it was: mailboxes, folders, and the files in them."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spamnb.ledger.connection import Connection
+
+# Who put a file where it is: it was there when the mailbox was first seen; it appeared (a delivery, or a person);
+# the filter moved it there; an undo brought it back; it appeared, while the same delivery was in spam ("waiting").
+Origin = Literal["before", "appeared", "filter", "undo", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A file of a message: `gone_at` is None while it is there. Times are seconds since the epoch."""
+
+    folder: int
+    mailbox: int
+    folder_name: str
+    base: str
+    message: int
+    origin: Origin
+    content: bytes
+    flags: str
+    since: float
+    gone_at: float | None
+
+
+_NEWEST = "ORDER BY f.since DESC LIMIT 20"  # of a message's locations, those that are looked at
+_ALIKE = "SELECT id FROM message WHERE header_digest = ? AND digest <> ? ORDER BY id DESC LIMIT 20"
+_SELECT = (
+    "SELECT f.folder, o.mailbox, o.name, f.base, f.message, f.origin, f.content, f.flags, f.since, f.gone_at"
+    " FROM file AS f {index} JOIN folder AS o ON o.id = f.folder JOIN message AS m ON m.id = f.message WHERE "
+)
+
+
+class Locations:
+    """The files of all mailboxes. Base names are given and taken as `os.fsdecode` makes them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def mailbox(self, path: str) -> tuple[int, float | None]:
+        """The mailbox's id, made where it is new, and since when it has been watched (None: not yet)."""
+        row = self._db.row("SELECT id, started_at FROM mailbox WHERE path = ?", (os.fsencode(path),))
+        if row is None:
+            self._write("INSERT OR IGNORE INTO mailbox (path) VALUES (?)", [(os.fsencode(path),)])
+            return self.mailbox(path)
+        return row[0], row[1]
+
+    def started_at(self, path: str) -> float | None:
+        """Since when the mailbox has been watched, or None; writes nothing."""
+        row = self._db.row("SELECT started_at FROM mailbox WHERE path = ?", (os.fsencode(path),))
+        return None if row is None else row[0]
+
+    def start(self, mailbox: int, at: float) -> None:
+        """From now on what appears in the mailbox is new mail."""
+        self._write("UPDATE mailbox SET started_at = ? WHERE id = ?", [(at, mailbox)])
+
+    def folder(self, mailbox: int, name: str) -> int:
+        """The folder's id, made where it is new."""
+        row = self._db.row("SELECT id FROM folder WHERE mailbox = ? AND name = ?", (mailbox, name))
+        if row is None:
+            self._write("INSERT OR IGNORE INTO folder (mailbox, name) VALUES (?, ?)", [(mailbox, name)])
+            return self.folder(mailbox, name)
+        return int(row[0])
+
+    def where(self, folder: int) -> tuple[str, str]:
+        """The path of the folder's mailbox, and the folder's name."""
+        row = self._db.row(
+            "SELECT m.path, o.name FROM folder AS o JOIN mailbox AS m ON m.id = o.mailbox WHERE o.id = ?", (folder,)
+        )
+        return os.fsdecode(row[0]), row[1]
+
+    def files_in(self, folder: int) -> dict[str, str]:
+        """Base name to flags of each file that was in the folder when it was last looked at."""
+        rows = self._db.rows("SELECT base, flags FROM file WHERE folder = ? AND gone_at IS NULL", (folder,))
+        return {os.fsdecode(base): flags for base, flags in rows}
+
+    def get(self, folder: int, base: str) -> Location | None:
+        """The file of that name which is in the folder, or None."""
+        last = self.last(folder, base)
+        return None if last is None or last.gone_at is not None else last
+
+    def last(self, folder: int, base: str) -> Location | None:
+        """The file of that name which is in the folder, or was the last to be there; None where none ever was."""
+        return next(self._found("f.folder = ? AND f.base = ?", folder, os.fsencode(base)), None)
+
+    def of_message(self, message: int) -> list[Location]:
+        """The newest files that the message has, and had until another program took them; the oldest of them first.
+
+        A location that the filter emptied itself is left out: no one took the message from there. A message that was
+        sent a thousand times has a thousand locations; the newest say what it means that one more appeared.
+        """
+        return list(self._found(f"f.message = ? AND f.gone_by IS NULL {_NEWEST}", message))[::-1]
+
+    def alike(self, header_digest: bytes | None, digest: bytes) -> list[Location]:
+        """The locations, as `of_message` gives them, of other messages with the same Message-ID, Date and From.
+
+        Of the newest twenty such messages: a stranger may send any number of them.
+        """
+        if header_digest is None:
+            return []
+        where = f"f.message IN ({_ALIKE}) AND f.gone_by IS NULL {_NEWEST}"
+        return list(self._found(where, header_digest, digest))[::-1]
+
+    def waiting(self, folder: int) -> list[Location]:
+        """Files of the folder that wait for another file of the same delivery to leave spam."""
+        where = "f.folder = ? AND f.origin = 'waiting' AND f.gone_at IS NULL"
+        return list(self._found(where, folder, index="INDEXED BY file_waiting"))  # SQLite would read all of the folder
+
+    def all_of_message(self, message: int) -> Iterator[Location]:
+        """All files that the message has, and had until another program took them, in no order."""
+        return self._found("f.message = ? AND f.gone_by IS NULL", message)
+
+    def unlearned(self, folder: int, origins: Sequence[Origin]) -> list[Location]:
+        """Files of these origins that are in the folder, were read or answered, and never learned.
+
+        Or only weakly, where they were answered by now. A message that a person made the filter forget is left out: it
+        would be learned again at once.
+        """
+        wanted = (
+            f"f.folder = ? AND f.gone_at IS NULL AND f.origin IN ({','.join('?' * len(origins))})"
+            " AND (m.learned_at IS NULL AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')"
+            " OR m.label IS NOT NULL AND m.weak AND f.flags GLOB '*R*')"
+        )
+        return list(self._found(wanted, folder, *origins))
+
+    def _found(self, where: str, *parameters: object, index: str = "") -> Iterator[Location]:
+        for folder, mailbox, name, base, *rest in self._db.rows(_SELECT.format(index=index) + where, parameters):
+            yield Location(folder, mailbox, name, os.fsdecode(base), *rest)
+
+    def set_origin(self, folder: int, base: str, origin: Origin) -> None:
+        """Record who put a file where it is, after that was open."""
+        self._write("UPDATE file SET origin = ? WHERE folder = ? AND base = ?", [(origin, folder, os.fsencode(base))])
+
+    def put(self, folder: int, base: str, message: int, origin: Origin, content: bytes, flags: str, at: float) -> None:
+        """Record that a file is in a folder."""
+        row = folder, os.fsencode(base), message, origin, content, flags, at
+        self._write("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)", [row])
+
+    def carry(self, source: int, destination: int, bases: Iterable[str], at: float) -> int:
+        """Record that a folder's files are in another one, though nobody moved them: the folder was renamed.
+
+        Of the base names only those that the folder has, or had, are carried over. Returns how many.
+        """
+        names = sorted(map(os.fsencode, bases))  # neighbours share a page: each is read and written once
+        with self._db.transaction():
+            before = self._db.row("SELECT total_changes()")[0]
+            self._db.executemany(
+                "INSERT OR REPLACE INTO file SELECT ?, base, message, origin, content, flags, ?, NULL, NULL"
+                " FROM file WHERE folder = ? AND base = ?",
+                ((destination, at, source, name) for name in names),
+            )
+            carried = self._db.row("SELECT total_changes()")[0] - before
+            self._db.executemany(
+                "UPDATE file SET gone_at = ?, gone_by = NULL WHERE folder = ? AND base = ? AND gone_at IS NULL",
+                ((at, source, name) for name in names),
+            )
+        return int(carried)
+
+    def gone(self, folder: int, bases: Iterable[str], at: float, by: Literal["filter"] | None = None) -> None:
+        """Record that files are not in the folder any more; `by`: the filter itself moved them away."""
+        self._write(
+            "UPDATE file SET gone_at = ?, gone_by = ? WHERE folder = ? AND base = ? AND gone_at IS NULL",
+            [(at, by, folder, os.fsencode(base)) for base in bases],
+        )
+
+    def same_directory(self, device: int, inode: int) -> int | None:
+        """The folder that was this directory when last looked at, or None."""
+        row = self._db.row("SELECT folder FROM directory WHERE device = ? AND inode = ?", (device, inode))
+        return None if row is None else int(row[0])
+
+    def set_directory(self, folder: int, device: int, inode: int) -> None:
+        """Record which directory a folder is."""
+        self._write("INSERT OR REPLACE INTO directory VALUES (?, ?, ?)", [(device, inode, folder)])
+
+    def flag(self, folder: int, flags: Iterable[tuple[str, str]]) -> None:
+        """Record the flags that files of the folder have now, as pairs of base name and flags."""
+        self._write(
+            "UPDATE file SET flags = ? WHERE folder = ? AND base = ?",
+            [(letters, folder, os.fsencode(base)) for base, letters in flags],
+        )
+
+    def _write(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        with self._db.transaction():
+            self._db.executemany(statement, rows)

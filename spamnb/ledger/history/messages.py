@@ -1,0 +1,96 @@
+"""The messages of a ledger: one row for each identity that was ever seen, judged or learned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spamnb.label import Label, label_or_none
+from spamnb.ledger.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a message. `label` is None where it is not learned.
+
+    weak: no person has decided the label. rescued_at: since when a person wants it where it is, or None. learned_at:
+    when its label changed last, or None. Both are seconds since the epoch.
+    """
+
+    id: int
+    digest: bytes
+    summary: str
+    verdict: str | None
+    probability: float | None
+    label: Label | None
+    weak: bool
+    rescued_at: float | None
+    learned_at: float | None
+
+
+_SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, rescued_at, learned_at FROM message"
+
+
+class Messages:
+    """Who a message is, and what the filter thought of it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def find(self, digest: bytes) -> Known | None:
+        """The message of that identity, or None where it was never seen."""
+        row = self._db.row(f"{_SELECT} WHERE digest = ?", (digest,))
+        return None if row is None else _known(row)
+
+    def get(self, message: int) -> Known:
+        """The message of that id."""
+        return _known(self._db.row(f"{_SELECT} WHERE id = ?", (message,)))
+
+    def ensure(self, digest: bytes, summary: str, header_digest: bytes | None = None) -> Known:
+        """The message of that identity, made where it is new; a summary or header digest that it lacks is added."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT INTO message (digest, summary, header_digest) VALUES (?, ?, ?)"
+                " ON CONFLICT (digest) DO UPDATE SET summary = iif(summary = '', excluded.summary, summary),"
+                " header_digest = coalesce(header_digest, excluded.header_digest)"
+                " WHERE summary = '' OR header_digest IS NULL",
+                (digest, summary, header_digest),
+            )
+            return _known(self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
+
+    def has_alike(self, header_digest: bytes | None, digest: bytes) -> bool:
+        """Whether another message is known with the same Message-ID, Date and From."""
+        query = "SELECT 1 FROM message WHERE header_digest = ? AND digest <> ? LIMIT 1"
+        return header_digest is not None and self._db.row(query, (header_digest, digest)) is not None
+
+    def rescued(self, message: int, at: float | None) -> None:
+        """Record that a person has taken the message out of spam, so that it is never moved again.
+
+        `at`: seconds since the epoch; None where the person has called it spam since.
+        """
+        with self._db.transaction():
+            self._db.execute("UPDATE message SET rescued_at = ? WHERE id = ?", (at, message))
+
+    def judged(self, message: int, verdict: str, probability: float, at: float) -> None:
+        """Keep a verdict on a message."""
+        with self._db.transaction():
+            self._db.execute(
+                "UPDATE message SET verdict = ?, probability = ?, judged_at = ? WHERE id = ?",
+                (verdict, probability, at, message),
+            )
+
+    def last_verdicts(self, most: int, since: float) -> Sequence[str]:
+        """The newest verdicts given after a time, the newest first."""
+        rows = self._db.rows(
+            "SELECT verdict FROM message WHERE judged_at > ? ORDER BY judged_at DESC LIMIT ?", (since, most)
+        )
+        return [row[0] for row in rows]
+
+    def numbers(self) -> dict[str, int]:
+        """How many messages were judged, by verdict."""
+        rows = self._db.rows("SELECT verdict, count(*) FROM message WHERE judged_at IS NOT NULL GROUP BY verdict")
+        return dict(rows)
+
+
+def _known(row: Sequence[Any]) -> Known:
+    known = Known(*row)
+    return replace(known, label=label_or_none(known.label), weak=bool(known.weak))

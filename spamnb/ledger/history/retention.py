@@ -1,0 +1,140 @@
+"""Forgetting what is long over: files that are gone, and verdicts on messages that are gone and were never learned.
+
+A message keeps all that is known of it as long as any of its files is in a folder, or was not seen to leave it: the
+mailbox may be unavailable. Else a file that is there would be new mail once more, and a move would mean another thing.
+The files of a folder that was deleted were not seen to leave it: they count as gone since the folder is missing in a
+mailbox that can be looked at.
+
+Kept are also the messages that were ever learned or imported, those that a person wants where they are, and those
+with an action that is open, withheld, or takes another one back. The newest message and the newest action are kept
+because SQLite would give their ids again: an id that was forgotten never names something else.
+
+The space becomes free pages of the file, which SQLite uses before it makes the file longer; `prune` makes it smaller.
+"""
+
+from collections.abc import Collection, Iterator
+from functools import partial
+
+from spamnb.ledger.connection import Connection
+
+_ROWS = 500  # a transaction: some milliseconds, and one wait for the disk
+_After = tuple[float, int, bytes]  # a time, a folder or an action, and a base name: where the next step goes on
+_MISSING = "folder missing "  # and the folder's id: a note, since when
+
+
+class Retention:
+    """Forgets, step by step."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def missing(self, mailbox: int, present: Collection[str], at: float) -> None:
+        """Record since when folders of a mailbox are missing in which files were; `present`: names of the others."""
+        known = (
+            "SELECT id, name FROM folder WHERE mailbox = ?"
+            " AND EXISTS (SELECT 1 FROM file WHERE file.folder = folder.id AND file.gone_at IS NULL)"
+        )
+        with self._db.transaction():
+            for folder, name in self._db.all(known, (mailbox,)):
+                note = f"{_MISSING}{folder}"
+                if name in present:
+                    self._db.execute("DELETE FROM note WHERE name = ?", (note,))
+                else:
+                    self._db.execute("INSERT OR IGNORE INTO note VALUES (?, ?)", (note, str(at)))
+
+    def forget(self, gone_before: float, judged_before: float) -> Iterator[int]:
+        """Forget files gone before a time, and verdicts given before another; seconds since the epoch.
+
+        Gives the number of rows forgotten after each step. Each step is a transaction of its own, after which the
+        ledger is sound, wherever the work is broken off.
+        """
+        yield from self._count_as_gone(gone_before)
+        for step in (
+            partial(self._forget_files, gone_before=gone_before, judged_before=judged_before),
+            partial(self._forget_actions, before=judged_before),
+        ):
+            after: _After | None = (float("-inf"), -1, b"")
+            while after is not None:
+                with self._db.transaction():
+                    after, forgotten = step(after)
+                yield forgotten
+        with self._db.transaction():
+            self._forget_directories()
+
+    def _count_as_gone(self, before: float) -> Iterator[int]:
+        """The files of a folder that is missing since before that time went with it."""
+        there = "SELECT ?, folder, base FROM file WHERE folder = ? AND gone_at IS NULL LIMIT ?"
+        for note, since in self._db.all("SELECT name, value FROM note WHERE name GLOB ?", (f"{_MISSING}*",)):
+            bases = [()] if float(since) < before else []
+            while bases:
+                folder = int(note.removeprefix(_MISSING))
+                with self._db.transaction():
+                    bases = self._db.all(there, (float(since), folder, _ROWS))
+                    self._db.executemany("UPDATE file SET gone_at = ? WHERE folder = ? AND base = ?", bases)
+                    if not bases:
+                        self._db.execute("DELETE FROM note WHERE name = ?", (note,))
+                yield 0
+
+    def _forget_files(self, after: _After, gone_before: float, judged_before: float) -> tuple[_After | None, int]:
+        """Look at some files after that one. Returns the last one (None at the end), and the rows forgotten."""
+        rows = self._db.all(
+            "SELECT gone_at, folder, base, message FROM file WHERE gone_at IS NOT NULL AND gone_at < ?"
+            " AND (gone_at, folder, base) > (?, ?, ?) ORDER BY gone_at, folder, base LIMIT ?",
+            (gone_before, *after, _ROWS),
+        )
+        messages = {row[3] for row in rows}
+        messages -= self._among(messages, "SELECT message FROM file WHERE gone_at IS NULL OR gone_at >= ?", gone_before)
+        chosen = [row[1:3] for row in rows if row[3] in messages]
+        self._db.executemany("DELETE FROM file WHERE folder = ? AND base = ?", chosen)
+        forgotten = len(chosen) + self._forget_messages(messages, judged_before)
+        return rows[-1][:3] if rows else None, forgotten
+
+    def _forget_actions(self, after: _After, before: float) -> tuple[_After | None, int]:
+        """Look at some actions after that one. Returns the last one (None at the end), and the rows forgotten."""
+        rows = self._db.all(
+            "SELECT at, id, message FROM action WHERE at < ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ?",
+            (before, *after[:2], _ROWS),
+        )
+        messages = self._over({row[2] for row in rows}, before)
+        chosen = [(row[1],) for row in rows if row[2] in messages]
+        self._db.executemany("DELETE FROM action WHERE id = ?", chosen)
+        forgotten = len(chosen) + self._forget_messages(messages, before)
+        return (*rows[-1][:2], b"") if rows else None, forgotten
+
+    def _forget_messages(self, messages: Collection[int], judged_before: float) -> int:
+        """Forget those of the messages of which nothing is left to know. Returns how many."""
+        over = self._over(messages, judged_before)
+        over -= self._among(over, "SELECT message FROM action")
+        self._db.executemany("DELETE FROM message WHERE id = ?", [(message,) for message in over])
+        return len(over)
+
+    def _over(self, messages: Collection[int], judged_before: float) -> set[int]:
+        """Those of the messages that are gone, were judged before that time if at all, and are not to be kept."""
+        over = self._among(
+            messages,
+            "SELECT id AS message FROM message WHERE learned_at IS NULL AND rescued_at IS NULL"
+            " AND (judged_at IS NULL OR judged_at < ?) AND id < (SELECT max(id) FROM message)",
+            judged_before,
+        )
+        over -= self._among(over, "SELECT message FROM file")
+        return over - self._among(
+            over,
+            "SELECT message FROM action WHERE at >= ? OR kind NOT IN ('judged', 'moved') OR takes_back IS NOT NULL"
+            " OR state NOT IN ('done', 'failed') OR id = (SELECT max(id) FROM action)",
+            judged_before,
+        )
+
+    def _among(self, messages: Collection[int], select: str, *parameters: float) -> set[int]:
+        """Those of the messages that a statement gives as well."""
+        also = f"SELECT DISTINCT message FROM ({select}) WHERE message IN (SELECT value FROM json_each(?))"  # noqa: S608
+        return {row[0] for row in self._db.rows(also, (*parameters, str(list(messages))))}
+
+    def _forget_directories(self) -> None:
+        """Forget which directories the folders were in which nothing is now: a rename of these carries nothing over.
+
+        A folder that is only empty is recorded again when it is looked at next.
+        """
+        self._db.execute(
+            "DELETE FROM directory WHERE NOT EXISTS"
+            " (SELECT 1 FROM file WHERE file.folder = directory.folder AND file.gone_at IS NULL)"
+        )

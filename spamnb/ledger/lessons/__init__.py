@@ -1,0 +1,1 @@
+"""What was learned: lessons, their tokens and counts; several hosts may share it."""

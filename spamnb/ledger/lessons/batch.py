@@ -1,0 +1,57 @@
+"""Messages that were read, ready to be learned, with their tokens as one matrix. Worker processes load it: no numpy."""
+
+from array import array
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import NamedTuple, Self
+
+from spamnb.mail.reading import Reading
+
+
+class TokenMatrix(NamedTuple):
+    """The tokens of several messages, each distinct one written once: a sparse matrix by rows (CSR).
+
+    A third as many strings to look up, and to hand from one process to another; the rest is arithmetic on arrays.
+
+    vocabulary: the distinct tokens. lengths: "I" (n_messages,), tokens of each message. columns, occurrences: "I"
+    (n_entries,), the entries of all messages in order: an index into the vocabulary, and the token's occurrences.
+    """
+
+    vocabulary: list[str]
+    lengths: "array[int]"
+    columns: "array[int]"
+    occurrences: "array[int]"
+
+
+def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
+    """The matrix of some messages, each given as its tokens with their occurrences.
+
+    >>> matrix = gather([{"x": 2, "y": 1}, {"y": 5}])
+    >>> matrix.vocabulary, *map(list, matrix[1:])
+    (['x', 'y'], [2, 1], [0, 1, 1], [2, 1, 5])
+    """
+    rows = list(messages)
+    tokens = list(chain.from_iterable(rows))
+    vocabulary = list(dict.fromkeys(tokens))
+    column = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+    return TokenMatrix(
+        vocabulary,
+        array("I", map(len, rows)),
+        array("I", list(map(column.__getitem__, tokens))),
+        array("I", list(chain.from_iterable(row.values() for row in rows))),
+    )
+
+
+class Batch(NamedTuple):
+    """Several messages: their identities and summaries, and their tokens, a row for each message."""
+
+    digests: list[bytes]
+    summaries: list[str]
+    tokens: TokenMatrix
+
+    @classmethod
+    def of(cls, readings: Iterable[Reading]) -> Self:
+        """A batch of messages that were read."""
+        read = list(readings)
+        tokens = gather(one.tokens for one in read)
+        return cls([one.digest for one in read], [one.summary for one in read], tokens)

@@ -1,0 +1,140 @@
+"""What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.bayes.base import Counts
+from spamnb.label import Label
+from spamnb.mail.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a message was learned as last; `label` is None where it was forgotten.
+
+    number: of the change that made it so; later changes have higher numbers. weak: no person may have decided it.
+    at: seconds since the epoch. takes_back: what its learner gave for its own records (see `Relabel`).
+    """
+
+    number: int
+    digest: bytes
+    summary: str
+    label: Label | None
+    weak: bool
+    at: float
+    why: str
+    takes_back: int | None
+
+    @property
+    def decision(self) -> Label | None:
+        """What a person has called the message: a weak label is no decision."""
+        return None if self.weak else self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """A learned message that holds a given token. message: its number in the store. learned_at: seconds since the
+    epoch.
+    """
+
+    message: int
+    summary: str
+    label: Label
+    learned_at: float
+
+
+class Change(NamedTuple):
+    """A message, by its identity, that was learned otherwise before (None: not at all)."""
+
+    digest: bytes
+    before: Label | None
+
+
+class Relabel(NamedTuple):
+    """What a message shall be learned as (`after` None: not any more), provided that it is learned as before now.
+
+    takes_back: kept with the lesson, for the learner's own records: the action there that this undoes.
+    """
+
+    digest: bytes
+    before: Label | None
+    before_weak: bool
+    after: Label | None
+    after_weak: bool
+    why: str
+    takes_back: int | None = None
+
+
+class Lessons(Protocol):
+    """Learned messages, each with its label and the tokens that it was learned with, and the counts that are their sum.
+
+    Each method that changes something does all of it or nothing. A store that is kept on disk raises LedgerError where
+    it cannot be used.
+    """
+
+    def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
+        """The counts of these tokens, in their order; zeros for tokens never learned.
+
+        without: a message, by its identity, that is left out, exactly as if it were forgotten.
+        """
+
+    def totals(self) -> NDArray[np.int64]:
+        """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
+
+    def find(self, digest: bytes) -> Lesson | None:
+        """What the message of that identity was learned as last, or None where it never was."""
+
+    def changes(self, since: int, most: int = 1000) -> list[Lesson]:
+        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+
+    def learn(
+        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
+    ) -> list[Change]:
+        """Learn messages. Returns those that changed, with what they were before.
+
+        A message that is learned so already is left as it is; one that was learned otherwise is corrected with exactly
+        the tokens it was learned with. A weak label changes no decision; a decision replaces a weak label, also the
+        same one. Of several messages of one identity the first counts.
+        """
+
+    def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
+        """Make the kept tokens of messages count for other labels, one after the other.
+
+        Returns which changes were made: one is not where the message is not learned as the change has it before.
+        """
+
+    def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
+        """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
+
+    def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
+        """For each token learned messages that hold it, the newest first and at most `most` of them.
+
+        without: a message that is left out.
+        """
+
+    def verify(self) -> list[str]:
+        """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+
+    def export(self) -> Iterator[str]:
+        """All counts as lines of text (`export_format`), as they are at this moment."""
+
+
+def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> bool:
+    """Whether a label changes what a message is learned as, or how firmly."""
+    if before is None:
+        return True
+    return before is not label and was_weak if weak else before is not label or was_weak
+
+
+def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str) -> list[Relabel]:
+    """The changes by which those of the messages that are learned are forgotten."""
+    found = [lessons.find(digest) for digest in dict.fromkeys(digests)]
+    return [
+        Relabel(one.digest, one.label, one.weak, None, False, why)
+        for one in found
+        if one is not None and one.label is not None
+    ]

@@ -1,0 +1,241 @@
+"""The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.bayes.base import Counts
+from spamnb.errors import LedgerError
+from spamnb.label import Label, label_or_none
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.counts import Rows, Sum, in_messages, look_up, token_ids
+from spamnb.ledger.lessons.export_format import write
+from spamnb.ledger.lessons.port import Change, Lesson, Relabel, Teacher, forgetting, replaces
+from spamnb.ledger.lessons.token_blob import pack_all, unpacked
+from spamnb.ledger.lessons.verification import faults
+from spamnb.mail.reading import Reading
+from spamnb.mail.tokens.tokenizer import VERSION
+
+_NEWEST = 5000
+_LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_back FROM lesson"
+
+
+class SqliteLessons:
+    """The learned messages of a ledger, and their counts, as the port `Lessons` has them. The only writer of counts."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
+        """The counts of these tokens, in their order; zeros for tokens never learned."""
+        with self._db.snapshot():  # counts and totals of one moment: a class has the messages of its tokens
+            rows = self._rows(tokens)
+            total = self.totals()
+            own = self._learned(without)
+            only_own = 0 if own is None else in_messages(self._db, own[2], 1)
+        found = {row[1]: row[2:] for row in rows}
+        zeros = (0, 0, 0, 0)
+        counts = np.array([found.get(token, zeros) for token in tokens], dtype=np.int64).reshape(-1, 4).T
+        if own is not None:
+            _, label, ids, occurrences = own
+            held = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
+            numbers = {row[1]: held.get(row[0], 0) for row in rows}
+            own_occurrences = np.array([numbers.get(token, 0) for token in tokens], dtype=np.int64)
+            counts[label] -= own_occurrences > 0
+            counts[2 + label] -= own_occurrences
+            total[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
+            total[6] -= only_own
+        return Counts(counts[:2], counts[2:], total[:2], total[2:4], total[4:6], int(total[6]))
+
+    def totals(self) -> NDArray[np.int64]:
+        """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
+        row = self._total(
+            "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
+            " ham_occurrences, spam_occurrences, vocabulary"
+        )
+        return np.array(row, dtype=np.int64)
+
+    def _total(self, columns: str) -> Sequence[int]:
+        row: Sequence[int] | None = self._db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of this class
+        if row is None:
+            raise LedgerError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
+        return row
+
+    def last_at(self) -> float | None:
+        """When a message was learned last, seconds since the epoch; None where none was."""
+        row = self._db.row("SELECT learned_at FROM lesson WHERE label IS NOT NULL ORDER BY change DESC LIMIT 1")
+        return None if row is None else float(row[0])
+
+    def tokenizers(self) -> set[int]:
+        """The versions of the tokenizer with which the learned messages were read."""
+        return {row[0] for row in self._db.rows("SELECT DISTINCT tokenizer FROM lesson WHERE label IS NOT NULL")}
+
+    def find(self, digest: bytes) -> Lesson | None:
+        """What the message of that identity was learned as last, or None where it never was."""
+        return next(map(_lesson, self._db.all(f"{_LESSON} WHERE digest = ?", (digest,))), None)
+
+    def changes(self, since: int, most: int = 1000) -> list[Lesson]:
+        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+        return list(map(_lesson, self._db.all(f"{_LESSON} WHERE change > ? ORDER BY change LIMIT ?", (since, most))))
+
+    def learn(
+        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
+    ) -> list[Change]:
+        """Learn messages. Returns those that changed, with what they were before."""
+        return self.learn_batches([Batch.of(readings)], label, why, at, weak=weak)
+
+    def learn_batches(
+        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, weak: bool = False
+    ) -> list[Change]:
+        """As `learn`, for messages in batches."""
+        messages = [one for batch in batches for one in zip(batch.digests, batch.summaries, strict=True)]
+        rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
+        first: dict[bytes, int] = {}
+        for row, (digest, _) in enumerate(messages):
+            first.setdefault(digest, row)
+        with self._db.transaction():
+            found = look_up(self._db, "SELECT digest, label, weak FROM lesson WHERE digest", list(first))
+            known = {digest: (label_or_none(before), bool(was_weak)) for digest, before, was_weak in found}
+            changes = [
+                Relabel(digest, before, was_weak, label, weak, why)
+                for digest in first
+                for before, was_weak in [known.get(digest, (None, False))]
+                if replaces(label, weak, before, was_weak)
+            ]
+            sum_ = Sum(self._db)
+            new = [first[one.digest] for one in changes if one.before is None]
+            self._learn_new(sum_, [messages[row] for row in new], rows.take(new), (int(label), weak, at, why))
+            for one in changes:
+                if one.before is not None:
+                    self._set_label(sum_, one, at)
+            sum_.write()
+        return [Change(one.digest, one.before) for one in changes]
+
+    def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
+        """Make the kept tokens of messages count for other labels. Returns which changes were made."""
+        made = []
+        with self._db.transaction():
+            sum_ = Sum(self._db)
+            for one in changes:
+                found = self.find(one.digest)
+                made.append(found is not None and (found.label, found.weak) == (one.before, one.before_weak))
+                if made[-1]:
+                    self._set_label(sum_, one, at)
+            sum_.write()
+        return made
+
+    def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
+        """Forget messages by their identities. Returns how many were learned."""
+        with self._db.transaction():
+            return sum(self.relabel(forgetting(self, digests, why), at))
+
+    def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
+        """For each token learned messages that hold it, the newest first and at most `most` of them.
+
+        Looked for among the newest 5,000 learned messages: most tokens of a clue are met there, and those that only
+        older messages hold, or imports, of which no message is here, cost no more than that.
+        """
+        own = self._learned(without)
+        rows = self._rows(tokens)
+        texts = {row[0]: row[1] for row in rows}
+        wanted = np.zeros(max(texts, default=0) + 1, dtype=bool)
+        wanted[list(texts)] = True
+        # A rare token has fewer teachers than `most`.
+        missing = {row[0]: min(most, row[2] + row[3] - (own is not None and row[0] in own[2])) for row in rows}
+        left = sum(missing.values())
+        found: dict[str, list[Teacher]] = {token: [] for token in tokens}
+        newest = "SELECT id, summary, label, learned_at, tokens FROM lesson WHERE label IS NOT NULL AND digest IS NOT ?"
+        for message, summary, label, at, blob in self._db.rows(
+            f"{newest} ORDER BY change DESC LIMIT ?", (without, _NEWEST)
+        ):
+            if not left:
+                break
+            ids = unpacked(message, blob)[0]
+            ids = ids[: np.searchsorted(ids, len(wanted))]
+            for token in ids[wanted[ids]].tolist():
+                if len(found[texts[token]]) < missing[token]:
+                    found[texts[token]].append(Teacher(message, summary, Label(label), at))
+                    left -= 1
+        return found
+
+    def verify(self) -> list[str]:
+        """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+        with self._db.snapshot():
+            return list(faults(self._db, self.totals().tolist()))
+
+    def export(self) -> Iterator[str]:
+        """All counts as lines of text, as they are at this moment, imports included."""
+        with self._db.snapshot():
+            ham, spam, *_, number = self.totals().tolist()
+            rows = self._db.rows(
+                "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences, text"
+                " FROM token JOIN count ON count.token = token.id WHERE ham_messages + spam_messages > 0 ORDER BY text"
+            )
+            yield from write(rows, number, ham, spam, self.tokenizers())
+
+    def _rows(self, tokens: Sequence[str]) -> list[tuple[int, str, int, int, int, int]]:
+        return look_up(
+            self._db,
+            "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
+            " FROM token JOIN count ON count.token = token.id WHERE text",
+            tokens,
+        )
+
+    def _learned(self, digest: bytes | None) -> tuple[int, Label, NDArray[np.int64], NDArray[np.int64]] | None:
+        """A learned message: its number, its label, and the ids of its tokens, sorted, with their occurrences."""
+        row = digest and self._db.row(
+            "SELECT id, label, tokens FROM lesson WHERE digest = ? AND label IS NOT NULL", (digest,)
+        )
+        return (row[0], Label(row[1]), *unpacked(row[0], row[2])) if row else None
+
+    def _numbers(self, count: int) -> range:
+        """The numbers of the next changes."""
+        self._db.execute("UPDATE total SET change = change + ?", (count,))
+        (last,) = self._total("change")
+        return range(last + 1 - count, last + 1)
+
+    def _learn_new(
+        self, sum_: Sum, messages: list[tuple[bytes, str]], rows: Rows, learned: tuple[int, bool, float, str]
+    ) -> None:
+        """Learn messages that are not learned yet, given as digests and summaries, each with its row of tokens.
+
+        learned: label, whether it is weak, when and why, as they are written.
+        """
+        if not messages:
+            return
+        ids, sum_.new = token_ids(self._db, rows.vocabulary)
+        sum_.add_rows(ids, rows, Label(learned[0]))
+        blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
+        # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
+        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(digest,) for digest, _ in messages])
+        self._db.executemany(
+            "INSERT INTO lesson (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (*message, number, *learned, VERSION, blob)
+                for message, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
+            ],
+        )
+
+    def _set_label(self, sum_: Sum, change: Relabel, at: float) -> None:
+        """Make the kept tokens of a message count for another label."""
+        if change.before is not change.after:
+            row = self._db.row("SELECT id, tokens FROM lesson WHERE digest = ?", (change.digest,))
+            ids, occurrences = unpacked(*row)
+            if change.before is not None:
+                sum_.add(ids, occurrences, change.before, -1)
+            if change.after is not None:
+                sum_.add(ids, occurrences, change.after, 1)
+        number = self._numbers(1)[0]
+        self._db.execute(
+            "UPDATE lesson SET (change, label, weak, learned_at, why, takes_back) = (?, ?, ?, ?, ?, ?)"
+            " WHERE digest = ?",
+            (number, change.after, change.after_weak, at, change.why, change.takes_back, change.digest),
+        )
+
+
+def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, int | None]) -> Lesson:
+    number, digest, summary, label, weak, at, why, takes_back = row
+    return Lesson(number, digest, summary, label_or_none(label), bool(weak), at, why, takes_back)

@@ -1,0 +1,1 @@
+"""From bytes to a `Message`: MIME, header fields, charsets."""

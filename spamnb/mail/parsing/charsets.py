@@ -1,0 +1,209 @@
+"""Bytes to text, whatever charset the message declares.
+
+A stranger declares it: it may be missing, misspelt, wrong, or a codec of Python's that is not a charset at all (`zlib`,
+`unicode_escape`). Decoding never fails; what was wrong with the declaration is noted, and is itself a token.
+"""
+
+import codecs
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from spamnb.mail.parsing.charset_guess import likely_codec
+
+# What is declared -> what is meant. The WHATWG Encoding Standard decodes these labels with the superset that
+# mail programs really write: "smart quotes" at 0x91-0x94 are Windows-1252 whatever the label says.
+_SUPERSETS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "big5": "cp950",
+}
+
+# Labels that mail has and Python has not, without a leading "x-".
+_LABELS = {
+    "gb_2312-80": "gb2312",
+    "gb2312_charset": "gb2312",
+    "cn-gb": "gb2312",
+    "cn-big5": "big5",
+    "chinesebig5": "big5",
+    "windows-31j": "cp932",
+    "cp50220": "iso2022_jp",
+    "cp50221": "iso2022_jp",
+    "cp50222": "iso2022_jp",
+    "iso-2022-jp-ms": "iso2022_jp",
+    "iso-8859-8-i": "cp1255",  # in logical order, as Windows-1255, which adds the points
+    "iso-8859-8-e": "cp1255",
+    "iso-8859-6-i": "iso8859-6",
+    "iso-8859-6-e": "iso8859-6",
+    "koi8": "koi8-r",
+    "koi8r": "koi8-r",
+    "koi-8-r": "koi8-r",
+    "koi8-ru": "koi8-u",
+    "unicode-1-1-utf-7": "utf-7",
+    "unicode": "utf-16",
+    "ucs-2": "utf-16",
+}
+_CODE_PAGE = re.compile(r"(?:windows|win|cp|dos|ms|ibm)[-_]?(\d{3,5})")
+_META = re.compile(rb"<meta[^>]{1,200}?charset\s{0,9}=[\s\"']{0,9}([\w.:-]{2,40})", re.IGNORECASE)
+_META_BYTES = 4096  # browsers look into the first 1,024; mail programs write styles before it
+
+# Charsets of two bytes a character, of which a few bytes can be UTF-8 by chance.
+_WIDE = frozenset({"gb18030", "cp950", "big5hkscs", "cp932", "cp949", "euc_jp", "johab"})
+_BY_CHANCE = 4
+_ESCAPED = frozenset({"hz", "utf-7", "iso2022_kr"})  # and all of iso2022_jp: charsets in ASCII bytes
+
+# Text codecs of Python's that are no mail charsets: escapes and host name encodings, some of them quadratic.
+_NO_CHARSETS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"})
+
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+# A table, not a multi-byte state machine: any bytes decode.
+_FALLBACK = "cp1252"
+
+
+@lru_cache(maxsize=256)
+def codec_name(declared: str) -> str | None:
+    """Python's name for a declared charset, or None where it is not one that mail can be in.
+
+    >>> codec_name("Latin1"), codec_name("zlib"), codec_name("x-unknown")
+    ('cp1252', None, None)
+    """
+    label = declared.partition("*")[0].strip().strip("'\"").lower()  # RFC 2231, 5: a language may follow
+    if not label or len(label) > 40 or "\0" in label:
+        return None
+    while label.startswith("x-"):
+        label = label[2:]
+    label = _LABELS.get(label, label)
+    if page := _CODE_PAGE.fullmatch(label):
+        label = f"cp{page[1]}"
+    try:
+        info = codecs.lookup(label)
+    except (LookupError, ValueError, UnicodeError):
+        return None
+    if info.name in _NO_CHARSETS or not getattr(info, "_is_text_encoding", True):
+        return None
+    return _SUPERSETS.get(info.name, info.name)
+
+
+def is_telling(codec: str | None) -> bool:
+    """Whether a declared charset tells something of a message's other bytes: not those that programs always put in."""
+    return codec is not None and not codec.startswith(("utf", "iso2022")) and codec not in {"cp1252", "hz"}
+
+
+def is_utf8(raw: bytes) -> bool:
+    """Whether all of it is UTF-8."""
+    return raw.isascii() or _decode_strictly(raw, "utf-8") is not None
+
+
+def declared_in(markup: bytes) -> str:
+    """The charset that an HTML text declares in its head; "" where it is none that tells something."""
+    found = _META.search(markup[:_META_BYTES])
+    declared = found[1].decode("ascii", "replace") if found else ""
+    return declared if is_telling(codec_name(declared)) else ""
+
+
+def decode(raw: bytes, declared: str = "", spoken: Callable[[], str] | None = None) -> tuple[str, str]:
+    """Decode `raw`; with what was wrong with the declared charset: `""`, `missing`, `unknown` or `wrong`.
+
+    Bytes outside ASCII are UTF-8 where they are valid UTF-8, whatever is declared: text in another charset hardly
+    ever is. Without a charset that tells something they are in the one that the rest of the message is in, which
+    `spoken` gives, or else in the likeliest.
+    """
+    codec = codec_name(declared)
+    if codec is not None and codec.startswith(("utf-16", "utf-32")) and raw.isascii() and b"\0" not in raw:
+        return raw.decode("ascii"), "wrong"
+    if raw.isascii() and (codec is None or codec in {"cp1252", "utf-8"}):
+        if (b"\x1b$" in raw or (b"~{" in raw and b"~}" in raw)) and (escaped := _escaped(raw)):
+            return escaped, "wrong" if declared else "missing"
+        return raw.decode("ascii"), "unknown" if declared and codec is None else ""
+    if codec is None or codec == "cp1252":
+        text, fault = _undeclared(raw, declared, codec, spoken)
+    else:
+        text, fault = _as_declared(raw, codec)
+    return text.removeprefix("\ufeff"), fault
+
+
+def _undeclared(raw: bytes, declared: str, codec: str | None, spoken: Callable[[], str] | None) -> tuple[str, str]:
+    text = _utf8(raw)
+    if text is not None:
+        return text, "wrong" if codec else "unknown" if declared else "missing"
+    if codec is None or "ascii" in declared.lower():
+        likely = (spoken() if spoken else likely_codec(raw)) or _FALLBACK
+        return raw.decode(likely, "replace"), "wrong" if codec else "unknown" if declared else "missing"
+    likely = likely_codec(raw, least=0.6, shortest=8)
+    if is_telling(likely or None) and not likely.startswith(("cp1250", "cp1254", "iso8859-2")):
+        return raw.decode(likely, "replace"), "wrong"
+    return raw.decode(codec, "replace"), ""
+
+
+def _as_declared(raw: bytes, codec: str) -> tuple[str, str]:
+    by_chance = _BY_CHANCE if codec in _WIDE else 1
+    if codec == "utf-16" and not raw.startswith(_UTF16_MARKS) and raw[::2].count(0) > raw[1::2].count(0):
+        codec = "utf-16-be"  # RFC 2781, 4.3; but programs that leave the mark out mostly mean the other order
+    text = _decode_strictly(raw, codec)
+    if codec == "utf-8" or codec in _ESCAPED or codec.startswith(("utf-16", "utf-32", "iso2022")):
+        as_utf8 = None
+    else:
+        as_utf8 = _decode_strictly(raw, "utf-8")
+    if as_utf8 is not None and not raw.isascii() and (text is None or _number_beyond_ascii(as_utf8) >= by_chance):
+        return as_utf8, "wrong"
+    if text is not None:
+        return text, ""
+    if codec == "utf-8" and raw.startswith(_UTF16_MARKS):
+        return _decode_anyhow(raw, "utf-16"), "wrong"
+    text = _decode_anyhow(raw, codec)
+    if 4 * text.count("\ufffd") >= _number_beyond_ascii(text) and (likely := likely_codec(raw)):
+        return raw.decode(likely, "replace"), "wrong"
+    return text, "wrong"
+
+
+def _utf8(raw: bytes) -> str | None:
+    """The text, if it is UTF-8 or was before it was damaged; or if it has UTF-16's mark."""
+    if raw.startswith(_UTF16_MARKS):
+        return _decode_anyhow(raw, "utf-16")
+    text = raw.decode("utf-8", "replace")
+    damaged = text.count("\ufffd")
+    return text if 10 * damaged < _number_beyond_ascii(text) else None
+
+
+def _number_beyond_ascii(text: str) -> int:
+    return len(text) - len(text.encode("ascii", "ignore"))
+
+
+def _escaped(raw: bytes) -> str | None:
+    """The text, if its ASCII bytes are really ISO-2022-JP, ISO-2022-KR or HZ (RFC 1468, 1557, 1843)."""
+    codec = "iso2022_kr" if b"\x1b$)C" in raw else "iso2022_jp" if b"\x1b$" in raw else "hz"
+    return _decode_strictly(raw, codec)
+
+
+def _decode_strictly(raw: bytes, codec: str) -> str | None:
+    try:
+        text = raw.decode(codec)
+    except (UnicodeError, ValueError):
+        return _japanese_of_windows(raw) if codec == "iso2022_jp" else None
+    # UTF-7 alone can write half a character, which no database takes.
+    return text.encode("utf-8", "replace").decode("utf-8") if codec == "utf-7" else text
+
+
+def _japanese_of_windows(raw: bytes) -> str | None:
+    """ISO-2022-JP as most programs write it: with circled numbers and the like, which JIS X 0213 has, or half kana."""
+    for text, codec in ((raw.replace(b"\x1b$B", b"\x1b$(Q"), "iso2022_jp_2004"), (raw, "iso2022_jp_ext")):
+        try:
+            return text.decode(codec)
+        except UnicodeError:
+            continue
+    return None
+
+
+def _decode_anyhow(raw: bytes, codec: str) -> str:
+    try:
+        return raw.decode(codec, "replace").encode("utf-8", "replace").decode("utf-8")
+    except (UnicodeError, ValueError):  # some codecs refuse the error handler on some input
+        return raw.decode(_FALLBACK, "replace")

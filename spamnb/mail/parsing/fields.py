@@ -1,0 +1,165 @@
+"""Header blocks to fields, and the parameters and addresses of a field (RFC 5322, RFC 2045, RFC 2231).
+
+The rules are the standard `email` parser's, whose line-wise reader takes several times as long. Parameters and
+addresses in their plain form are read here; in any other form (continuations, charsets, escapes, comments) by the
+standard library, which is imported only then: that takes a good part of what scoring one file may take.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from spamnb.mail.limits import Limits, Work
+from spamnb.mail.parsing.charsets import decode
+
+# A field; a line that the standard parser skips too, whose continuations have no field; or all from a stray line on.
+_FIELD = re.compile(r"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)(?:\n|\Z)|(?:From |:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
+_BYTE = re.compile("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
+_PLAIN_PARAMETER = re.compile(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
+_NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
+_ATOM = r"[^\s()<>@,:;\\\"\[\].]+"
+_DOTTED = rf"{_ATOM}(?:\.{_ATOM})*"
+_PHRASE = r"[^()<>@,:;\\\"\[\]\t\r\n]*"
+# `name <a@b>`, `"name" <a@b>` and `a@b`: nearly all addresses in real mail.
+# The blanks around are taken off before: a pattern that may begin with blanks tries each division of them.
+_PLAIN_ADDRESS = re.compile(rf'(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})')
+_DEEPEST = 20  # comments and groups of addresses; the standard parser recurses into each
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderBlock:
+    """Field names in lower case, and values as they are written: folded, bytes outside ASCII as surrogates.
+
+    `stray` is what follows the first line that is no field: body text without a blank line before it.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    stray: str
+    notes: tuple[str, ...]  # the limits that were met, and what was broken
+
+    def first(self, name: str) -> str:
+        """The value of the first field of that name, or ""."""
+        return next((value for field, value in self.fields if field == name), "")
+
+
+def read_fields(block: bytes, limits: Limits) -> HeaderBlock:
+    """Cut a header block into its fields.
+
+    >>> read_fields(b"Subject: a\\n b\\nTo:c\\n", Limits()).fields
+    (('subject', 'a\\n b'), ('to', 'c'))
+    """
+    text = block.decode("ascii", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+    lines = _FIELD.findall(text)
+    fields = [(name.lower(), value.lstrip(" \t")) for name, value, _ in lines if name]
+    stray = lines[-1][2] if lines else ""
+    notes: list[str] = []
+    if len(fields) > limits.header_fields:
+        notes.append("limit:header_fields")
+        fields, stray = fields[: limits.header_fields], ""
+    if max([len(value) for _, value in fields], default=0) > limits.field_chars:
+        notes.append("limit:field_chars")
+        fields = [(name, value[: limits.field_chars]) for name, value in fields]
+    if stray:  # QUIRK: a line without a colon ends the block; what follows is body
+        notes.append("header-broken")
+    return HeaderBlock(tuple(fields), stray, tuple(notes))
+
+
+def media_type(value: str) -> str:
+    """The media type that a Content-Type names (RFC 2045, 5.2): text/plain where it names none.
+
+    >>> media_type('Text/HTML; charset="x"'), media_type("text")
+    ('text/html', 'text/plain')
+    """
+    found = _BYTE.sub("\ufffd", value.partition(";")[0]).strip().lower()
+    return found if found.count("/") == 1 and len(found) <= 80 else "text/plain"
+
+
+def first_word(value: str) -> str:
+    """A field's value before any parameter or comment, in lower case.
+
+    >>> first_word("Base64 (why not)")
+    'base64'
+    """
+    return re.split(r"[;(\s]", value[:200].strip().lower(), maxsplit=1)[0].strip("'\"")
+
+
+def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:
+    """The parameters of a field, decoded; names in lower case. Of two with one name, the first.
+
+    The standard library takes the square of a value's length for quotes and semicolons. Where `work` has not so much
+    left, there are none.
+
+    >>> dict(parameters('text/plain; charset="utf-8"; format=flowed'))
+    {'charset': 'utf-8', 'format': 'flowed'}
+    """
+    if ";" not in value:
+        return _NO_PARAMETERS
+    plain = plain_parameters(value)
+    if plain is None:
+        if work is not None and not work.take(20 + len(value) ** 2 // 1000):
+            return _NO_PARAMETERS
+        return _any_parameters(value)
+    found: dict[str, str] = {}
+    for name, text in plain:
+        found.setdefault(name, text)
+    return found
+
+
+def plain_parameters(value: str) -> list[tuple[str, str]] | None:
+    """The parameters of a field, where all of them are in their plain form; else None.
+
+    >>> plain_parameters('text/plain; charset="utf-8"'), plain_parameters("text/plain; name*0=a")
+    ([('charset', 'utf-8')], None)
+    """
+    found: list[tuple[str, str]] = []
+    position = max(value.find(";"), 0)
+    while plain := _PLAIN_PARAMETER.match(value, position):
+        found.append((plain[1].lower(), (plain[2] or plain[3] or "").strip()))
+        position = plain.end()
+    return found if ";" not in value or not value[position:].strip("; \t\n") else None
+
+
+def _any_parameters(value: str) -> Mapping[str, str]:
+    from email.message import Message  # noqa: PLC0415 - see above
+
+    message = Message()
+    found: dict[str, str] = {}
+    try:
+        message["Content-Type"] = _BYTE.sub("\ufffd", value)
+        pairs: list[tuple[str, Any]] = message.get_params([])[1:]
+        for name, written in pairs:
+            if isinstance(written, tuple):  # RFC 2231: charset, language, bytes
+                text = decode(written[2].encode("latin-1", "replace"), written[0] or "")[0]
+            else:
+                text = str(written).strip()
+            found.setdefault(name.lower(), text)
+    except Exception:  # any fault of the standard parser in a stranger's field is no reason to stop
+        return found
+    return found
+
+
+def addresses(values: Sequence[str]) -> list[tuple[str, str]]:
+    """The (name, address) pairs of some fields of one name; plain ones by a pattern, all others by `email.utils`.
+
+    >>> addresses(['"A. B" <a@b.example>, c@d.example'])
+    [('A. B', 'a@b.example'), ('', 'c@d.example')]
+    """
+    text = ", ".join(values)
+    plain = [_PLAIN_ADDRESS.fullmatch(piece.strip(" ")) for piece in text.split(",")]
+    if all(plain):
+        return [(found[1] or " ".join((found[2] or "").split()), found[3] or found[4]) for found in plain if found]
+    from email.utils import getaddresses  # noqa: PLC0415 - see above
+
+    if text.count("(") > _DEEPEST or text.count(":") > _DEEPEST:
+        text = text.translate({ord(c): " " for c in "():"})
+    try:
+        return getaddresses([text])
+    except Exception:  # any fault of the standard parser in a stranger's field is no reason to stop
+        return [("", text)]
+
+
+def address(value: str) -> tuple[str, str]:
+    """The first (name, address) pair of a field; a pair of empty texts where it has none."""
+    return next(iter(addresses([value])), ("", ""))

@@ -1,0 +1,202 @@
+"""The structure of a message: body parts with their transfer encoding undone (RFC 2045-2049).
+
+Bodies are split at their boundaries here: the standard library's parser matches every line against the boundary of
+every enclosing multipart, and recurses a level at a time, so that a hostile message of many levels takes it very long,
+or its stack. To find a literal boundary is linear, and levels and parts are counted as they are met.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spamnb.mail.limits import Limits, Work
+from spamnb.mail.parsing.fields import HeaderBlock, first_word, media_type, parameters, read_fields
+from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
+
+_LIKE_BOUNDARY = re.compile(
+    rb"^(--[^\r\n]{0,199}[^\r\n\t ])[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
+)
+_AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+_MESSAGES = frozenset({"message/rfc822", "message/global", "text/rfc822-headers"})  # RFC 2046, 6532, 6522
+_LINE_FEED = ord("\n")
+_NO_FIELDS = HeaderBlock((), "", ())
+_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")  # begins with a literal, which is searched for faster
+_BLANK_LINES = re.compile(rb"\A[ \t\r\n]*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A leaf of the MIME tree.
+
+    `path` holds the media types from the root down to this part's own. `content` is the body with its transfer
+    encoding undone, for text parts only; of other parts only the size in bytes is kept. `notes` say what was
+    odd: `base64-broken`, `charset-wrong`, …
+    """
+
+    path: tuple[str, ...]
+    group: int  # the same number for the alternatives of one multipart/alternative, else 0
+    content: bytes
+    size: int
+    charset: str
+    disposition: str
+    filename: str
+    flowed: str  # "", "flowed" or "delsp" (RFC 3676)
+    notes: tuple[str, ...]
+
+    @property
+    def media_type(self) -> str:
+        """The part's own media type, in lower case."""
+        return self.path[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A header block and all leaves below it; `inner` are the header fields of forwarded messages, as they stand."""
+
+    fields: tuple[tuple[str, str], ...]
+    inner: tuple[tuple[str, str], ...]
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...]
+
+
+def without_envelope(raw: bytes) -> bytes:
+    """The message without what is before its header block in a file: an mbox separator, blank lines.
+
+    QUIRK: some delivery agents leave the `From ` line of an mbox (RFC 4155) in a file of its own.
+    """
+    if raw.startswith((b"From ", b">From ")):
+        raw = raw.partition(b"\n")[2]
+    return _BLANK_LINES.sub(b"", raw, count=1) if raw[:1] in b" \t\r\n" else raw
+
+
+def parse_entity(raw: bytes, limits: Limits, work: Work) -> Entity:
+    """Read a whole message. Any bytes at all yield an Entity."""
+    walk = _Walk(limits, work)
+    block, body = walk.split(without_envelope(raw))
+    parts = tuple(walk.leaves(block, body, (), 0, 0))
+    return Entity(block.fields, tuple(walk.inner), parts, tuple(dict.fromkeys(walk.notes)))
+
+
+class _Walk:
+    """One reading of one message: what has been met so far, against the limits."""
+
+    def __init__(self, limits: Limits, work: Work) -> None:
+        self.limits = limits
+        self.work = work
+        self.notes: list[str] = []
+        self.inner: list[tuple[str, str]] = []
+        self.parts = 0
+        self.groups = 0
+
+    def split(self, raw: bytes) -> tuple[HeaderBlock, bytes]:
+        """Part the header block from the body at the first blank line (RFC 5322, 2.1)."""
+        if raw.startswith((b"\n", b"\r\n")):
+            block, body = b"", raw
+        else:
+            blank = _BLANK_LINE.search(raw)
+            start, end = blank.span() if blank else (len(raw), len(raw))
+            returns = raw.find(b"\r\r", 0, start)  # QUIRK: line ends of old Macintoshes
+            if returns >= 0:
+                start, end = returns, returns + 2
+            block, body = raw[: start + 1], raw[end:]
+        if len(block) > self.limits.header_bytes:
+            self.notes.append("limit:header_bytes")
+            block = block[: self.limits.header_bytes]
+        header = read_fields(block, self.limits)
+        self.work.take(len(header.fields))
+        self.notes.extend(header.notes)
+        if header.stray:
+            body = header.stray.encode("utf-8", "surrogateescape") + b"\n\n" + body
+        return header, body
+
+    def leaves(self, block: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int) -> Iterator[Part]:
+        """The leaves of one entity, in order."""
+        self.parts += 1
+        if self.parts > self.limits.parts:
+            self.notes.append("limit:parts")
+            return
+        own_type = block.first("content-type")
+        kind = media_type(own_type)
+        if above[-1:] == ("multipart/digest",) and not own_type:
+            kind = "message/rfc822"  # RFC 2046, 5.1.5
+        path = (*above, kind)
+        nested = kind.startswith("multipart/") or kind in _MESSAGES
+        if nested and depth >= self.limits.nesting:
+            self.notes.append("limit:nesting")
+        elif kind in _MESSAGES:
+            content = decode_transfer(body, first_word(block.first("content-transfer-encoding")))[0]
+            inner, inner_body = self.split(without_envelope(content))
+            self.inner.extend(inner.fields)
+            if kind == "text/rfc822-headers":  # of a message that was returned; there is no body
+                yield _leaf(_NO_FIELDS, b"", path, group, self.work)
+                return
+            yield from self.leaves(inner, inner_body, path, group, depth + 1)
+            return
+        elif nested:
+            sections = list(self.sections(parameters(own_type, self.work).get("boundary", ""), body))
+            if sections:
+                if kind == "multipart/alternative":
+                    self.groups += 1
+                    group = self.groups
+                for section in sections:
+                    if self.parts > self.limits.parts:
+                        break
+                    inner, inner_body = self.split(section)
+                    yield from self.leaves(inner, inner_body, path, group, depth + 1)
+                return
+            self.notes.append("multipart-broken")
+            path = (*path, "text/html" if b"<html" in body[:5000].lower() else "text/plain")
+            block = _NO_FIELDS
+        yield _leaf(block, body, path, group, self.work)
+
+    def sections(self, boundary: str, body: bytes) -> Iterator[bytes]:
+        """The bytes between the boundary lines (RFC 2046, 5.1.1); the preamble and the epilogue are dropped."""
+        line = b"--" + boundary[:200].encode("utf-8", "surrogateescape")
+        if not boundary or line not in body:  # QUIRK: the field names another boundary than the one that is there
+            like = _LIKE_BOUNDARY.search(body)
+            if like is None:
+                return
+            self.notes.append("multipart-broken")
+            line = like[1]
+        # The boundary is found as a literal: to compile a pattern of it takes as long as to read a short message.
+        start, place, number = None, body.find(line), 0
+        while place >= 0 and self.work.take(1):
+            end = _AFTER_BOUNDARY.match(body, place + len(line))
+            if end and (place == 0 or body[place - 1] == _LINE_FEED):
+                if start is not None:
+                    yield body[start:place]
+                start, number = end.end(), number + 1
+                if end[1] is not None or number > self.limits.parts + 1:
+                    return
+            place = body.find(line, end.end() if end else place + 1)
+        if start is not None:  # QUIRK: the closing boundary is missing, as in a truncated message
+            self.notes.append("multipart-unclosed")
+            yield body[start:]
+
+
+def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, work: Work) -> Part:
+    declared = parameters(block.first("content-type"), work)
+    disposition = block.first("content-disposition")
+    filename = parameters(disposition, work).get("filename") or declared.get("name", "")
+    content, broken = decode_transfer(body, first_word(block.first("content-transfer-encoding")))
+    notes, size = [broken] if broken else [], len(content)
+    textual = path[-1].startswith("text/") or path[-1] in {"application/ics", "application/xhtml+xml"}
+    if textual and b"begin " in content:
+        content, uu_name = without_uuencoded(content)
+        if uu_name:
+            notes.append("uuencoded")
+            filename = filename or uu_name
+    flowed = ""
+    if declared.get("format", "").lower() == "flowed":
+        flowed = "delsp" if declared.get("delsp", "").lower() == "yes" else "flowed"
+    return Part(
+        path=path,
+        group=group,
+        content=content if textual else b"",
+        size=size,
+        charset=declared.get("charset", "").lower(),
+        disposition=first_word(disposition),
+        filename=filename[:200],
+        flowed=flowed,
+        notes=tuple(notes),
+    )

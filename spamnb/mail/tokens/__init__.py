@@ -1,0 +1,1 @@
+"""From a `Message` to tokens."""

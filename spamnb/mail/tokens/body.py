@@ -1,0 +1,107 @@
+"""The texts to tokens: words, links, what is shouted, where a text begins and ends, and what HTML adds."""
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from spamnb.mail.limits import Limits, Work
+from spamnb.mail.parsing.message import Message
+from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
+from spamnb.mail.tokens.urls import hosts, urls
+
+if TYPE_CHECKING:
+    from spamnb.mail.tokens.html import HtmlText
+
+# Texts without spaces, and Korean, go on behind a URL without one.
+_URL = re.compile(
+    r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`“”‘’«»…\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{3,2000}"
+)
+_ARMOUR = re.compile(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
+_AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
+_SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
+# How far into a text the opening reaches, and where the closing begins, in words. The ends of a text tell more than
+# its middle: pairs over all of it would add many new tokens to the ledger, and do no more (benchmarks/ablation.py).
+_OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
+_UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, for a hundred characters
+_UNITS_A_TAG = 6
+
+
+def body_tokens(message: Message, limits: Limits, work: Work) -> Counter[str]:
+    """All texts; of the alternatives of one content each token counts as often as in the one that has most."""
+    total: Counter[str] = Counter()
+    groups: dict[int, Counter[str]] = {}
+    for text in message.texts:
+        found = _html(text.text, limits, work) if text.is_html else _plain(text.text, limits, work)
+        if text.group:
+            groups[text.group] = groups[text.group] | found if text.group in groups else found
+        else:
+            total.update(found)
+    for found in groups.values():
+        total.update(found)
+    total = total or Counter(["body-empty"])
+    if work.is_spent:
+        total["limit:work"] = 1
+    return total
+
+
+def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
+    text = text[: work.share(len(text), _units(text))]
+    if "-----BEGIN " in text:
+        text = _ARMOUR.sub("", text)
+    shown, notes = normalise(text, limits.text_chars)
+    if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
+        shown = shown[: limits.text_chars]
+        notes.append("limit:text_chars")
+    if (more_letters := len(shown) - len(text)) > 0:  # and the parts of a message can hold many such texts
+        shown = shown[: len(text) + work.share(more_letters, _UNITS_BEYOND)]
+    more: list[str] = [note if ":" in note else f"body-{note}" for note in notes]
+    lower = shown.lower()
+    if "://" in lower or "www." in lower:
+        found = _URL.findall(lower)
+        if len(found) > limits.links:
+            more.append("limit:links")
+        more.extend(urls(found[: limits.links]))
+        lower = _URL.sub(" ", lower)
+    if "@" in lower:
+        for host in _AT_HOST.findall(lower)[: limits.links]:
+            more.extend(hosts("mail", host))
+    more.extend([f"shout:{word.lower()}" for word in _SHOUTED.findall(shown)])
+    more.extend(runs_of_marks(shown))
+    found = split_words(lower)
+    first = forms(found[:_OPENING_PAIRS], limits.token_chars)
+    more.extend(f"opening:{word}" for word in dict.fromkeys(first[:_OPENING]))
+    more.extend(pairs("opening-pair", ["^", *first[:_OPENING_PAIRS]]))
+    more.extend(f"closing:{word}" for word in dict.fromkeys(forms(found[-_CLOSING:], limits.token_chars)))
+    tokens = Counter(count_forms(found, limits.token_chars))
+    tokens.update(more)  # once for all: a call costs much more than a word
+    return tokens
+
+
+def _units(text: str) -> int:
+    """What a hundred characters of a text take."""
+    if text.isascii():
+        return _UNITS_ASCII
+    beyond = len(text) - len(text.encode("ascii", "ignore"))
+    return _UNITS_ASCII + (_UNITS_BEYOND - _UNITS_ASCII) * beyond // len(text)
+
+
+def _html(markup: str, limits: Limits, work: Work) -> Counter[str]:
+    from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
+
+    units = _UNITS_MARKUP + 100 * _UNITS_A_TAG * markup.count("<") // (len(markup) or 1)
+    read: HtmlText = read_html(markup[: work.share(len(markup), units)], limits, work)
+    tokens = _plain(read.visible[: limits.text_chars], limits, work)
+    if max(len(read.visible), len(read.hidden)) > limits.text_chars:
+        tokens["limit:text_chars"] = 1
+    more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]
+    if read.hidden.strip():
+        more.append("html:hidden-text")
+    more.extend(f"tag:{name}" for name in sorted(read.elements))
+    more.extend(urls(read.links))
+    more.extend(f"image-{token}" for token in urls(read.images))
+    more.append(f"html-images:{len(read.images).bit_length()}")
+    more.append(f"html-links:{len(read.links).bit_length()}")
+    if read.images and len(read.visible.split()) < 20:
+        more.append("html:image-instead-of-text")
+    tokens.update(more)
+    return tokens

@@ -1,0 +1,218 @@
+"""HTML to what a reader sees, and to what the sender hides from the reader.
+
+BeautifulSoup reads the markup with the lxml builder, but no tree is built: `_Reader` is the builder, and writes the
+text down as the parser's events come. That is several times faster than a tree, of which a filter has no use.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import unquote
+
+from bs4 import BeautifulSoup
+from bs4.builder import LXMLTreeBuilder, ParserRejectedMarkup  # type: ignore[attr-defined]  # bs4 sets the first late
+
+from spamnb.mail.limits import Limits, Work
+from spamnb.mail.tokens.css import NOTHING, STYLING, Sheet, Style, styled
+
+# Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
+_INLINE = frozenset(
+    """a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike
+    strong sub sup tt u var wbr""".split()  # noqa: SIM905 - a list of names is read more easily without quotes
+)
+_UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes", "object", "applet"})
+_MEANINGFUL = frozenset(
+    "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
+)
+_UNITS_STYLED = 15  # of work, to find out how an element looks
+_ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
+_XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
+_HOST = re.compile(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
+_SHOWN_HOST = re.compile(
+    r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class HtmlText:
+    """What was read: `visible` and `hidden` text, `links` and `images` as written, elements, and what stood out."""
+
+    visible: str = ""
+    hidden: str = ""
+    links: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
+    elements: set[str] = field(default_factory=set)
+    features: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText:
+    """Read markup of any quality. Never raises for bad markup: what could be read is returned, with a note.
+
+    Where no `work` is left, elements look like those around them.
+    """
+    read = HtmlText()
+    if len(markup) > limits.html_chars:
+        read.notes.append("limit:html_chars")
+        markup = markup[: limits.html_chars]
+    markup = _XML_DECLARATION.sub("", markup).replace("\0", "")
+    if "<" not in markup:  # BeautifulSoup warns of "markup" that might be a file's name
+        markup = "<p>" + markup
+    reader = _Reader(read, limits, work or Work(limits.work))
+    try:
+        BeautifulSoup(markup, builder=reader)
+    except (ParserRejectedMarkup, AssertionError, ValueError, RecursionError):
+        read.notes.append("html-broken")
+    read.visible, read.hidden = "".join(reader.visible), "".join(reader.hidden)
+    return read
+
+
+class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
+    """A builder that builds nothing: it takes the parser's events, whose signatures are lxml's."""
+
+    def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
+        super().__init__()
+        self.visible: list[str] = []
+        self.hidden: list[str] = []
+        self._read = read
+        self._work = work
+        self._limits = limits
+        self._css: list[str] | None = None
+        self._sheet = Sheet()
+        self._styles: list[Style | None] = [Style()]  # of the open elements; None in those whose text no reader shows
+        self._link: tuple[str, int] | None = None
+
+    def prepare_markup(self, markup: str, *_: Any, **__: Any) -> Iterator[tuple[str, None, None, bool]]:
+        """One reading: text needs no second try in another encoding."""
+        yield markup.removeprefix("\ufeff"), None, None, False
+
+    def start(self, name: str, attrs: Mapping[str, str]) -> None:
+        """Note what an element means for the text in it."""
+        if name not in _INLINE:
+            self._break()
+        if name in _MEANINGFUL:
+            self._read.features.add(name)
+        if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
+            self._read.elements.add(name)
+        style = self._styles[-1]
+        if len(self._styles) > self._limits.html_depth:
+            self._note("limit:html_depth")
+            style = None
+        if name in _UNSEEN:
+            style = None
+            if name == "style" and _is_for_all(attrs):
+                self._css = []
+        elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
+            style = self._styled(name, attrs, style)
+        self._styles.append(style)
+        if name == "a":
+            self._open_link(attrs)
+        elif name == "area":
+            self._add(self._read.links, attrs.get("href", ""))
+        elif name == "img":
+            self._image(attrs)
+        elif name == "form":
+            self._add(self._read.links, attrs.get("action", ""))
+
+    def end(self, name: str) -> None:
+        """Close an element; lxml closes each one that it opened, in order."""
+        if name not in _INLINE:
+            self._break()
+        if name == "a":
+            self._close_link()
+        elif name == "style" and self._css is not None:
+            self._sheet.add("".join(self._css))
+            self._css = None
+        if len(self._styles) > 1:
+            self._styles.pop()
+
+    def data(self, text: str) -> None:
+        """Write text down where a reader would, or would not, see it."""
+        style = self._styles[-1]
+        if style is None:
+            if self._css is not None:
+                self._css.append(text)
+        elif style.conceals:
+            self.hidden.append(text)
+        else:
+            self.visible.append(text)
+
+    def comment(self, _: str) -> None:
+        """Note that there are comments."""
+        self._read.features.add("comment")
+
+    def pi(self, target: str, data: str) -> None:
+        """Nothing is kept of an instruction."""
+
+    def doctype(self, name: str, pubid: str, system: str) -> None:
+        """Nothing is kept of a declaration."""
+
+    def _break(self) -> None:
+        for text in (self.visible, self.hidden):
+            if text and text[-1] != "\n":
+                text.append("\n")
+
+    def _note(self, note: str) -> None:
+        if note not in self._read.notes:
+            self._read.notes.append(note)
+
+    def _add(self, found: list[str], url: str) -> None:
+        if not url:
+            return
+        if len(found) >= self._limits.links:
+            self._note("limit:links")
+            return
+        found.append(url[:2000].strip())
+
+    def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> Style | None:
+        if not self._work.take(_UNITS_STYLED) or above is None:
+            return above
+        sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
+        if not sheet and STYLING.isdisjoint(attrs):
+            return above
+        style = styled(attrs, above, sheet)
+        if style.same_colour and not self._sheet.certain:
+            style = replace(style, same_colour=False)
+        if style.same_colour and not above.same_colour:
+            self._read.features.add("same-colour")
+        return style
+
+    def _open_link(self, attrs: Mapping[str, str]) -> None:
+        href = attrs.get("href", "")
+        self._add(self._read.links, href)
+        self._link = (href, len(self.visible))
+
+    def _close_link(self) -> None:
+        if self._link is None:
+            return
+        href, start = self._link
+        self._link = None
+        target = _HOST.match(href[:2000])
+        shown = _SHOWN_HOST.match("".join(self.visible[start : start + 20])[:300])
+        if target and shown and not _same_site(target[1], shown[1]):
+            self._read.features.add("link-shows-another-host")
+
+    def _image(self, attrs: Mapping[str, str]) -> None:
+        source = attrs.get("src", "")
+        self._add(self._read.images, source)
+        if source.lower().startswith("cid:"):
+            self._read.features.add("image-attached")
+        elif source.lower().startswith("data:"):
+            self._read.features.add("image-inline")
+        if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
+            self._read.features.add("image-invisible")
+        if alt := attrs.get("alt", "")[:500]:
+            self.data(f" {alt} ")
+
+
+def _is_for_all(attrs: Mapping[str, str]) -> bool:
+    """Whether a <style> holds on every screen; what AMP hides before its own program runs is shown after all."""
+    media = attrs.get("media", "all").strip().lower()
+    return media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
+
+
+def _same_site(target: str, shown: str) -> bool:
+    """Whether two hosts share their last two labels; enough to tell a bank from a stranger."""
+    host = unquote(target).rpartition("@")[2].partition(":")[0].lower().rstrip(".")
+    return host.split(".")[-2:] == shown.lower().rstrip(".").split(".")[-2:]

@@ -1,0 +1,195 @@
+"""Text to words: normal forms, look-alike letters, words, numbers by shape, languages without spaces."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+
+# Letters of other scripts that pass for Latin ones, by the confusables of Unicode Technical Standard 39. They are
+# folded only in words that have Latin letters too: Cyrillic and Greek words stay what they are.
+_LOOKALIKES = str.maketrans(
+    "аеорсухіјѕһԁԛԝɡⅼвнкмтАВЕКМНОРСТУХІЈЅԌοανρτυικΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑıſ",
+    "aeopcyxijshdqwglbhkmtABEKMHOPCTYXIJSGoavptuikABEZHIKMNOPTYXais",
+)
+_LATIN = re.compile("[A-Za-z]")
+_CYRILLIC_OR_GREEK = re.compile("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+# Emoji are put together with these, and Persian and India's scripts are spelt with them; Latin letters have no use.
+_JOINER = "[\u200c\u200d\ufe00-\ufe0f]"
+_JOINED = re.compile(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
+_COMBINING = re.compile("[\u0300-\u036f]{2,}")
+
+# Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han.
+_NO_SPACES = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_UNSPACED = re.compile(f"[{_NO_SPACES}]+")
+_STRETCH_CHARS = 256
+_ANY_LENGTH = 1 << 62
+# Emoji, stars, arrows and the like; not the tones of skin, nor what boxes are drawn with.
+_SYMBOLS = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+_SYMBOL = re.compile(f"[{_SYMBOLS}]")
+_WORD = re.compile(rf"[^\W\d_][^\W_]*(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
+# Scripts whose vowels are marks, which for Python are no part of a word: Hebrew and Arabic with points, those of
+# India, Thai, Lao, Myanmar, Khmer. A quick look, and the pattern for texts that have them.
+_MARKED = re.compile("[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0eff\u1000-\u109f\u1780-\u17d3]")
+_LETTER = (
+    "[^\\W_]|[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0963\u0971-\u0e3e\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3]"
+)
+_MARKED_WORD = re.compile(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
+# The same, faster.
+_ASCII_WORD = re.compile(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?")
+# Letters set apart; the first pattern is a quick look whether the second has anything to find.
+_MAYBE_SPACED = re.compile(r"[ .*_-][^\W\d_][ .*_-][^\W\d_][ .*_-]")
+_SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
+_BETWEEN = re.compile(r"[ .*_-]")
+_DIGIT = re.compile(r"\d")
+# A quick look, and the pattern for where it finds something.
+_MARKS = re.compile(r"[!?$*#=_~.,+-]{2,}")
+_PUNCTUATION = re.compile(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
+
+
+def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
+    """Compatibility forms folded (NFKC), invisible characters removed, look-alike letters made Latin.
+
+    Returns the text, and notes on what had been disguised: `invisible`, `lookalike`. It may end anywhere behind `most`
+    characters: one ligature is made eighteen letters.
+
+    >>> normalise("ｖiаgra")  # a full-width v, a Cyrillic a
+    ('viagra', ['lookalike'])
+    """
+    if text.isascii():
+        return text, []
+    notes = []
+    shown = _INVISIBLE.sub("", text)
+    if len(shown) != len(text) and _INVISIBLE.search(_JOINED.sub("", text)):
+        notes.append("invisible")
+    shown = _compatible(_COMBINING.sub("", shown), most)
+    if _CYRILLIC_OR_GREEK.search(shown):
+        folded = re.sub(r"\w+", _fold_lookalikes, shown)
+        if folded != shown:
+            notes.append("lookalike")
+            shown = folded
+    return shown, notes
+
+
+def _compatible(text: str, most: int) -> str:
+    """The text in normal form NFKC, at least `most` characters of it.
+
+    Python sorts a run of combining marks by insertion, so that 200,000 of them take half a minute. White space
+    ends a run; where there is none for long, the text is cut.
+    """
+    if max(map(len, text.split()), default=0) <= _STRETCH_CHARS:
+        return unicodedata.normalize("NFKC", text)
+    pieces: list[str] = []
+    for start in range(0, len(text), _STRETCH_CHARS):
+        pieces.append(unicodedata.normalize("NFKC", text[start : start + _STRETCH_CHARS]))
+        most -= len(pieces[-1])
+        if most < 0:
+            break
+    return "".join(pieces)
+
+
+def _fold_lookalikes(word: re.Match[str]) -> str:
+    text = word[0]
+    if len(text) <= 64 and _LATIN.search(text) and _CYRILLIC_OR_GREEK.search(text):
+        return text.translate(_LOOKALIKES)
+    return text
+
+
+def split_words(text: str) -> list[str]:
+    """The words of normalised text in lower case, in order. Letters set apart (`V I A G R A`) are joined.
+
+    >>> split_words("Pay $99.50 now: V I A G R A")
+    ['pay', '$99.50', 'now', 'viagra']
+    """
+    lower = text.lower()
+    if _MAYBE_SPACED.search(f" {lower} "):
+        lower = _SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower)
+    if lower.isascii():
+        return _ASCII_WORD.findall(lower)
+    return (_MARKED_WORD if _MARKED.search(lower) else _WORD).findall(lower)
+
+
+def words(text: str, longest: int) -> dict[str, int]:
+    """The words of normalised text as tokens, and how often each occurs in it.
+
+    >>> words("Pay $99.50 now, now", 24)
+    {'pay': 1, 'now': 2, '$dd.dd': 1}
+    """
+    return count_forms(split_words(text), longest)
+
+
+def count_forms(found: Sequence[str], longest: int) -> dict[str, int]:
+    """How often each word occurs, in the form in which it is a token.
+
+    Numbers become their shape, words longer than `longest` characters their first letter and length, and runs in
+    a script without spaces their pairs of characters.
+    """
+    # Counted first, so that what follows is done once for each distinct word, and only for one that is not plain.
+    counted = dict(Counter(found))
+    for word, number in [(word, counted.pop(word)) for word in _odd(counted, longest)]:
+        for form in _forms(word, longest):
+            counted[form] = counted.get(form, 0) + number
+    return counted
+
+
+def _odd(found: Collection[str], longest: int) -> list[str]:
+    """The words that are not plain. What most texts have none of is asked once, not of each word."""
+    together = "".join(found)
+    if together.isascii() and together.isalpha() and max(map(len, found)) <= longest:
+        return []
+    return [word for word in found if len(word) > longest or not (word.isascii() and word.isalpha())]
+
+
+def forms(found: Sequence[str], longest: int) -> list[str]:
+    """The words in order, each in the form in which it is a token."""
+    if not _odd(found, longest):
+        return list(found)
+    return [form for word in found for form in _forms(word, longest)]
+
+
+def _forms(word: str, longest: int) -> Iterable[str]:
+    """What a word that is not plain counts as; of symbols in a row each counts once."""
+    if _SYMBOL.match(word):
+        return dict.fromkeys(word)
+    if word[0].isdigit() or word[0] in "$€£¥":
+        return (_DIGIT.sub("d", word.rstrip(".,"))[:12],)
+    if word.isascii():
+        return (word if len(word) <= longest else _shape(word),)
+    return _beyond_ascii(word, longest)
+
+
+def _shape(word: str) -> str:
+    """What is kept of an overlong word: the first letter, and the length in tens."""
+    return f"{word[0]}…{len(word) // 10 * 10}"
+
+
+def _beyond_ascii(word: str, longest: int) -> Iterator[str]:
+    """Runs of scripts without spaces as pairs of characters, and what is between them."""
+    position = 0
+    for run in _UNSPACED.finditer(word):
+        if run.start() > position:
+            yield word[position : run.start()][:longest]
+        yield from map("".join, pairwise(run[0])) if len(run[0]) > 1 else run[0]
+        position = run.end()
+    if position < len(word):
+        rest = word[position:]
+        yield rest if len(rest) <= longest else _shape(rest)
+
+
+def pairs(prefix: str, found: Sequence[str]) -> Iterator[str]:
+    """Neighbouring words, each pair once."""
+    return (f"{prefix}:{one} {other}" for one, other in dict.fromkeys(pairwise(found)))
+
+
+def runs_of_marks(text: str) -> Iterator[str]:
+    """Runs of punctuation, at most three marks of each.
+
+    >>> list(runs_of_marks("Now!!!!! -- or never?!"))
+    ['!!!', '?!']
+    """
+    return (run[0][:3] for marks in _MARKS.findall(text) for run in _PUNCTUATION.finditer(marks))

@@ -1,0 +1,70 @@
+"""A message to typed tokens.
+
+Body words are bare; every other token has a prefix that tells where it was found (`subject:`, `from:`,
+`url:`, `received:` …), since the same word is other evidence in another place. A token counts once or often in
+a message; the event model decides what that means.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+
+from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
+from spamnb.mail.parsing.message import Attachment, Message
+from spamnb.mail.tokens.body import body_tokens
+from spamnb.mail.tokens.header import header_tokens
+from spamnb.mail.tokens.text import normalise
+
+_TOKEN_CHARS = 100  # of a whole token with its prefix
+VERSION = 4  # raised when the same message yields other tokens; kept with what was learned
+
+
+def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int]:
+    """The tokens of a message, and how often each occurs in it.
+
+    Never empty, and at most `limits.tokens` distinct ones: the first that were met.
+    """
+    tokens = dict(Counter(chain(_structure(message), header_tokens(message, limits))))
+    bodies = body_tokens(message, limits, Work(message.work))
+    both = {token: number + bodies[token] for token, number in tokens.items() if token in bodies}
+    tokens = {**tokens, **bodies, **both}
+    if not "".join(tokens).isprintable() or max(map(len, tokens)) > _TOKEN_CHARS:
+        _make_presentable(tokens)
+    if len(tokens) > limits.tokens:
+        tokens = dict(list(tokens.items())[: limits.tokens - 1])
+        tokens["limit:tokens"] = 1
+    return tokens
+
+
+def _make_presentable(tokens: dict[str, int]) -> None:
+    """Make tokens fit for a database and a terminal: cut to their greatest length, and printable.
+
+    Addresses, file names and hosts are a stranger's words as they stand; control characters, lone surrogates
+    and the like in them become U+FFFD.
+    """
+    for token in [token for token in tokens if len(token) > _TOKEN_CHARS or not token.isprintable()]:
+        number = tokens.pop(token)
+        shown = "".join(c if c.isprintable() else "\ufffd" for c in token[:_TOKEN_CHARS])
+        tokens[shown] = tokens.get(shown, 0) + number
+
+
+def _structure(message: Message) -> Iterator[str]:
+    for path in dict.fromkeys(message.structure):
+        yield f"mime:{'>'.join(path[-3:])}"
+    yield f"mime-parts:{len(message.structure).bit_length()}"
+    yield from (f"charset:{name[:30]}" for name in dict.fromkeys(message.charsets))
+    yield from (
+        f"transfer:{value.strip().lower()[:20]}" for value in message.by_name().get("content-transfer-encoding", ())
+    )
+    yield from message.notes
+    for attachment in message.attachments:
+        yield from _attachment(attachment)
+
+
+def _attachment(attachment: Attachment) -> Iterator[str]:
+    yield f"attached:{attachment.media_type}"
+    yield f"attached-size:{attachment.size.bit_length()}"
+    if attachment.filename:
+        name = normalise(attachment.filename.lower())[0]
+        yield f"attached-name:{name[:40]}"
+        yield f"attached-extension:{'.'.join(name.split('.')[1:][-2:])[:20]}"

@@ -1,0 +1,105 @@
+"""Hosts and URLs to tokens."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from urllib.parse import unquote
+
+_HOST_CHARS = 100
+IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_ODD_IPV4 = re.compile(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
+_ID_CHARS = 8  # a word of a path that is so long and has digits is an identifier, and is met once
+_PATH_WORD = re.compile(r"[^\W_]{2,24}")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
+_IGNORED = str.maketrans("", "", "\t\r\n")
+_SLASHES = "/\\"
+_TWO_SLASHES = ("//", "/\\", "\\/", "\\\\")
+_WEB = frozenset({"http", "https"})
+_AUTHORITY_END = re.compile(r"[/?#\\]")
+_HOST_END = re.compile(r"[^\w.-]")  # what a text has set behind a host: commas, quotation marks
+# The target that a redirector carries, as it is or in Proofpoint's writing.
+_TARGET = re.compile(r"https?(?::[/\\]{1,2}|-3a__)(?:www\.)?([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,5})")
+
+
+@lru_cache(maxsize=2048)  # a mailbox meets the same hosts again and again
+def hosts(prefix: str, host: str) -> tuple[str, ...]:
+    """A host and its parent domains, at most five of them.
+
+    >>> hosts("url", "www.shop.example.com")
+    ('url:www.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com')
+    """
+    parents = [host.strip(".").lower()[-_HOST_CHARS:]]
+    while len(parents) < 5 and (parent := parents[-1].partition(".")[2]):
+        parents.append(parent)
+    return tuple(f"{prefix}:{parent}" for parent in parents)
+
+
+def urls(written: Iterable[str]) -> Iterator[str]:
+    """The tokens of URLs: host and parent domains, the words of the path, and what honest links do not have.
+
+    They are read as browsers read them (WHATWG URL Standard): line ends in them do not count, a backslash is a
+    slash, and the number of slashes before the host does not matter.
+
+    >>> list(urls(["http://user@example.com/buy"]))
+    ['url-user', 'url:example.com', 'url:com', 'url-path:buy']
+    """
+    for url in dict.fromkeys(written):
+        scheme, rest = _parts(url)
+        if scheme in _WEB:
+            yield from _web(rest)
+        else:
+            yield f"url-scheme:{scheme[:10]}"
+            if scheme == "mailto":
+                yield from hosts("mail", _HOST_END.split(unquote(rest[:500]).partition("@")[2], maxsplit=1)[0][:100])
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """The scheme in lower case, `none` for a link within the site, and what follows it."""
+    if not url.isprintable():
+        url = url.translate(_IGNORED).strip()
+    if url.startswith(_TWO_SLASHES):
+        return "http", url.lstrip(_SLASHES)
+    if url[:4].lower() == "www.":
+        return "http", url
+    found = _SCHEME.match(url)
+    if found is None:
+        return "none", url
+    scheme, rest = found[1].lower(), url[found.end() :]
+    return scheme, rest.lstrip(_SLASHES) if scheme in _WEB else rest
+
+
+def _web(rest: str) -> list[str]:
+    end = _AUTHORITY_END.search(rest)
+    authority, path = (rest[: end.start()], rest[end.end() :]) if end else (rest, "")
+    found: list[str] = []
+    user, _, host = authority.rpartition("@")
+    if user:
+        found.append("url-user")
+    if "%" in host:
+        found.append("url-host-escaped")
+    host = unquote(host[:255]).lower()
+    if host.startswith("["):
+        found += ("url-ip", f"url:{host.partition(']')[0][1:41]}")
+    else:
+        host, _, port = host.partition(":")
+        if port.isdecimal() and port not in {"80", "443"}:
+            found.append("url-port")
+        found += _host(_HOST_END.split(host, maxsplit=1)[0].strip("."))
+    path = unquote(path[:600]).lower()
+    if "http" in path:
+        for target in dict.fromkeys(_TARGET.findall(path)):
+            found += ("url-redirects", *hosts("url", target))
+    steps = _PATH_WORD.findall(path[:200])[:8]
+    found += [f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha()]
+    return found
+
+
+@lru_cache(maxsize=2048)  # as those of `hosts`
+def _host(host: str) -> tuple[str, ...]:
+    if IPV4.fullmatch(host):
+        a, b, c, _ = host.split(".")
+        return ("url-ip", f"url:{host}", f"url-ip:{a}.{b}.{c}", f"url-ip:{a}.{b}")
+    if _ODD_IPV4.fullmatch(host):
+        return ("url-ip", "url-ip-odd")
+    odd = ("url-idn",) if "xn--" in host or not host.isascii() else ()
+    return odd + hosts("url", host)

@@ -1,0 +1,81 @@
+"""Finding the Maildirs of a user, and refusing directories that only look like one."""
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from spamnb.errors import MaildirError
+from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
+from spamnb.wording import escaped
+
+_USUAL_PLACES = ("~/Maildir", "~/.maildir", "~/Mail", "~/mail", "~/.mail")
+_SHOWN = 3  # Maildirs that an error names
+
+
+def find_maildirs(asked: Sequence[str], environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """The Maildirs that were asked for, each once, or the first in the usual places.
+
+    Raises MaildirError where there is none.
+    """
+    if asked:
+        return list(dict.fromkeys(map(_asked, asked)))
+    places = list(filter(None, [environ.get("MAILDIR"), *_USUAL_PLACES]))
+    refused: MaildirError | None = None
+    for root in (Path(os.path.expanduser(place)) for place in places):
+        try:
+            if root.is_absolute() and find_folders(str(root)):
+                return [_with_inbox(root)]
+        except FolderUnavailableError:
+            continue
+        except MaildirError as fault:
+            refused = refused or fault
+    step = "give its path, as in spamnb init ~/mymail"
+    raise refused or MaildirError(f"found no Maildir in {', '.join(places)}: {step}")
+
+
+def absolute(path: str) -> Path:
+    """A path as a person types it; "~" stays where it means nothing."""
+    return Path(os.path.abspath(os.path.expanduser(path)))
+
+
+def _asked(path: str) -> Path:
+    root = absolute(path)
+    if not root.is_dir():
+        raise MaildirError(f"there is no directory {escaped(str(root))}: give the path of your Maildir")
+    if not find_folders(str(root)):
+        raise MaildirError(f"{escaped(str(root))} is not a Maildir: it has no folders with new/ and cur/ in them")
+    return _with_inbox(root)
+
+
+def _with_inbox(root: Path) -> Path:
+    """The directory, if it has an inbox; else the one account in it, as synchronisers lay them out.
+
+    The home directory, and one that holds several accounts, look like a Maildir in the layout fs. Raises MaildirError.
+    """
+    folders = find_folders(str(root))
+    if any(folder.name == INBOX for folder in folders):
+        return _above_dots(root, folders)
+    inner = list(dict.fromkeys(filter(None, map(_account_of, folders))))
+    if len(inner) == 1:
+        return _above_dots(Path(inner[0]), find_folders(inner[0]))
+    step = "write a configuration in which the folder where new mail arrives is the inbox: see config.example.yaml"
+    if inner:
+        accounts = [escaped(shlex.quote(path)) for path in inner]
+        step = f"give {' or '.join(accounts[:_SHOWN])}, or several of them: spamnb init {' '.join(accounts)}"
+    raise MaildirError(f"{escaped(str(root))} has no inbox: {step}")
+
+
+def _above_dots(root: Path, folders: Sequence[Folder]) -> Path:
+    """The directory that holds the folders: mbsync's `SubFolders Maildir++` has them all inside INBOX."""
+    (first, *others) = folders
+    is_root = others or first.path == str(root) or detect_layout(first.path) == "fs"
+    return root if is_root or len(find_folders(first.path)) == 1 else Path(first.path)
+
+
+def _account_of(folder: Folder) -> str:
+    """The Maildir with folders that a folder looks to be the inbox of; "" where it looks like one more folder."""
+    if os.path.basename(folder.path).upper() == INBOX:
+        return os.path.dirname(folder.path)
+    has_folders = len(find_folders(folder.path)) > 1
+    return folder.path if has_folders or f"~/{os.path.basename(folder.path)}" in _USUAL_PLACES else ""

@@ -1,0 +1,175 @@
+"""The messages of one folder: list them, find one again, read one, deliver one; and the folder's keywords."""
+
+import contextlib
+import os
+import stat
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from spamnb import durable
+from spamnb.errors import MaildirError
+from spamnb.maildir.folders import Folder, FolderUnavailableError
+from spamnb.maildir.names import parse_name
+from spamnb.maildir.rename import open_message, rename_noreplace
+
+KEYWORDS_FILE = "dovecot-keywords"
+KEYWORDS_LIMIT = 64 * 1024
+"""Bytes read of `dovecot-keywords`: 26 letters have meaning, and keywords are short."""
+
+LINKED_SECONDS = 2.0  # a file with a second name is left to another program for so long
+
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHUNK = 256 << 10  # bytes
+
+# A message goes from new to cur, never back: in this order one that is moved meanwhile is seen twice at
+# worst; in the other it could be missed.
+_READING_ORDER = ("new", "cur")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message file: `new` or `cur`, and its file name there."""
+
+    subdir: str
+    name: str
+
+    def path(self, folder: Folder) -> str:
+        """Its path in `folder`."""
+        return os.path.join(folder.path, self.subdir, self.name)
+
+
+def scan(folder: Folder) -> list[Entry]:
+    """The messages of a folder, in no order: regular files in `new/` and `cur/` without a leading dot.
+
+    A file that is renamed while we look may be missing here or appear under both names, so absence is a hint
+    and `locate` the proof. Raises `FolderUnavailableError` if either directory cannot be listed to its end.
+    """
+    return [Entry(subdir, name) for subdir in _READING_ORDER for name in _messages(folder, subdir)]
+
+
+def locate(folder: Folder, base: str, flags: str = "") -> Entry | None:
+    """The message with this base name, whatever its flags are now; None if it is not in the folder.
+
+    A UID field in either name does not count (`Name.key`). `flags` are those it had when it was last seen: under
+    that name it is found without a listing. Looks twice: POSIX leaves it open whether readdir shows a file that is
+    renamed meanwhile. Raises `FolderUnavailableError` like `scan`.
+    """
+    for entry in (Entry("new", base), Entry("cur", f"{base}:2,{flags}")):
+        if _is_message(entry.path(folder)):
+            return entry
+    wanted = parse_name(base).key
+    stem = wanted.partition(",")[0]
+    for subdir in _READING_ORDER * 2:
+        for name in _messages(folder, subdir):
+            if name.startswith(stem) and parse_name(name).key == wanted:
+                return Entry(subdir, name)
+    return None
+
+
+def _is_message(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _messages(folder: Folder, subdir: str) -> Iterator[str]:
+    path = folder.subdir(subdir)
+    try:
+        directory = os.open(path, _OPEN_DIRECTORY)
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+                        yield entry.name
+        finally:
+            os.close(directory)
+    except OSError as error:
+        raise FolderUnavailableError(
+            f"cannot list {path!r}: {error.strerror}; its messages are unknown until it is back"
+        ) from error
+
+
+def linked_until(path: str) -> float:
+    """Until when the file is left to another program, in seconds since the epoch; 0 where it may be moved.
+
+    An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. Were that one
+    gone by then, the message would be in two folders. A second name that stays makes no difference.
+    """
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return 0.0
+    return status.st_ctime + LINKED_SECONDS if status.st_nlink > 1 else 0.0
+
+
+def number_of_links(path: str) -> int:
+    """How many names the file has; 0 where it is gone."""
+    try:
+        return os.lstat(path).st_nlink
+    except OSError:
+        return 0
+
+
+def read_bytes(path: str, limit: int) -> tuple[bytes, int]:
+    """The first `limit` bytes of a file, and its size in bytes. Raises what `read_chunks` raises."""
+    with _readable(path) as file:
+        return file.read(limit), os.fstat(file.fileno()).st_size
+
+
+def read_chunks(path: str) -> Iterator[bytes]:
+    """All of a file's bytes, 256 KB at a time.
+
+    Raises `FileNotFoundError` for a file that vanished, which is normal, and `MaildirError` for one that
+    cannot be read or that is not a regular file: links are not followed, FIFOs and devices not read.
+    """
+    with _readable(path) as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+@contextlib.contextmanager
+def _readable(path: str) -> Iterator[BinaryIO]:
+    try:
+        with open_message(path) as file:
+            yield file
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise MaildirError(f"cannot read {path!r}: {error.strerror}") from error
+
+
+def read_keywords(folder: Folder) -> dict[str, str]:
+    """The folder's keywords by their letter a-z, from Dovecot's file; empty where there is none that can be read.
+
+    A line is `0 $Junk`: number 0 is the letter a. Lines of any other form, and numbers that have no letter, are
+    passed over.
+    """
+    try:
+        content, _ = read_bytes(folder.subdir(KEYWORDS_FILE), KEYWORDS_LIMIT)
+    except (FileNotFoundError, MaildirError):
+        return {}
+    keywords: dict[str, str] = {}
+    for line in content.decode("utf-8", "replace").splitlines():
+        number, _, keyword = line.partition(" ")
+        if keyword and number.isascii() and number.isdigit() and len(number) <= 2:
+            for letter in string.ascii_lowercase[int(number) : int(number) + 1]:
+                keywords.setdefault(letter, keyword)
+    return keywords
+
+
+def deliver(folder: Folder, content: bytes, base: str) -> str:
+    """Put a new message into `new/` as a delivery agent does, by way of `tmp/`; its path.
+
+    Raises `FileExistsError` when the base name is taken.
+    """
+    final = os.path.join(folder.subdir("new"), base)
+    with durable.scratch(folder.subdir("tmp"), "deliver.") as draft:
+        with open(draft, "wb") as file:
+            file.write(content)
+        durable.sync(draft)
+        rename_noreplace(draft, final)
+    durable.sync(folder.subdir("new"))
+    return final

@@ -1,0 +1,49 @@
+"""The service's log: a lasting fault is logged once, not at each pass, and each line may name its mailbox."""
+
+import logging
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_mailbox: ContextVar[str] = ContextVar("mailbox", default="")
+
+
+@contextmanager
+def about(mailbox: str) -> Iterator[None]:
+    """What is logged within is about this mailbox; "" where that is obvious."""
+    before = _mailbox.set(mailbox)
+    try:
+        yield
+    finally:
+        _mailbox.reset(before)
+
+
+class AboutMailbox(logging.Filter):
+    """Gives each record the attribute `mailbox`."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Lets every record through."""
+        record.mailbox = _mailbox.get()
+        return True
+
+
+class LogOnce:
+    """Faults that last, by what they are about. One is logged again when its text changes, or after it was over."""
+
+    def __init__(self, log: logging.Logger, level: int = logging.WARNING) -> None:
+        self._log = log
+        self._level = level
+        self._faults: dict[Hashable, str] = {}
+
+    def log(self, subject: Hashable, text: str) -> None:
+        """Log a fault, unless it is the last one that was logged about that."""
+        if self._faults.get(subject) != text:
+            self._faults[subject] = text
+            self._log.log(self._level, "%s", text)
+
+    def over(self, subject: Hashable) -> bool:
+        """Nothing is wrong with it any more. Returns whether a fault had been logged."""
+        return self._faults.pop(subject, None) is not None
+
+    def __contains__(self, subject: object) -> bool:
+        return subject in self._faults

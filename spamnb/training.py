@@ -1,0 +1,86 @@
+"""Learning and forgetting messages: what the service, the command line and any other program do alike.
+
+Each first changes the lessons, and then records in the history what has changed: see `Ledger.record_lessons`.
+`at` is when, in seconds since the epoch; `why` is for the history.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from spamnb.errors import LedgerError
+from spamnb.label import Label
+from spamnb.ledger.history.journal import Action
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.export_format import ExportedCounts
+from spamnb.ledger.lessons.port import Change, Relabel
+from spamnb.mail.identity import identity
+from spamnb.mail.reading import Reading, read
+
+
+def learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *, weak: bool = False) -> Change | None:
+    """Learn a message. Returns what it was before, or None where it was learned so already.
+
+    weak: no person may have decided it; a weak label never replaces a decision, and any decision replaces it.
+    """
+    with ledger.transaction():
+        changed = ledger.lessons.learn([reading], label, why, at, weak=weak)
+        ledger.record_lessons()
+        if label is Label.SPAM and not weak:  # who calls a message spam does not want it out of spam any more
+            known = ledger.messages.find(reading.digest)
+            if known is not None and known.rescued_at is not None:
+                ledger.messages.rescued(known.id, None)
+    return changed[0] if changed else None
+
+
+def learn_batches(ledger: Ledger, batches: Sequence[Batch], label: Label, why: str, at: float) -> list[Change]:
+    """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before."""
+    changed = ledger.lessons.learn_batches(batches, label, why, at)
+    ledger.record_lessons()
+    return changed
+
+
+def learn_message(
+    ledger: Ledger, raw: bytes, label: Label, why: str, at: float, *, weak: bool = False
+) -> Change | None:
+    """As `learn`, from the bytes of a message."""
+    return learn(ledger, read(raw), label, why, at, weak=weak)
+
+
+def forget(ledger: Ledger, digests: Iterable[bytes], why: str, at: float) -> int:
+    """Forget messages by their identities. Returns how many were learned before."""
+    forgotten = ledger.lessons.forget(digests, why, at)
+    ledger.record_lessons()
+    return forgotten
+
+
+def forget_message(ledger: Ledger, raw: bytes, why: str, at: float) -> bool:
+    """As `forget`, from the bytes of a message; whether it was learned."""
+    return forget(ledger, [identity(raw)], why, at) == 1
+
+
+def relabel(ledger: Ledger, changes: Sequence[Relabel], at: float) -> list[bool]:
+    """Give messages other labels. Returns which changes were made: not those of messages that have changed since."""
+    made = ledger.lessons.relabel(changes, at)
+    ledger.record_lessons()
+    return made
+
+
+def import_counts(ledger: Ledger, counts: ExportedCounts, name: str, at: float) -> int:
+    """Add counts of another ledger, from a file of that name. Returns the action, by which they can be taken back.
+
+    Raises LedgerError where the sums would be too large for the ledger.
+    """
+    with ledger.transaction():  # of both parts: an import that was added and not recorded could not be taken back
+        ledger.imports.add(counts)
+        why = f"{counts.ham} ham and {counts.spam} spam messages"
+        return ledger.journal.imported(counts.digest, name, why, at)
+
+
+def take_back_import(ledger: Ledger, action: Action, at: float) -> None:
+    """Take back what an action has imported. Raises LedgerError where that does not count any more."""
+    with ledger.transaction():
+        present = ledger.journal.get(action.id)  # another process may have been first, and the counts be there twice
+        if present is None or present.state != "done":
+            raise LedgerError("that import does not count any more")
+        ledger.imports.take_back(action.digest)
+        ledger.journal.imported(action.digest, action.summary, f"undo of {action.id}", at, takes_back=action.id)

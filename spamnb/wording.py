@@ -1,0 +1,65 @@
+"""Text, times and numbers as a person reads them."""
+
+import time
+import unicodedata
+
+
+def escaped(text: str) -> str:
+    r"""Text from a stranger as one line that can go to a terminal: what is not printable is written as an escape.
+
+    Path names that hold such bytes stay distinguishable, which blanks in their place would not allow.
+
+    >>> print(escaped("a\x1b[2J\n  caf\udce9 \u202e"))
+    a\x1b[2J\n  caf\xe9 \u202e
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def named(path: str) -> str:
+    """A path that a person gave, for a sentence about it."""
+    return escaped(path) or "a file without a name"
+
+
+def _escape(character: str) -> str:
+    if unicodedata.category(character) == "Zs":  # a no-break space, for example
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte that is not UTF-8 (PEP 383)
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def clock(at: float) -> str:
+    """A time as a person writes it, in local time."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def plural(number: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> plural(1, "message"), plural(0, "message")
+    ('1 message', '0 messages')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def megabytes(size: float) -> str:
+    """Bytes as a person reads them.
+
+    >>> megabytes(208_896), megabytes(173_043_712), megabytes(78_600_000_000)
+    ('209 KB', '173.0 MB', '78.6 GB')
+    """
+    for unit, name in ((1e9, "GB"), (1e6, "MB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size / 1e3:.0f} KB"
+
+
+def days(seconds: float) -> str:
+    """An age in words.
+
+    >>> days(90_000), days(3 * 86_400), days(60)
+    ('1 day', '3 days', 'less than a day')
+    """
+    number = int(seconds // 86_400)
+    return "less than a day" if number < 1 else f"{number} day{'' if number == 1 else 's'}"

@@ -1,0 +1,152 @@
+"""Help, usage errors, and how long the help takes."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from spamnb import __version__
+from spamnb.cli.argument_types import moment as _moment
+from spamnb.cli.arguments import COMMANDS, parser_of
+from spamnb.errors import UsageError
+from tests.cli.conftest import Run, cpu_seconds
+
+
+def test_contract() -> None:
+    """The commands are those of the contract."""
+    contract = (
+        "demo init run config help train untrain score explain status history undo verify pause resume"
+        " doctor backup restore export import prune evaluate compare"
+    )
+    assert sorted(COMMANDS) == sorted(contract.split())
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_command(run: Run, name: str) -> None:
+    """`spamnb help COMMAND` prints what `spamnb COMMAND --help` does."""
+    words = [name] if name else []
+    asked = run("help", *words)
+    assert asked == run(*words, "--help")
+    assert (asked.code, asked.err) == (0, "")
+
+
+def test_version(run: Run) -> None:
+    """-V is --version."""
+    assert run("-V") == run("--version")
+    assert run("-V").out == f"spamnb {__version__}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_an_example(run: Run, name: str) -> None:
+    """Every command has help with an example of itself, and each of its options says what it does."""
+    result = run(name, "--help")
+    assert result.code == 0
+    assert f"{COMMANDS[name]}.".lower() in result.out.lower(), "what the list of commands has"
+    assert f"example:\n  spamnb {name}" in result.out
+    assert all(action.help for action in parser_of(name)._actions)
+    assert max(map(len, result.out.splitlines())) <= 110
+
+
+def test_help_names_examples_and_exit_codes(run: Run) -> None:
+    """The help begins with what to do first, and names the exit codes."""
+    result = run("--help")
+    assert "spamnb demo" in result.out
+    assert "exit codes:" in result.out
+    assert "2 unsure" in run("score", "--help").out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("bogus",),
+        ("score", "--bogus", "x"),
+        ("-v", "-q", "status"),
+        ("train", "x"),
+        ("undo",),
+        ("undo", "--since", "1h", "17"),
+        ("undo", "--since", "the other day"),
+        ("undo", "-1"),
+        ("undo", "x"),
+        ("undo", "--moves", "17"),
+        ("pause", "soon"),
+        ("pause", "0h"),
+        ("history", "--since", "the other day"),
+        ("history", "--verdict", "bad"),
+        ("undo", "9" * 30),
+        ("history", "--limit", "0"),
+        ("history", "--limit", "many"),
+        ("explain", "a", "b"),
+        ("init", "--learn", "--no-learn"),
+        ("score", "-", "-"),
+    ],
+)
+def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
+    """A wrong call ends with 64, never with 2, which would mean unsure; and says what is wrong."""
+    result = run(*arguments)
+    assert (result.code, result.out) == (64, "")
+    assert result.err.startswith("spamnb: ")
+    assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
+        (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
+        (("status", "--config", "c.yaml"), "(-q, -v and --config stand before the command); help:"),
+        (("status", "-q"), "(-q, -v and --config stand before the command); help:"),
+        (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
+        (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
+        (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),
+        (("help", "scroe"), "there is no command 'scroe' (did you mean score?); help: spamnb help --help"),
+    ],
+)
+def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: str) -> None:
+    """A misspelt command is answered with the one that was meant, and an option in the wrong place with its place."""
+    assert says in run(*arguments).err
+
+
+def test_usage_errors_are_safe_to_show(run: Run) -> None:
+    """What is quoted from a wrong call cannot control the terminal."""
+    assert "\x1b" not in run("status", "--\x1b[31m").err
+
+
+def test_help_is_quick(process: Run) -> None:
+    """`spamnb --help` takes no more than 0.2 s, the whole process."""
+    assert any(cpu_seconds(lambda: process("--help")) < 0.2 for _ in range(5))
+
+
+@pytest.mark.parametrize(
+    ("text", "before_now"),
+    [("90s", 90), ("30m", 1800), ("2h", 7200), ("3D", 259_200), (" 1w ", 604_800)],
+)
+def test_spans(text: str, before_now: float) -> None:
+    """A time may be a span before now."""
+    assert _moment(text, 10_000_000.0) == 10_000_000.0 - before_now
+
+
+def test_dates() -> None:
+    """A time may be a date, a date with a time, today, or yesterday; all in local time."""
+    now = datetime(2026, 3, 5, 15, 30)
+    midnight = datetime(2026, 3, 5)
+    assert _moment("today", now.timestamp()) == midnight.timestamp()
+    assert _moment("Yesterday", now.timestamp()) == (midnight - timedelta(days=1)).timestamp()
+    assert _moment("2026-01-31", now.timestamp()) == datetime(2026, 1, 31).timestamp()
+    assert _moment("2026-01-31 12:00", now.timestamp()) == datetime(2026, 1, 31, 12).timestamp()
+
+
+@pytest.mark.parametrize("text", ["", "soon", "1y", "-1h", "2026-13-01", "0001-01-01", "9" * 40 + "h", "١h"])
+def test_no_times(text: str) -> None:
+    """What is not a time is refused."""
+    with pytest.raises(UsageError, match="is not a time"):
+        _moment(text, 10_000_000.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("9" * 16, "is too large"), ("9" * 5000, "is too large"), ("0", "is not a whole number of 1 or more")],
+)
+def test_numbers(run: Run, text: str, why: str) -> None:
+    """A number that cannot be right is refused for what is wrong with it."""
+    result = run("history", "--limit", text)
+    assert (result.code, why in result.err) == (64, True)

@@ -1,0 +1,210 @@
+"""`evaluate` and `compare`: what they say of a corpus and of one's own mail."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from tests.cli.conftest import Run
+
+MESSAGES = 60  # of each kind
+
+
+@pytest.fixture
+def corpus(home: Path) -> Path:
+    """Made-up ham and spam by turns, with an index."""
+    directory = home / "corpus"
+    directory.mkdir()
+    lines = []
+    for number in range(2 * MESSAGES):
+        kind = ("ham", "spam")[number % 2]
+        (directory / f"{number}.eml").write_bytes(message(kind, number))
+        lines.append(f"{kind} {number}.eml\n")
+    (directory / "index").write_text("".join(lines))
+    return directory
+
+
+def measured(run: Run, *arguments: object) -> dict[str, object]:
+    """What `evaluate --json` says."""
+    result = run("evaluate", *arguments, "--json")
+    assert result.code == 0, result.err
+    found: dict[str, object] = json.loads(result.out)
+    return found
+
+
+@pytest.mark.parametrize("protocol", ["online", "batch", "folds"])
+def test_protocols(run: Run, corpus: Path, protocol: str) -> None:
+    """Each protocol scores what it has to, and gives every measure in percent with its interval."""
+    found = measured(run, corpus, "--protocol", protocol, "--folds", 4)
+    scored = MESSAGES if protocol == "batch" else 2 * MESSAGES
+    assert (found["messages"], found["ham"], found["spam"]) == (scored, scored // 2, scored // 2)
+    intervals = found["intervals"]
+    assert isinstance(intervals, dict)
+    for name in ("hm", "sm", "lam", "one_minus_roca", "sm_at_hm", "brier", "calibration"):
+        low, high = intervals[name]
+        assert 0 <= low <= float(str(found[name])) <= high <= 100
+
+
+def test_the_corpus_is_learned(run: Run, corpus: Path) -> None:
+    """On mail as simple as this, ranking is perfect and no ham is lost, once some of it is learned."""
+    found = measured(run, corpus, "--warm-up", 40)
+    assert found["one_minus_roca"] == 0
+    assert found["hm"] == 0
+
+
+def test_warm_up(run: Run, corpus: Path, home: Path) -> None:
+    """The first messages are scored and learned, and left out of what is measured."""
+    whole, rest = measured(run, corpus), measured(run, corpus, "--warm-up", 30, "--scores", "scores")
+    assert rest["messages"] == 2 * MESSAGES - 30
+    assert len((home / "scores").read_text().splitlines()) == 2 * MESSAGES
+    assert float(str(rest["unsure"])) < float(str(whole["unsure"])), "an empty filter is unsure"
+
+
+def test_nothing_left_to_measure(run: Run, corpus: Path) -> None:
+    """Where nothing is left to be measured, that is said."""
+    result = run("evaluate", corpus, "--warm-up", 2 * MESSAGES)
+    assert result.code == 3
+    assert "nothing can be measured" in result.err
+
+
+def test_scores_do_not_replace_the_ledger(run: Run, corpus: Path, taught: Path) -> None:
+    """Scores are never written in the place of the ledger."""
+    ledger = taught / ".local/share/spamnb/ledger.sqlite"
+    before = ledger.read_bytes()
+    result = run("evaluate", corpus, "--scores", ledger)
+    assert (result.code, result.out) == (64, "")
+    assert "is the ledger's own" in result.err
+    assert ledger.read_bytes() == before
+
+
+def test_scores(run: Run, corpus: Path, home: Path) -> None:
+    """A line a message, in order and in the form of the TREC spam track, in which a higher score is more like spam."""
+    measured(run, corpus, "--scores", "scores")
+    lines = (home / "scores").read_text().splitlines()
+    form = re.compile(r"(\S+) judge=(spam|ham) class=(spam|ham|unsure) score=(-?[\d.e+-]+)")
+    found = [form.fullmatch(line) for line in lines]
+    assert all(found)
+    assert [line[1].rpartition("/")[2] for line in found if line] == [f"{n}.eml" for n in range(2 * MESSAGES)]
+    late = [line for line in found[20:] if line]
+    assert min(float(line[4]) for line in late if line[2] == "spam") > max(
+        float(line[4]) for line in late if line[2] == "ham"
+    )
+
+
+def test_training_rules_and_delay(run: Run, corpus: Path) -> None:
+    """What is learned later, or only from errors, leaves the filter unsure for longer."""
+    unsure = [
+        float(str(measured(run, corpus, *more)["unsure"]))
+        for more in ((), ("--delay", 20), ("--train", "errors"), ("--no-header",))
+    ]
+    assert unsure[1] > unsure[0]
+    assert unsure[2] >= unsure[0]
+
+
+def test_two_runs_are_alike(run: Run, corpus: Path) -> None:
+    """With the same seed everything is the same, intervals and shuffled order among it."""
+    one, other = (measured(run, corpus, "--shuffle", 3, "--seed", 5) for _ in range(2))
+    assert one == other
+
+
+def test_own_mail(run: Run, home: Path) -> None:
+    """Without a corpus the user's own mail is taken, by the roles of its folders.
+
+    A cutoff that loses too much is answered with one that fits the configuration; one that does not may stay.
+    """
+    for number in range(MESSAGES):
+        for folder, kind in (("cur", "ham"), (".Junk/cur", "spam"), (".Trash/cur", "spam")):
+            directory = home / "Maildir" / folder
+            directory.mkdir(parents=True, exist_ok=True)
+            for other in ("new", "tmp"):
+                (directory.parent / other).mkdir(exist_ok=True)
+            file = directory / f"{1000 + number}.{kind}.host:2,S"
+            file.write_bytes(message(kind, number))
+            os.utime(file, times=(0, 1000 * (kind == "spam") + number))
+    (home / "Maildir/cur/999.empty.host:2,S").touch()
+    assert run("init").code == 0
+    found = measured(run, "--at-most-one-ham-in", 20)
+    assert (found["ham"], found["spam"]) == (MESSAGES, MESSAGES), "the trash is not asked"
+    assert "At the cutoff of 0.95 at most one ham in 2000 is lost here: keep it." in (
+        said := run("evaluate", "--at-most-one-ham-in", 2000).out
+    )
+    assert f"{MESSAGES} ham are too few to be sure of that" in said
+    config = home / ".config/spamnb/config.yaml"
+    before = config.read_text()
+    config.write_text(before + "scoring: {ham_cutoff: 0.0000001, spam_cutoff: 0.0000002}\n")
+    said = run("evaluate", "--at-most-one-ham-in", 20).out
+    config.write_text(before + said[said.index("scoring:") :])
+    assert "keep it" in run("evaluate", "--at-most-one-ham-in", 20).out
+    config.write_text(before)
+    in_order = measured(run, "--protocol", "online")
+    assert found["unsure"] < in_order["unsure"], "the spam is younger, and no filter without spam is tested"
+
+
+def test_comparison(run: Run, corpus: Path) -> None:
+    """All event models are compared; each has its recalls, its seed, its sizes and its ROC curve."""
+    result = run("compare", corpus, "--attributes", "20,50", "--seed", 4, "--json")
+    assert result.code == 0, result.err
+    trials = [json.loads(line) for line in result.out.splitlines()]
+    assert {trial["attributes"] for trial in trials} == {20, 50}
+    assert len({trial["model"] for trial in trials}) == 6
+    for trial in trials:
+        assert 0 <= trial["ham_recall"] <= 100 >= trial["spam_recall"] >= 0
+        assert trial["seed"] == 4
+        assert trial["roc"][0] == [0.0, 0.0] and trial["roc"][-1] == [1.0, 1.0]
+
+
+def test_too_small_for_the_comparison(run: Run, corpus: Path) -> None:
+    """A corpus that has nothing beyond the first batch is refused with a line."""
+    (corpus / "index").write_text("".join((corpus / "index").read_text().splitlines(keepends=True)[:90]))
+    result = run("compare", corpus)
+    assert result.code == 3
+    assert "too small" in result.err
+
+
+def test_pictures(process: Run, corpus: Path, home: Path) -> None:
+    """The learning curve and the ROC curves are drawn where that is asked for."""
+    pytest.importorskip("matplotlib")
+    assert process("evaluate", corpus, "--limit", 60, "--plots", "run").code == 0
+    assert process("compare", corpus, "--attributes", 20, "--plots", "comparison").code == 0
+    for directory in ("run", "comparison"):
+        assert any(path.stat().st_size > 1000 for path in (home / directory).iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--scores", "nowhere/scores"), ("--scores", "."), ("--scores", "pipe"), ("--plots", "pictures")],
+)
+def test_what_cannot_be_written_is_told_before_the_work(
+    run: Run, corpus: Path, arguments: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A place that cannot be written, or pictures without matplotlib, are told before a message is scored."""
+    os.mkfifo("pipe")
+    monkeypatch.setattr("spamnb.cli.evaluate.find_spec", lambda name: None)
+
+    def read(*_: object) -> None:
+        pytest.fail("the work has begun")
+
+    monkeypatch.setattr("spamnb.cli.evaluate.load_corpus", read)
+    result = run("evaluate", corpus, *arguments)
+    assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
+    if arguments[0] == "--plots":
+        assert run("compare", corpus, *arguments).code == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere",), "nowhere"),
+        ((), "no mailbox"),
+        (("corpus", "--scores", "nowhere/scores"), "cannot write"),
+        (("corpus", "--limit", "1"), "nothing can be measured"),
+    ],
+)
+def test_what_cannot_be_done(run: Run, corpus: Path, arguments: tuple[str, ...], said: str) -> None:
+    """A corpus that is not there, no mail at all, a place that cannot be written: one line says so."""
+    result = run("evaluate", *arguments)
+    assert result.code in {3, 64, 78}
+    assert said in result.err

@@ -1,0 +1,186 @@
+"""`score` and `explain`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from tests.cli.conftest import Run, maildir, mbox
+from tests.cli.test_terminal import At, at_terminal  # noqa: F401 - a fixture
+
+
+@pytest.mark.parametrize(("kind", "letter", "code"), [("spam", "S", 0), ("ham", "H", 1)])
+def test_one_line_a_message(taught: Path, run: Run, kind: str, letter: str, code: int) -> None:
+    """A line holds letter, probability and path; the exit code of a single message is its verdict."""
+    result = run("score", f"{kind}.eml")
+    got, probability, path = result.out.split()
+    assert (got, path, result.code, result.err) == (letter, f"{kind}.eml", code, "")
+    assert 0 <= float(probability) <= 1
+
+
+def test_several_messages_exit_with_0(taught: Path, run: Run) -> None:
+    """The exit code of several messages is 0, whatever they are, and each has its line, in order."""
+    result = run("score", "ham.eml", "spam.eml", "ham.eml")
+    assert result.code == 0
+    assert [line.split()[0] for line in result.out.splitlines()] == ["H", "S", "H"]
+
+
+def test_untaught_filter_is_unsure(run: Run, home: Path) -> None:
+    """A filter that has learned nothing is unsure, and says what to do."""
+    (home / "a").write_bytes(message("spam", 1))
+    result = run("score", "a")
+    assert (result.code, result.out) == (2, "U 0.500000 a\n")
+    assert "spamnb train" in result.err
+
+
+def test_json_has_the_promised_keys(taught: Path, run: Run) -> None:
+    """`score --json` prints one object a line with at least path, verdict, probability and log_odds."""
+    lines = run("score", "--json", "spam.eml", "ham.eml").out.splitlines()
+    objects = [json.loads(line) for line in lines]
+    assert [(found["path"], found["verdict"]) for found in objects] == [("spam.eml", "spam"), ("ham.eml", "ham")]
+    assert all(type(found[key]) is float for found in objects for key in ("probability", "log_odds"))
+    assert objects[0]["log_odds"] > objects[1]["log_odds"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_mbox(taught: Path, run: Run, end: bytes) -> None:
+    """Each message of an mbox has a number; one that holds a single message is that message."""
+    (taught / "box").write_bytes(mbox("spam", range(600, 604), end))
+    (taught / "one").write_bytes(mbox("spam", range(600, 601), end))
+    result = run("score", "box")
+    assert [line.split()[2] for line in result.out.splitlines()] == ["box:1", "box:2", "box:3", "box:4"]
+    assert run("score", "one").code == 0
+
+
+def test_from_in_the_text_divides_nothing(taught: Path, run: Run) -> None:
+    """A line of text that begins with "From " is no separator: an mbox writer adds the time."""
+    (taught / "a").write_bytes(
+        b"From a@b Mon Jan  1 10:00:00 2024\n" + message("ham", 7) + b"\n\nFrom all of us, bye\n"
+    )
+    (taught / "b").write_bytes(message("ham", 8) + b"\n\nFrom a@b Mon Jan  1 10:00:00 2024\nis the line\n")
+    assert len(run("score", "a", "b").out.splitlines()) == 2
+
+
+def test_standard_input(taught: Path, run: Run) -> None:
+    """- is standard input: a message or an mbox."""
+    assert run("score", "-", stdin=message("spam", 601)).code == 0
+    assert run("score", "-", stdin=message("ham", 601)).code == 1
+    several = run("score", "-", stdin=mbox("spam", range(600, 603)))
+    assert [line.split()[2] for line in several.out.splitlines()] == ["-:1", "-:2", "-:3"]
+
+
+def test_directories_and_maildirs(taught: Path, run: Run) -> None:
+    """A directory gives its messages and those below it; a Maildir its own, without those of its sub-folders."""
+    root = maildir(taught / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1), message("spam", 2)])
+    (root / "dovecot-uidlist").write_text("3 V1 N1\n")
+    (root / "tmp" / "half").write_text("not yet delivered")
+    assert len(run("score", root).out.splitlines()) == 1
+    assert len(run("score", root / ".Junk").out.splitlines()) == 2
+    assert len(run("score", "lessons").out.splitlines()) == 50
+    (taught / "links").mkdir()
+    (taught / "links" / "a").symlink_to(taught / "spam.eml")
+    assert run("score", "links").code == 0
+
+
+def test_standard_input_is_the_default_in_a_pipe(taught: Path, run: Run) -> None:
+    """`score` and `explain` without a path read standard input when it is no terminal."""
+    assert run("score", stdin=message("spam", 601)).out.startswith("S ")
+    assert run("score", stdin=message("ham", 601)).code == 1
+    assert run("explain", stdin=message("ham", 601)).out.startswith("ham, probability of spam ")
+    assert run("score").code == 3, "nothing comes"
+
+
+@pytest.mark.parametrize("command", ["score", "explain"])
+def test_a_terminal_is_not_read(taught: Path, at_terminal: At, command: str) -> None:  # noqa: F811
+    """At a terminal `score` and `explain` without a path say what to give."""
+    code, shown, _ = at_terminal(command)
+    assert code == 64
+    assert f"{command} what? Give a message file" in shown
+    assert f"pipe a message into spamnb {command}" in shown
+
+
+def test_paths_that_hold_no_mail_do_not_hinder_the_others(taught: Path, run: Run) -> None:
+    """`score` of several paths scores what can be scored, says what is wrong with the others, and ends with 3."""
+    (taught / "empty").mkdir()
+    result = run("score", "missing", "spam.eml", "empty", "/dev/null", "ham.eml")
+    assert result.code == 3
+    assert [line.split()[2] for line in result.out.splitlines()] == ["spam.eml", "ham.eml"]
+    assert [line.split(":")[1] for line in result.err.splitlines()] == [
+        " there is no missing",
+        " empty holds no messages",
+        " /dev/null is a device, a pipe or a socket",
+    ]
+    alone = run("score", "missing")
+    assert (alone.code, alone.out) == (3, "")
+
+
+def test_explain_shows_clues_and_teachers(taught: Path, run: Run) -> None:
+    """`explain` shows tokens with their counts and weights, and which learned messages taught the strongest."""
+    result = run("explain", "spam.eml", "--clues", "3")
+    assert result.code == 0
+    assert result.out.startswith("spam, probability of spam ")
+    assert "in ham  in spam  log-odds  contributes" in result.out
+    assert "For spam:" in result.out
+    assert "For ham:" in result.out or "Nothing speaks for ham." in result.out
+    learned = result.out.partition("Learned from:")[2]
+    assert "spam  20" in learned
+    assert ".example)" in learned
+
+
+def test_explain_json(taught: Path, run: Run) -> None:
+    """`explain --json` prints the same as one object, with all clues, the strongest first."""
+    found = json.loads(run("explain", "--json", "lessons/spam/1.eml").out)
+    assert found["learned_as"] == "spam"
+    assert found["verdict"] == "spam"
+    assert len(found["clues"]) <= found["known"] <= found["tokens"]
+    assert {"token", "ham", "spam", "log_odds"} <= set(found["clues"][0])
+    assert found["taught_by"][found["clues"][0]["token"]][0]["label"] in ("ham", "spam")
+
+
+def test_explain_says_when_the_message_itself_was_learned(taught: Path, run: Run) -> None:
+    """Of a message that is itself learned, `explain` says so."""
+    assert "This message is itself learned as ham (trained by hand)." in run("explain", "lessons/ham/3.eml").out
+
+
+def test_clues_are_sorted_by_what_they_contribute(taught: Path, run: Run) -> None:
+    """Each side's clues are sorted by weight times log-odds, and that number is shown, in text and in JSON."""
+    found = json.loads(run("explain", "--json", "spam.eml").out)["clues"]
+    shares = [clue["contribution"] for clue in found]
+    assert shares == sorted(shares, key=abs, reverse=True)
+    assert all(abs(clue["contribution"] - clue["weight"] * clue["log_odds"]) < 0.001 for clue in found)
+    lines = run("explain", "spam.eml").out.partition("For spam:\n")[2].splitlines()
+    assert float(lines[0].split()[-1]) == round(max(shares), 2)
+
+
+def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run) -> None:
+    """That a message is itself learned stands in the second line; --without-itself judges it as if it were not."""
+    with_itself = run("explain", "lessons/ham/3.eml").out.splitlines()
+    assert with_itself[1].startswith("This message is itself learned as ham (trained by hand).")
+    without = run("explain", "--without-itself", "lessons/ham/3.eml").out.splitlines()
+    assert without[1] == "This message is itself learned as ham (trained by hand). That is left out here."
+    found = json.loads(run("explain", "--json", "--without-itself", "lessons/ham/3.eml").out)
+    assert (found["learned_as"], found["without_itself"]) == ("ham", True)
+    taught_with = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
+    assert found["log_odds"] > taught_with["log_odds"]
+    run("untrain", "lessons/ham/3.eml")
+    forgotten = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
+    assert (found["log_odds"], found["clues"]) == (forgotten["log_odds"], forgotten["clues"])
+    assert "not learned: there is nothing" in run("explain", "--without-itself", "spam.eml").out.splitlines()[1]
+
+
+def test_explain_without_a_ledger(home: Path, run: Run) -> None:
+    """A filter without a ledger explains that it knows nothing, and makes none."""
+    (home / "x").write_bytes(message("ham", 1))
+    result = run("explain", "x")
+    assert (result.code, result.out.startswith("unsure, probability of spam 0.5000")) == (0, True)
+    assert "spamnb train" in result.err
+    assert [path.name for path in home.iterdir()] == ["x"]
+    assert (run("score", "x").code, [path.name for path in home.iterdir()]) == (2, ["x"])
+
+
+def test_explain_takes_one_message(taught: Path, run: Run) -> None:
+    """`explain` refuses several messages with a usage error that names the way out."""
+    result = run("explain", "lessons")
+    assert result.code == 64
+    assert "holds several messages" in result.err

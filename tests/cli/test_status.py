@@ -1,0 +1,168 @@
+"""`status`, `verify`, `pause` and `resume`."""
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Mailbox, Role, render
+from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.ledger import Ledger
+from spamnb.policy import BREAKER_NOTE
+from spamnb.wording import clock
+from tests.cli.conftest import Run, ledger_file, mail, maildir
+
+
+def test_status_says_what_is_missing(home: Path, run: Run) -> None:
+    """Before enough was learned, `status` says how much is missing, and that nothing is moved."""
+    mail(home / "a", "spam", 3)
+    run("train", "--spam", "a")
+    result = run("status")
+    assert "0 ham, 3 spam" in result.out
+    assert "20 more ham messages and 17 more spam messages" in result.out
+    found = json.loads(run("status", "--json").out)
+    assert found["moves"] == "nothing"
+    assert found["learned"] == {"ham": 0, "spam": 3}
+    assert found["ledger"] == str(ledger_file(home))
+
+
+def test_verify_finds_a_wrong_count(home: Path, run: Run) -> None:
+    """`verify` proves that the counts are the sum of what was learned, and finds one that is not."""
+    run("train", "--ham", mail(home / "a", "ham", 3))
+    assert "3 ham and 0 spam messages" in run("verify").out
+    with contextlib.closing(sqlite3.connect(ledger_file(home))) as db, db:
+        db.execute("UPDATE count SET ham_messages = ham_messages + 1 WHERE token = 1")
+    result = run("verify")
+    assert result.code == 3
+    assert "token 1" in result.err
+    assert "1 fault in the ledger" in result.err
+
+
+@pytest.fixture
+def configured(home: Path) -> Path:
+    """A Maildir with its configuration; the ledger is not made yet."""
+    root = maildir(home / "Maildir", Junk=[])
+    config = home / ".config/spamnb/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text(render([Mailbox(path=root, roles={"INBOX": Role.INBOX, "Junk": Role.SPAM})]))
+    return home
+
+
+def test_status_without_a_configuration(home: Path, run: Run) -> None:
+    """Without a configuration `status` says `spamnb init`, ends with 78, and makes nothing."""
+    result = run("status")
+    assert (result.code, result.out) == (78, "")
+    assert "Run: spamnb init" in result.err
+    result = run("status", "--json")
+    assert (result.code, json.loads(result.out)["config"]) == (78, None)
+    assert list(home.iterdir()) == []
+    run("train", "--ham", mail(home / "a", "ham", 1))
+    result = run("status")
+    assert (result.code, "1 ham, 0 spam" in result.out, "Run: spamnb init" in result.err) == (78, True, True)
+
+
+def test_status_makes_no_ledger(configured: Path, run: Run) -> None:
+    """`status` of a filter that never ran says that it knows nothing, and makes no ledger."""
+    result = run("status")
+    assert result.code == 0
+    assert "0 ham, 0 spam" in result.out
+    assert "not watched yet" in result.out
+    assert not ledger_file(configured).parent.exists()
+    found = json.loads(run("status", "--json").out)
+    assert (found["running"], found["running_since"], found["moves"]) == (False, None, "nothing")
+
+
+@pytest.mark.parametrize("command", ["status", "score", "explain", "history"])
+def test_reading_leaves_the_ledger_as_it_is(configured: Path, run: Run, command: str) -> None:
+    """`status`, `score`, `explain` and `history` write nothing to a ledger, and leave no file beside it."""
+    run("train", "--ham", mail(configured / "a", "ham", 3))
+    before = ledger_file(configured).read_bytes(), sorted(os.listdir(ledger_file(configured).parent))
+    run(command, *([] if command in ("status", "history") else ["a/0.eml"]))
+    assert (ledger_file(configured).read_bytes(), sorted(os.listdir(ledger_file(configured).parent))) == before
+
+
+@pytest.mark.parametrize("command", [("score", "x"), ("explain", "x")])
+def test_reading_beside_copies_alone_is_an_error(configured: Path, run: Run, command: tuple[str, ...]) -> None:
+    """Where the ledger is gone and copies of it are there, nothing is judged as if nothing had been learned."""
+    run("train", "--ham", mail(configured / "a", "ham", 3))
+    (configured / "x").write_bytes(message("ham", 1))
+    copies = ledger_file(configured).parent / "copies"
+    copies.mkdir()
+    ledger_file(configured).rename(copies / "ledger-2026-01-01.sqlite")
+    result = run(*command)
+    assert (result.code, "spamnb restore" in result.err) == (3, True)
+
+
+def test_status_says_since_when_the_service_runs(configured: Path, run: Run) -> None:
+    """`status` says whether the service runs, and since when."""
+    assert "not running" in run("status").out
+    with only_service(str(ledger_file(configured))):
+        at = os.stat(f"{ledger_file(configured)}.lock").st_mtime
+        assert f"running since {clock(at)}" in run("status").out
+        found = json.loads(run("status", "--json").out)
+        assert (found["running"], found["running_since"]) == (True, at)
+    assert "not running" in run("status").out
+
+
+def test_status_says_what_the_disk_holds(configured: Path, run: Run) -> None:
+    """`status` says how much of the disk the ledger, its log and its copies take."""
+    run("train", "--ham", mail(configured / "a", "ham", 3))
+    copies = ledger_file(configured).parent / "copies"
+    copies.mkdir()
+    (copies / "ledger-2026-01-01.sqlite").write_bytes(b"x" * 5000)
+    with Ledger(str(ledger_file(configured))) as ledger:
+        ledger.set_note("a", "b")
+        found = json.loads(run("status", "--json").out)["bytes"]
+        assert found["log"] == os.path.getsize(f"{ledger_file(configured)}-wal") > 0
+    assert (found["ledger"], found["copies"]) == (ledger_file(configured).stat().st_size, 5000)
+    assert "its copies 5 KB" in run("status").out
+
+
+def test_a_tripped_breaker_is_said_first(configured: Path, run: Run) -> None:
+    """While the breaker holds moving back, `status` and `doctor` end with 1 and say so before all else."""
+    run("train", "--ham", mail(configured / "a", "ham", 1))
+    assert run("status").code == 0
+    with Ledger(str(ledger_file(configured))) as ledger:
+        ledger.set_note(BREAKER_NOTE, str(time.time()))
+    status = run("status")
+    assert status.code == 1
+    assert status.out.startswith("Nothing is moved since ")
+    assert "too much mail looked like spam" in status.out.splitlines()[0]
+    assert json.loads(run("status", "--json").out)["moves"] == "nothing"
+    doctor = run("doctor")
+    assert doctor.code == 1
+    assert doctor.out.splitlines()[0].split()[:2] == ["fault", "moving"]
+    run("resume")
+    assert run("status").code == 0
+
+
+def test_resume(home: Path, run: Run) -> None:
+    """`resume` lets the filter move mail again; `status` says so before and after."""
+    assert run("resume").out == "Nothing to resume: moving was not stopped.\n"
+    with Ledger(str(ledger_file(home))) as ledger:
+        ledger.set_note(BREAKER_NOTE, str(time.time()))
+    assert "spamnb resume" in run("status").out
+    assert run("resume").out == "Spam is moved again.\n"
+    assert "too much mail looked like spam" not in run("status").out
+
+
+def test_pause(configured: Path, run: Run) -> None:
+    """`pause` stops moving for a span, or until `resume`; `status` says until when, and ends with 0."""
+    result = run("pause", "1h")
+    assert (result.code, result.out.startswith("Nothing is moved until 20")) == (0, True)
+    status = run("status")
+    assert (status.code, "paused by hand" in status.out.splitlines()[0]) == (0, True)
+    found = json.loads(run("status", "--json").out)
+    assert found["paused"] is True
+    assert 3500 < found["paused_until"] - time.time() <= 3600
+    run("pause")
+    assert "until `spamnb resume`" in run("status").out
+    found = json.loads(run("status", "--json").out)
+    assert (found["paused"], found["paused_until"], found["stopped_at"]) == (True, None, None)
+    assert run("resume").out == "Spam is moved again.\n"
+    assert json.loads(run("status", "--json").out)["paused"] is False

@@ -1,0 +1,53 @@
+"""The blocks of the documents, and which test runs each.
+
+A `console` block shows commands with their output, and tests/test_docs.py runs it; a `yaml` block is part of a
+configuration, and the same test reads it. Every other block has its name and its test in a comment above it:
+`<!-- NAME: run by tests/PATH.py -->`, where that test asks for it by `block(DOCUMENT, NAME)`; or, where it takes hours
+or needs a corpus, `<!-- by hand -->`.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+BY_HAND = "by hand"
+_BLOCK = re.compile(r"^(?:<!-- ([^\n]*) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MARK = re.compile(r"([\w-]+): run by (\S+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block; `name` and `runner` are "" where no comment gives them."""
+
+    document: str
+    language: str
+    text: str
+    mark: str
+
+    @property
+    def name(self) -> str:
+        """The name that a test asks for it by."""
+        return found[1] if (found := _MARK.fullmatch(self.mark)) else ""
+
+    @property
+    def runner(self) -> str:
+        """The file of the test that runs it."""
+        return found[2] if (found := _MARK.fullmatch(self.mark)) else ""
+
+
+def read(document: str) -> str:
+    """The text of a document."""
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def blocks(document: str) -> list[Block]:
+    """All fenced blocks of a document, in their order."""
+    return [Block(document, language, text, mark) for mark, language, text in _BLOCK.findall(read(document))]
+
+
+def block(document: str, name: str) -> str:
+    """The text of the block with that name, of which there is one."""
+    (found,) = [one for one in blocks(document) if one.name == name]
+    return found.text

@@ -1,0 +1,202 @@
+"""The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spamnb.label import Label
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.export_format import parse
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.port import Lessons, Relabel
+from spamnb.mail.reading import Reading
+
+HAM, SPAM = Label
+TOKENS = list("abcdefgh")
+
+
+@pytest.fixture(params=["memory", "ledger"])
+def lessons(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lessons]:
+    """Each store."""
+    if request.param == "memory":
+        yield MemoryLessons()
+    else:
+        with Ledger(str(tmp_path / "ledger.sqlite")) as ledger:
+            yield ledger.lessons
+
+
+def reading(number: int, **tokens: int) -> Reading:
+    """A message."""
+    return Reading(bytes([number] * 16), f"message {number}", tokens)
+
+
+def digest(number: int) -> bytes:
+    """Its identity."""
+    return reading(number).digest
+
+
+def label(lessons: Lessons, number: int) -> tuple[Label | None, bool] | None:
+    """What a message is learned as, and whether weakly."""
+    found = lessons.find(digest(number))
+    return None if found is None else (found.label, found.weak)
+
+
+def test_counts_what_was_learned(lessons: Lessons) -> None:
+    """Counts are messages and occurrences by class, in the order asked, with zeros for the unknown."""
+    lessons.learn([reading(1, a=2, b=1)], HAM, "a test", 1.0)
+    lessons.learn([reading(2, a=3)], SPAM, "a test", 1.0)
+    counts = lessons.counts(["b", "never", "a"])
+    assert counts.messages.tolist() == [[1, 0, 1], [0, 0, 1]]
+    assert counts.occurrences.tolist() == [[1, 0, 2], [0, 0, 3]]
+    assert counts.class_messages.tolist() == [1, 1]
+    assert counts.class_token_messages.tolist() == [2, 1]
+    assert counts.class_occurrences.tolist() == [3, 3]
+    assert counts.vocabulary_size == 2
+    assert lessons.totals().tolist() == [1, 1, 2, 1, 3, 3, 2]
+
+
+def test_learned_once(lessons: Lessons) -> None:
+    """The same message taught again changes nothing; taught otherwise, it is corrected with its first tokens."""
+    assert lessons.learn([reading(1, a=1)] * 2, HAM, "a test", 1.0) == [(digest(1), None)]
+    assert lessons.learn([reading(1, a=5)], HAM, "a test", 1.0) == []
+    assert lessons.learn([reading(1, b=5)], SPAM, "a test", 1.0) == [(digest(1), HAM)]
+    assert lessons.totals().tolist() == [0, 1, 0, 1, 0, 1, 1]
+    assert lessons.verify() == []
+
+
+def test_weak_labels_give_way(lessons: Lessons) -> None:
+    """A weak label never replaces a decision; any decision replaces it, and so does another weak one."""
+    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True)
+    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True) == []
+    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0, weak=True) == [(digest(1), HAM)]
+    assert label(lessons, 1) == (SPAM, True)
+    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0) == [(digest(1), SPAM)]
+    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True) == []
+    assert label(lessons, 1) == (SPAM, False)
+
+
+def test_lessons_are_found(lessons: Lessons) -> None:
+    """What a message was learned as last is found by its identity, with when and why."""
+    assert lessons.find(digest(1)) is None
+    lessons.learn([reading(1, a=1)], HAM, "first", 1.0)
+    assert lessons.relabel([Relabel(digest(1), HAM, False, SPAM, True, "second", 7)], 2.0) == [True]
+    found = lessons.find(digest(1))
+    assert found is not None
+    assert (found.digest, found.summary, found.label, found.weak) == (digest(1), "message 1", SPAM, True)
+    assert (found.at, found.why, found.takes_back) == (2.0, "second", 7)
+    assert lessons.verify() == []
+
+
+def test_changes_in_their_order(lessons: Lessons) -> None:
+    """Each change of a lesson has a higher number than all before it; what changes nothing has none."""
+    assert lessons.changes(0) == []
+    lessons.learn([reading(1, a=1), reading(2, a=1), reading(3, a=1)], HAM, "a test", 5.0)
+    first = lessons.changes(0)
+    assert [one.digest for one in first] == [digest(1), digest(2), digest(3)]
+    lessons.learn([reading(2, a=1)], HAM, "a test", 4.0)
+    assert lessons.changes(first[-1].number) == []
+    lessons.forget([digest(3)], "a test", 3.0)
+    lessons.learn([reading(1, a=1)], SPAM, "a test", 2.0)
+    later = lessons.changes(first[-1].number)
+    assert [(one.digest, one.label) for one in later] == [(digest(3), None), (digest(1), SPAM)]
+    assert [one.digest for one in lessons.changes(0)] == [digest(2), digest(3), digest(1)]
+    assert lessons.changes(0, 1) == [first[1]]
+
+
+def test_relabelled_only_as_expected(lessons: Lessons) -> None:
+    """A label is changed only where it is still the one that the change expects."""
+    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0)
+    changes = [
+        Relabel(digest(1), SPAM, False, None, False, "not as it is"),
+        Relabel(digest(1), HAM, True, None, False, "not as firmly"),
+        Relabel(digest(9), None, False, HAM, False, "never learned"),
+        Relabel(digest(1), HAM, False, None, False, "as it is"),
+        Relabel(digest(1), None, False, SPAM, False, "as it is now"),
+    ]
+    assert lessons.relabel(changes, 2.0) == [False, False, False, True, True]
+    assert lessons.totals().tolist() == [0, 1, 0, 1, 0, 1, 1]
+    assert lessons.verify() == []
+
+
+def test_forgotten(lessons: Lessons) -> None:
+    """A forgotten message counts no more; its tokens are kept, and learned anew it has those it is learned with."""
+    lessons.learn([reading(1, a=1), reading(2, b=1)], HAM, "a test", 1.0)
+    assert lessons.forget([digest(1), digest(1), digest(9)], "a test", 2.0) == 1
+    assert lessons.forget([digest(1)], "a test", 2.0) == 0
+    assert label(lessons, 1) == (None, False)
+    assert lessons.counts(["a", "b"]).messages.tolist() == [[0, 1], [0, 0]]
+    lessons.learn([reading(1, c=3)], SPAM, "a test", 3.0)
+    assert lessons.counts(["a", "c"]).occurrences.tolist() == [[0, 0], [0, 3]]
+    assert lessons.totals().tolist() == [1, 1, 1, 1, 1, 3, 2]
+    assert lessons.verify() == []
+
+
+def test_teachers(lessons: Lessons) -> None:
+    """The newest learned messages that hold a token are its teachers, but for forgotten ones and one left out."""
+    for number in range(6):
+        lessons.learn([reading(number, x=1, **{f"y{number}": 1})], Label(number % 2), "a test", float(number))
+    lessons.forget([digest(5)], "a test", 9.0)
+    found = lessons.teachers(["x", "y0", "never"], 2)
+    assert [(one.summary, one.label, one.learned_at) for one in found["x"]] == [
+        ("message 4", HAM, 4.0),
+        ("message 3", SPAM, 3.0),
+    ]
+    assert [one.summary for one in found["y0"]] == ["message 0"]
+    assert found["never"] == []
+    without = lessons.teachers(["x", "y0", "y3"], 2, digest(3))
+    assert [[one.summary for one in without[token]] for token in without] == [
+        ["message 4", "message 2"],
+        ["message 0"],
+        [],
+    ]
+
+
+def test_export(lessons: Lessons) -> None:
+    """The export holds all counts that are not zero, in the order of the tokens."""
+    assert parse((line.encode() for line in lessons.export()), "f").tokens == []
+    lessons.learn([reading(1, b=2, a=1), reading(2, a=1)], HAM, "a test", 1.0)
+    lessons.learn([reading(3, gone=1)], SPAM, "a test", 1.0)
+    lessons.forget([digest(3)], "a test", 2.0)
+    counts = parse((line.encode() for line in lessons.export()), "f")
+    assert (counts.tokens, counts.counts.tolist()) == (["a", "b"], [[2, 0, 2, 0], [1, 0, 2, 0]])
+    assert (counts.ham, counts.spam, len(counts.tokenizers)) == (2, 0, 1)
+
+
+MESSAGES = st.builds(
+    lambda number, tokens: reading(number, **tokens),
+    st.integers(0, 6),
+    st.dictionaries(st.sampled_from(TOKENS), st.integers(1, 70_000), min_size=1),
+)
+EVENTS = st.lists(
+    st.tuples(st.lists(MESSAGES, min_size=1, max_size=3), st.sampled_from([HAM, SPAM, None]), st.booleans()),
+    max_size=12,
+)
+
+
+@given(EVENTS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_count_alike(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[list[Reading], Label | None, bool]]
+) -> None:
+    """After any lessons both stores hold the same counts and lessons, also without any one message."""
+    one = MemoryLessons()
+    with Ledger(str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite")) as ledger:
+        other = ledger.lessons
+        for readings, taught, weak in events:
+            if taught is None:
+                digests = [each.digest for each in readings]
+                assert one.forget(digests, "a test", 1.0) == other.forget(digests, "a test", 1.0)
+            else:
+                done = [store.learn(readings, taught, "a test", 1.0, weak=weak) for store in (one, other)]
+                assert done[0] == done[1]
+        assert one.counts(TOKENS) == other.counts(TOKENS)
+        assert np.array_equal(one.totals(), other.totals())
+        assert one.verify() == other.verify() == []
+        assert "".join(one.export()) == "".join(other.export())
+        for number in range(7):
+            assert one.counts(TOKENS, digest(number)) == other.counts(TOKENS, digest(number))
+            assert label(one, number) == label(other, number)

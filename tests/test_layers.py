@@ -1,0 +1,152 @@
+"""The layers: which package may import which, and which may print, exit, or start threads and processes."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import spamnb
+
+ROOT = Path(spamnb.__file__).parent
+
+# Each package may import from the layers before its own; packages of one layer do not know each other.
+LAYERS = (
+    {"errors", "label", "wording", "durable"},
+    {"mail", "bayes", "maildir", "config"},
+    {"ledger"},
+    {"filter", "training", "policy"},
+    {"moves"},
+    {"undo", "breaker", "bulk"},
+    {"checkup"},
+    {"service", "evaluation"},
+    {"cli"},
+)
+LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a module."""
+    parts = ("spamnb", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    """The module's syntax tree."""
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def imports(module: str) -> Iterator[str]:
+    """Everything a module imports, also inside functions: `from a import b` gives `a.b` where that is a module."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports by a relative name"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else str(node.module)
+
+
+def package_of(module: str) -> str:
+    """The package or module right below `spamnb` that a module belongs to; "" for `spamnb` itself."""
+    return [*module.split("."), ""][1]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_down(module: str) -> None:
+    """A module imports from its own package and from the layers before it, nothing else of spamnb."""
+    package = package_of(module)
+    if package in ("", "__main__"):
+        return
+    assert package in LAYER, f"{package} has no layer: give it one here and in CONTRIBUTING.md"
+    for other in imports(module):
+        if other.split(".")[0] != "spamnb" or package_of(other) in ("", package):
+            continue
+        assert LAYER[package_of(other)] < LAYER[package], f"{module} imports {other}"
+
+
+def test_layers_are_documented() -> None:
+    """CONTRIBUTING.md has a row for each package, with the number of its layer."""
+    text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| ((?:`\w+`(?:, )?)+) \|", text, re.MULTILINE)
+    assert {name: int(number) - 1 for number, names in rows for name in re.findall(r"\w+", names)} == LAYER
+
+
+def test_package_imports_nothing() -> None:
+    """`import spamnb` is fast: the package itself imports no module."""
+    assert list(imports("spamnb")) == []
+
+
+def test_no_circles() -> None:
+    """No module imports itself by way of others, not even inside a function."""
+    arrows = {module: {other for other in imports(module) if other in MODULES} - {module} for module in MODULES}
+    for module in MODULES:  # a package's own text runs before each of its modules
+        for other in set(arrows[module]):
+            parts = other.split(".")
+            arrows[module] |= {".".join(parts[:n]) for n in range(1, len(parts))} - {module}
+        arrows[module] -= {package for package in arrows[module] if module.startswith(f"{package}.")}
+    open_, done = [], set()
+
+    def visit(module: str) -> None:
+        if module in done:
+            return
+        assert module not in open_, f"a circle: {' → '.join([*open_[open_.index(module) :], module])}"
+        open_.append(module)
+        for other in sorted(arrows[module]):
+            visit(other)
+        open_.pop()
+        done.add(module)
+
+    for module in MODULES:
+        visit(module)
+
+
+def names(module: str) -> Iterator[str]:
+    """The names that a module uses: plain ones, and dotted ones of two parts."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+
+
+TERMINAL = {
+    "print",
+    "input",
+    "exit",
+    "quit",
+    "sys.exit",
+    "os._exit",
+    "sys.argv",
+    "sys.stdin",
+    "sys.stdout",
+    "sys.stderr",
+}
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) not in ("cli", "__main__")])
+def test_only_the_command_line_prints(module: str) -> None:
+    """Only `cli` prints, reads arguments or standard input, or exits."""
+    assert not (said := TERMINAL & set(names(module))), f"{module} uses {said}"
+    assert "argparse" not in set(imports(module))
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) != "service"])
+def test_only_the_service_has_threads(module: str) -> None:
+    """Only `service` uses threads, or what starts them; `cli` may use processes."""
+    found = {name.split(".")[0] for name in imports(module)} & {"threading", "_thread", "queue", "watchdog", "asyncio"}
+    assert not found, f"{module} imports {found}"
+    assert not any("ThreadPool" in name for name in names(module))
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) not in ("cli", "bulk")])
+def test_only_bulk_and_the_command_line_have_processes(module: str) -> None:
+    """Only `bulk` and `cli` start processes."""
+    assert not {name.split(".")[0] for name in imports(module)} & {"subprocess", "multiprocessing", "concurrent"}
