@@ -15,8 +15,8 @@ from tests.service.conftest import Site, until
 # What a process needs that cannot read this environment's files any more once it is another user.
 _BECOME_NOBODY = (
     "import os, locale, numpy, yaml, bs4, lxml.etree, ctypes, sqlite3, spamnb.cli.main as m, spamnb.cli.log;"
-    "import spamnb.cli.run, spamnb.service.daemon, watchdog.observers.inotify, encodings.idna, spamnb.maildir.rename as r;"
-    "r._renameat2();"
+    "import spamnb.cli.run, spamnb.service.daemon, watchdog.observers.inotify, encodings.idna;"
+    "import spamnb.maildir.rename as r; r._renameat2();"
     "os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
 )
 
