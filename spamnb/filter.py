@@ -11,7 +11,7 @@ from spamnb.bayes.base import CountingModel, Counts
 from spamnb.bayes.bernoulli import Bernoulli
 from spamnb.bayes.calibration import probability
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
-from spamnb.bayes.score import score, weights
+from spamnb.bayes.score import kind, score, weights
 from spamnb.config import Model, Scoring
 from spamnb.label import Verdict
 from spamnb.ledger.lessons.batch import gather
@@ -68,7 +68,7 @@ class Explanation:
         return len(self.clues)
 
 
-_UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
+UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 _MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
 
 
@@ -86,7 +86,7 @@ class Filter:
         tokens = list(reading.tokens)
         counts = self._lessons.counts(tokens)
         if not counts.class_messages.all():
-            return _UNTAUGHT
+            return UNTAUGHT
         return self._judge(self._log_odds(counts), _group_sizes(self._groups_of(tokens)))
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
@@ -95,7 +95,7 @@ class Filter:
         without = reading.digest if without_itself else None
         counts = self._lessons.counts(tokens, without)
         log_odds, sizes = self._log_odds(counts), _group_sizes(self._groups_of(tokens))
-        judgement = self._judge(log_odds, sizes) if counts.class_messages.all() else _UNTAUGHT
+        judgement = self._judge(log_odds, sizes) if counts.class_messages.all() else UNTAUGHT
         columns = (tokens, *counts.messages.tolist(), log_odds.tolist(), weights(log_odds, sizes).tolist())
         clues = sorted(
             (clue for clue in map(Clue, *columns) if clue.ham or clue.spam),
@@ -109,13 +109,14 @@ class Filter:
         return np.where(counts.messages.any(axis=0), self._model.token_log_odds(counts), 0.0)
 
     def _groups_of(self, tokens: Sequence[str]) -> NDArray[np.int64]:
-        """The group of each token, int64 (n_tokens,): tokens with one prefix are one group, and so are bare words."""
+        """The group of each token, int64 (n_tokens,): tokens of one kind are one group."""
         groups = self._groups
-        prefixes = [token[: token.find(":") + 1] for token in tokens]
-        return np.array([groups.setdefault(prefix, len(groups)) for prefix in prefixes], dtype=np.int64)
+        return np.array([groups.setdefault(prefix, len(groups)) for prefix in map(kind, tokens)], dtype=np.int64)
 
     def _judge(self, log_odds: NDArray[np.float64], sizes: NDArray[np.int64]) -> Judgement:
-        mean = score(log_odds, weights(log_odds, sizes))
+        return self._judged(score(log_odds, weights(log_odds, sizes)))
+
+    def _judged(self, mean: float) -> Judgement:
         p = probability(mean)
         return Judgement(self._verdict(p), p, mean)
 
@@ -141,7 +142,7 @@ class FrozenFilter(Filter):
         """Judge several messages by their tokens, each as `judge` does."""
         tokens = gather(messages)
         if not self._look_up(tokens.vocabulary):
-            return [_UNTAUGHT] * len(messages)
+            return [UNTAUGHT] * len(messages)
         indexes = np.fromiter(map(self._index.__getitem__, tokens.vocabulary), np.int64, len(tokens.vocabulary))
         indexes = indexes[np.array(tokens.columns, dtype=np.int64)]
         ends = itertools.accumulate(tokens.lengths)

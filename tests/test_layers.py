@@ -18,7 +18,7 @@ LAYERS = (
     {"mail", "bayes", "maildir", "config"},
     {"ledger"},
     {"filter", "training", "policy"},
-    {"moves"},
+    {"leave_one_out", "moves"},
     {"undo", "breaker", "bulk"},
     {"checkup"},
     {"service", "evaluation"},

@@ -35,7 +35,8 @@ class Counts:
     """What every counting event model needs to know of some tokens: its sufficient statistics.
 
     The per-token arrays may cover only the tokens of one message; the class totals and the vocabulary size
-    always speak of the whole vocabulary, so log-probabilities come out the same.
+    always speak of the whole vocabulary, so log-probabilities come out the same. Where the tokens are of messages that
+    are each left out of the counts, each token has totals of its own: then these have one more axis, (n_tokens,).
 
     messages: int64 (2, n_tokens), messages of the class that contain the token.
     occurrences: int64 (2, n_tokens), occurrences of the token in messages of the class.
@@ -50,7 +51,7 @@ class Counts:
     class_messages: IntArray
     class_token_messages: IntArray
     class_occurrences: IntArray
-    vocabulary_size: int
+    vocabulary_size: int | IntArray
 
     @classmethod
     def from_matrix(cls, x: Matrix, y: ArrayLike) -> Self:
@@ -99,7 +100,9 @@ class Counts:
         return self._combined(other, -1)
 
     def _combined(self, other: Self, sign: int) -> Self:
-        if self.messages.shape != other.messages.shape or self.vocabulary_size != other.vocabulary_size:
+        if self.messages.shape != other.messages.shape or not np.array_equal(
+            self.vocabulary_size, other.vocabulary_size
+        ):
             raise ValueError("counts of different tokens or vocabularies cannot be combined")
         arrays = [mine + sign * theirs for mine, theirs in zip(self._arrays(), other._arrays(), strict=True)]
         if sign < 0 and any((array < 0).any() for array in arrays):
@@ -114,7 +117,7 @@ class Counts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        return self.vocabulary_size == other.vocabulary_size and all(
+        return np.array_equal(self.vocabulary_size, other.vocabulary_size) and all(
             np.array_equal(mine, theirs) for mine, theirs in zip(self._arrays(), other._arrays(), strict=True)
         )
 

@@ -30,12 +30,12 @@ class Bernoulli(CountingModel):
 
     def feature_log_prob(self, counts: Counts) -> FloatArray:
         """Log P(t|c) with P(t|c) = (M_tc + α) / (M_c + 2α), shape (2, n_tokens)."""
-        m_tc, m_c = counts.messages, counts.class_messages[:, np.newaxis]
+        m_tc, m_c = counts.messages, counts.class_messages.reshape(2, -1)
         return log_quotient(m_tc + self.alpha, m_c + 2 * self.alpha)
 
     def absence_log_prob(self, counts: Counts) -> FloatArray:
         """Log (1 - P(t|c)), shape (2, n_tokens)."""
-        m_tc, m_c = counts.messages, counts.class_messages[:, np.newaxis]
+        m_tc, m_c = counts.messages, counts.class_messages.reshape(2, -1)
         return log_quotient(m_c - m_tc + self.alpha, m_c + 2 * self.alpha)
 
     def _log_likelihood(self, x: CsrArray) -> FloatArray:

@@ -24,13 +24,13 @@ class Multinomial(CountingModel):
 
     @abstractmethod
     def _held(self, counts: Counts) -> tuple[IntArray, IntArray]:
-        """N_tc (2, n_tokens) and N_c (2,)."""
+        """N_tc (2, n_tokens) and N_c (2,), or as N_tc."""
 
     def feature_log_prob(self, counts: Counts) -> FloatArray:
         """Log P(t|c) with P(t|c) = (N_tc + α) / (N_c + α m), shape (2, n_tokens)."""
         n_tc, n_c = self._held(counts)
         m = counts.vocabulary_size
-        return log_quotient(n_tc + self.alpha, (n_c + self.alpha * m)[:, np.newaxis])
+        return log_quotient(n_tc + self.alpha, n_c.reshape(2, -1) + self.alpha * m)
 
 
 class MultinomialTF(Multinomial):

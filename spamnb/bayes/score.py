@@ -14,9 +14,13 @@ Weighting by strength does what dropping weak tokens does, without a threshold.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from spamnb.bayes.arrays import FloatArray, IntArray
+
+Sum = TypeVar("Sum", float, FloatArray)
 
 # What pulls a message with little evidence to 0, in units of one token's log-odds. Without it:
 # 0.020 / 0.101 / 0.187 / 0.156.
@@ -49,4 +53,26 @@ def score(log_odds: FloatArray, weight: FloatArray) -> float:
     >>> score(log_odds, weights(log_odds, np.array([1, 1])))  # (9 - 1) / (20 + 4)
     0.3333333333333333
     """
-    return float(weight @ log_odds) / (CAUTION + float(weight.sum()))
+    return _mean(float(weight @ log_odds), float(weight.sum()))
+
+
+def scores(log_odds: FloatArray, weight: FloatArray, lengths: IntArray) -> FloatArray:
+    """The score of each of several messages, float64 (n_messages,); their tokens follow one another.
+
+    log_odds, weight: float64 (n_entries,). lengths: int64 (n_messages,), how many of the entries are of each.
+
+    >>> scores(np.array([3.0, -1.0, 3.0]), np.array([3.0, 1.0, 3.0]), np.array([2, 0, 1])).round(4).tolist()
+    [0.3333, 0.0, 0.3913]
+    """
+    message = np.repeat(np.arange(len(lengths)), lengths)
+    evidence, weights_ = (np.bincount(message, part, len(lengths)) for part in (weight * log_odds, weight))
+    return _mean(evidence.astype(np.float64), weights_.astype(np.float64))
+
+
+def _mean(evidence: Sum, weight: Sum) -> Sum:
+    return evidence / (CAUTION + weight)
+
+
+def kind(token: str) -> str:
+    """What a token is, by its prefix: `subject:` of `subject:hello`, and "" of all bare words."""
+    return token[: token.find(":") + 1]

@@ -155,6 +155,43 @@ def test_teachers(lessons: Lessons) -> None:
     ]
 
 
+def test_learned_tokens(lessons: Lessons) -> None:
+    """Of learned messages, in the order asked, there are the tokens they were learned with, and the counts of these."""
+    lessons.learn([reading(1, a=2, b=1), reading(2)], HAM, "a test", 1.0)
+    lessons.learn([reading(3, b=3), reading(4, c=1)], SPAM, "a test", 2.0, weak=True)
+    lessons.forget([digest(4)], "a test", 3.0)
+    found = lessons.learned([digest(3), digest(9), digest(4), digest(2), digest(1)])
+    assert [(one.digest, one.label, one.weak) for one in found.lessons] == [
+        (digest(3), SPAM, True),
+        (digest(2), HAM, False),
+        (digest(1), HAM, False),
+    ]
+    assert found.lengths.tolist() == [1, 0, 2]
+    assert sorted(found.ids.tolist()) == found.ids.tolist()
+    first, *rest = found.columns.tolist()
+    entries = dict(zip(rest, found.occurrences.tolist()[1:], strict=True))
+    assert (found.occurrences[0], entries[first]) == (3, 1)
+    assert sorted(entries.values()) == [1, 2]
+    assert found.counts.messages[:, first].tolist() == [1, 1]
+    assert found.counts.occurrences[:, first].tolist() == [1, 3]
+    assert found.counts.class_messages.tolist() == [2, 1]
+    assert found.counts.vocabulary_size == 2
+    assert lessons.learned([]).lessons == []
+
+
+def test_kinds_of_tokens(lessons: Lessons) -> None:
+    """Tokens with one prefix are of one kind, and so are bare words; each id has its kind."""
+    assert lessons.kinds().tolist() == []
+    names = ["word", "subject:word", "subject:a:b", "other", "from:word", "subject"]
+    for number, name in enumerate(names):
+        lessons.learn([Reading(digest(number), "", {name: 1})], HAM, "a test", 1.0)
+    ids = [int(lessons.learned([digest(number)]).ids[0]) for number in range(len(names))]
+    kinds = [int(lessons.kinds()[id_]) for id_ in ids]
+    assert kinds[1] == kinds[2]
+    assert kinds[0] == kinds[3] == kinds[5]
+    assert len({kinds[0], kinds[1], kinds[4]}) == 3
+
+
 def test_export(lessons: Lessons) -> None:
     """The export holds all counts that are not zero, in the order of the tokens."""
     assert parse((line.encode() for line in lessons.export()), "f").tokens == []

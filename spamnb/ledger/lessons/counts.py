@@ -1,12 +1,13 @@
 """The counts of tokens and their dictionary: looking them up, and adding up changes that are written once."""
 
 from collections.abc import Sequence
-from itertools import compress, repeat
+from itertools import chain, compress, repeat
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.errors import LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.batch import TokenMatrix
@@ -14,6 +15,10 @@ from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
 _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
+_COUNTED = (
+    "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count"
+    " WHERE token IN (SELECT value FROM json_each(?)) ORDER BY token"
+)
 _USED_BY = (
     "SELECT count(*) FROM count WHERE token IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = ?"
 )
@@ -40,6 +45,18 @@ def token_ids(db: Connection, vocabulary: Sequence[str]) -> tuple[NDArray[np.int
     new = list(compress(vocabulary, is_new))
     ids[is_new] = np.arange(first, first + len(new))
     return ids, new
+
+
+def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The counts of tokens, int64 (n, 4), by their ids, int64 (n,), distinct and sorted.
+
+    Raises LedgerError where one of them is not there.
+    """
+    rows = db.all(_COUNTED, (str(ids.tolist()),))
+    try:
+        return np.fromiter(chain.from_iterable(rows), np.int64, 4 * len(ids)).reshape(-1, 4)
+    except ValueError as fault:
+        raise LedgerError("a learned message holds a token that has no counts: see `spamnb verify`") from fault
 
 
 def in_messages(db: Connection, ids: NDArray[np.int64], number: int) -> int:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
+from spamnb.bayes.score import kind
 from spamnb.label import Label
 from spamnb.ledger.lessons.export_format import write
-from spamnb.ledger.lessons.port import Change, Lesson, Relabel, Teacher, forgetting, replaces
+from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -41,10 +42,14 @@ class MemoryLessons:
             self._add(own, -1)
         none = len(self._ids)
         ids = np.fromiter((self._ids.get(token, none) for token in tokens), np.int64, len(tokens))
-        rows, total = self._counts[:, ids], self._totals.copy()
-        rows[:, ids == none] = 0
+        counts = self._counts_of(ids)
+        counts.messages[:, ids == none] = counts.occurrences[:, ids == none] = 0
         if own is not None:
             self._add(own, 1)
+        return counts
+
+    def _counts_of(self, ids: NDArray[np.int64]) -> Counts:
+        rows, total = self._counts[:, ids], self._totals.copy()
         return Counts(rows[:2], rows[2:], total[:2], total[2:4], total[4:6], int(total[6]))
 
     def totals(self) -> NDArray[np.int64]:
@@ -59,6 +64,21 @@ class MemoryLessons:
         """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
         found = (kept.lesson for kept in self._kept.values() if kept.lesson.number > since)
         return sorted(found, key=lambda lesson: lesson.number)[:most]
+
+    def learned(self, digests: Sequence[bytes]) -> Learned:
+        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+        found = [self._kept[digest] for digest in digests if digest in self._kept]
+        found = [kept for kept in found if kept.lesson.label is not None]
+        none = np.zeros(0, dtype=np.int64)
+        lengths = np.array([len(kept.ids) for kept in found], dtype=np.int64)
+        ids, columns = np.unique(np.concatenate([none, *(kept.ids for kept in found)]), return_inverse=True)
+        occurrences = np.concatenate([none, *(kept.occurrences for kept in found)])
+        return Learned([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
+
+    def kinds(self) -> NDArray[np.int64]:
+        """Which tokens are of one kind: int64 (n,), a number for each id."""
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(kind(token), len(numbers)) for token in self._ids], dtype=np.int64)
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False

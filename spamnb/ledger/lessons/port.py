@@ -69,6 +69,22 @@ class Relabel(NamedTuple):
     takes_back: int | None = None
 
 
+class Learned(NamedTuple):
+    """Learned messages with the tokens that they were learned with, and the counts of these, all of one moment.
+
+    lengths: int64 (n_messages,), tokens of each message. columns, occurrences: int64 (n_entries,), the entries of all
+    messages in order: an index into `ids` and the tokens of `counts`, and the token's occurrences in the message.
+    ids: int64 (n_tokens,), the store's own numbers of the tokens, from 0 up, sorted.
+    """
+
+    lessons: list[Lesson]
+    lengths: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    counts: Counts
+
+
 class Lessons(Protocol):
     """Learned messages, each with its label and the tokens that it was learned with, and the counts that are their sum.
 
@@ -90,6 +106,12 @@ class Lessons(Protocol):
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
         """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+
+    def learned(self, digests: Sequence[bytes]) -> Learned:
+        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+
+    def kinds(self) -> NDArray[np.int64]:
+        """Which tokens are of one kind: int64 (n,), a number for each `Learned.ids` up to the highest there is."""
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
