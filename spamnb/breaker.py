@@ -62,7 +62,11 @@ def stop_of(ledger: Ledger, now: float) -> Stop | None:
 def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
     """Stop moving if an abnormal share of the newest verdicts is spam; whether it is stopped by that."""
     since = float(ledger.note(policy.RESUMED_NOTE) or 0.0)
-    if not policy.trips(ledger.messages.last_verdicts(breaker.window, since), breaker):
+    verdicts = ledger.messages.last_verdicts(breaker.window, since)
+    if len(verdicts) < breaker.window:
+        return False
+    spam = verdicts.count(Verdict.SPAM)
+    if not policy.trips(spam, breaker, ledger.messages.usual(policy.USUAL, breaker.window)):
         return False
     ledger.set_note(policy.BREAKER_NOTE, str(now))
     _log.warning(

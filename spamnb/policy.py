@@ -5,6 +5,7 @@ what follows from the verdict (`consequence`). And what is learned without a mov
 (`kept`), and a mail client's keywords (`label_of_keywords`).
 """
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -25,6 +26,8 @@ MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's f
 # A mail server that delivers one message to several addresses of a person may write files that are the same to the
 # last byte, but it does so at once; a person has to see a message before copying it.
 COPY_SECONDS = 30.0
+USUAL = 1000  # messages before the last ones, by which it is known how much of a person's mail is spam
+_ABNORMAL = 1e-6
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
 # Not mail that was in the mailbox before the filter came, nor what the filter put there, if the role has changed since.
 KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
@@ -303,10 +306,36 @@ def paused_until(note: str | None, now: float) -> float | None:
     return None if note is None or float(note) <= now else float(note)
 
 
-def trips(verdicts: Sequence[str], breaker: Breaker) -> bool:
-    """Whether an abnormal share of the newest verdicts (the newest first) is spam."""
-    window = verdicts[: breaker.window]
-    return len(window) == breaker.window and window.count(Verdict.SPAM) > breaker.share * breaker.window
+def trips(spam: int, breaker: Breaker, before: tuple[int, int]) -> bool:
+    """Whether so many spam of the last `breaker.window` verdicts are abnormal for this person.
+
+    before: ham and spam among the messages judged before these. More than `breaker.share` is abnormal, unless this
+    person's mail is like that: where the chance of so many spam, by what came before, is above one in a million. (The
+    beta-binomial distribution: that share is itself only known from what came before.)
+
+    >>> trips(97, Breaker(), (600, 400)), trips(97, Breaker(), (50, 950)), trips(97, Breaker(), (0, 0))
+    (True, False, True)
+    """
+    if spam <= breaker.share * breaker.window:
+        return False
+    ham_before, spam_before = before
+    if not spam_before:
+        return True
+    chance = sum(
+        math.exp(_log_chance(number, breaker.window, spam_before, ham_before + 1))
+        for number in range(spam, breaker.window + 1)
+    )
+    return chance < _ABNORMAL
+
+
+def _log_chance(number: int, of: int, a: float, b: float) -> float:
+    """Log P(number | of, a, b) of the beta-binomial distribution."""
+    ways = -_log_beta(number + 1, of - number + 1) - math.log(of + 1)
+    return ways + _log_beta(number + a, of - number + b) - _log_beta(a, b)
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:

@@ -85,6 +85,19 @@ class Messages:
         )
         return [row[0] for row in rows]
 
+    def usual(self, most: int, skip: int) -> tuple[int, int]:
+        """How many ham and spam were judged before the newest `skip` messages, of at most so many.
+
+        A message is what it was learned as; where it was not, what the verdict says.
+        """
+        ham, spam = self._db.row(
+            "SELECT count(*) - coalesce(sum(spam), 0), coalesce(sum(spam), 0) FROM"
+            " (SELECT coalesce(label = 1, verdict = 'spam') AS spam FROM message WHERE judged_at IS NOT NULL"
+            " ORDER BY judged_at DESC LIMIT ? OFFSET ?)",
+            (most, skip),
+        )
+        return ham, spam
+
     def numbers(self) -> dict[str, int]:
         """How many messages were judged, by verdict."""
         rows = self._db.rows("SELECT verdict, count(*) FROM message WHERE judged_at IS NOT NULL GROUP BY verdict")

@@ -1,7 +1,9 @@
 """Lessons in memory, behind the same port: for evaluations, which learn thousands of messages, and for no ledger."""
 
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +32,8 @@ class MemoryLessons:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
+        self._kind_numbers: dict[str, int] = {}
+        self._kinds: list[int] = []  # of the first ids, as far as they were asked for
         self._counts: NDArray[np.int64] = np.zeros((4, 1 << 16), dtype=np.int64)
         self._totals: NDArray[np.int64] = np.zeros(7, dtype=np.int64)
         self._kept: dict[bytes, _Kept] = {}
@@ -65,6 +69,15 @@ class MemoryLessons:
         found = (kept.lesson for kept in self._kept.values() if kept.lesson.number > since)
         return sorted(found, key=lambda lesson: lesson.number)[:most]
 
+    def last_change(self) -> int:
+        """The number of the last change of a lesson; 0 before the first."""
+        return self._last
+
+    def newest(self, label: Label, most: int) -> list[Lesson]:
+        """The messages that were learned last with this label, and at most so many, the newest first."""
+        found = (kept.lesson for kept in self._kept.values() if kept.lesson.label is label)
+        return heapq.nlargest(most, found, key=lambda lesson: lesson.number)
+
     def learned(self, digests: Sequence[bytes]) -> Learned:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
         found = [self._kept[digest] for digest in digests if digest in self._kept]
@@ -77,8 +90,10 @@ class MemoryLessons:
 
     def kinds(self) -> NDArray[np.int64]:
         """Which tokens are of one kind: int64 (n,), a number for each id."""
-        numbers: dict[str, int] = {}
-        return np.array([numbers.setdefault(kind(token), len(numbers)) for token in self._ids], dtype=np.int64)
+        numbers = self._kind_numbers
+        new = islice(self._ids, len(self._kinds), None)
+        self._kinds += [numbers.setdefault(kind(token), len(numbers)) for token in new]
+        return np.array(self._kinds, dtype=np.int64)
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False

@@ -107,6 +107,12 @@ class Lessons(Protocol):
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
         """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
 
+    def last_change(self) -> int:
+        """The number of the last change of a lesson; 0 before the first."""
+
+    def newest(self, label: Label, most: int) -> list[Lesson]:
+        """The messages that were learned last with this label, and at most so many, the newest first."""
+
     def learned(self, digests: Sequence[bytes]) -> Learned:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
 

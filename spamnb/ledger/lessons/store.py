@@ -83,6 +83,15 @@ class SqliteLessons:
         """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
         return list(map(_lesson, self._db.all(f"{_LESSON} WHERE change > ? ORDER BY change LIMIT ?", (since, most))))
 
+    def last_change(self) -> int:
+        """The number of the last change of a lesson or an import; 0 before the first."""
+        return self._total("change")[0]
+
+    def newest(self, label: Label, most: int) -> list[Lesson]:
+        """The messages that were learned last with this label, and at most so many, the newest first."""
+        found = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
+        return list(map(_lesson, found))
+
     def learned(self, digests: Sequence[bytes]) -> Learned:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
         with self._db.snapshot():

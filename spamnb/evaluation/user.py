@@ -1,0 +1,323 @@
+"""A simulated user: how the filter fares with people who correct it late, and not always.
+
+The filter gets one message after another, in the order of the corpus, and decides with the very functions that the
+service decides with: what follows from a verdict, when it may move mail, what kept and silent mail teaches, which weak
+lessons give way, when the circuit breaker opens. What the user does then comes later. The protocols of the field tell
+the filter the truth about each message at once; delayed and partial feedback are those of Cormack, "TREC 2006 Spam
+Track Overview", and go further here.
+
+Of what the user looks at in the spam folder, one message is opened each time, which is how the filter knows of it.
+"""
+
+import heapq
+import itertools
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spamnb import silence
+from spamnb.arming import lacks
+from spamnb.config import Breaker, Learning, Role, Scoring
+from spamnb.evaluation.corpus import Sample
+from spamnb.evaluation.measures import Outcome, one_minus_roca
+from spamnb.filter import Filter
+from spamnb.label import Label, Verdict
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.port import Relabel
+from spamnb.maildir.names import parse_name
+from spamnb.policy import USUAL, consequence, kept, missing_lessons, trips
+from spamnb.silence import MissedSpam, Trace
+
+_DAY = 86_400.0
+_READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")
+_OUTDATED_DAYS = 10  # between two looks at all weak lessons
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What a user does, and how many messages later.
+
+    correct: the share of missed spam that is moved to the spam folder, `corrected_after` messages later. left: the
+    share of the rest that is opened and left lying; the remainder is deleted. rescue: the share of ham in the spam
+    folder that is taken out, `rescued_after` messages later; so often the user looks there. keep: the share of ham in
+    the inbox that is read and kept. learned: messages that are learned at the beginning. wrong: the share of
+    messages that the user takes for the other class. told: the filter is told the truth of each message at once.
+    """
+
+    correct: float = 1.0
+    corrected_after: int = 20
+    rescue: float = 1.0
+    rescued_after: int = 20
+    left: float = 0.0
+    keep: float = 0.8
+    learned: int = 0
+    wrong: float = 0.0
+    told: bool = False
+
+
+_SELDOM = {"rescue": 0.3, "rescued_after": 200}
+_LATE = {"correct": 0.3, "corrected_after": 200, **_SELDOM}
+HABITS: dict[str, Habit] = {
+    "told": Habit(told=True),
+    "tidy": Habit(),
+    "tidy-init": Habit(learned=500),
+    "hasty": Habit(**_SELDOM),  # type: ignore[arg-type]
+    "deleting": Habit(**_LATE),  # type: ignore[arg-type]
+    "careless": Habit(**_LATE, left=0.5),  # type: ignore[arg-type]
+    "careless-init": Habit(**_LATE, left=0.5, learned=500),  # type: ignore[arg-type]
+    "noisy": Habit(told=True, wrong=0.02),
+}
+
+
+@dataclass(slots=True)
+class UserRun:
+    """What came of a run. outcomes: of the messages after those learned first; SPAM is what was moved.
+
+    switched_on_at: before which message, counted from 0 over the whole order, mail began to be moved; None: never.
+    """
+
+    habit: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    messages: int = 0
+    switched_on_at: int | None = None
+    breaker_tripped: int = 0
+    learned: tuple[int, int] = (0, 0)
+
+    def figures(self) -> dict[str, float | int | str | None]:
+        """The figures of a run; shares are in percent. The second half is that of the whole order."""
+        second = self.outcomes[max(0, len(self.outcomes) - (self.messages - self.messages // 2)) :]
+        n_ham = sum(outcome.label is Label.HAM for outcome in self.outcomes)
+        lost = sum(_is_lost(outcome) for outcome in self.outcomes)
+        return {
+            "habit": self.habit,
+            "messages": len(self.outcomes),
+            "ham_lost": lost,
+            "hm": 100 * lost / n_ham if n_ham else None,
+            "caught": _caught(self.outcomes),
+            "caught_second_half": _caught(second),
+            "one_minus_roca": _roca(self.outcomes),
+            "one_minus_roca_second_half": _roca(second),
+            "learned_ham": self.learned[Label.HAM],
+            "learned_spam": self.learned[Label.SPAM],
+            "switched_on_at": self.switched_on_at,
+            "breaker_tripped": self.breaker_tripped,
+        }
+
+
+def _is_lost(outcome: Outcome) -> bool:
+    return outcome.label is Label.HAM and outcome.verdict is Verdict.SPAM
+
+
+def _caught(outcomes: Sequence[Outcome]) -> float | None:
+    spam = [outcome.verdict is Verdict.SPAM for outcome in outcomes if outcome.label is Label.SPAM]
+    return 100 * sum(spam) / len(spam) if spam else None
+
+
+def _roca(outcomes: Sequence[Outcome]) -> float | None:
+    labels = np.array([bool(outcome.label) for outcome in outcomes])
+    if labels.all() or not labels.any():
+        return None
+    return one_minus_roca(np.array([outcome.score for outcome in outcomes]), labels)
+
+
+def simulate(
+    samples: Sequence[Sample],
+    scoring: Scoring,
+    learning: Learning,
+    breaker: Breaker,
+    habit: str,
+    *,
+    seed: int = 0,
+    messages_a_day: int = 20,
+) -> UserRun:
+    """Run the filter over messages, in their order, under a habit of `HABITS`; `messages_a_day` is the clock."""
+    run = UserRun(habit, messages=len(samples))
+    mailbox = _Mailbox(samples, scoring, learning, breaker, HABITS[habit], random.Random(seed), messages_a_day, run)  # noqa: S311 - repeatable
+    mailbox.work()
+    return run
+
+
+class _Mailbox:
+    """A mailbox, the filter that watches it, and its user. Messages are named by their place in the order."""
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        scoring: Scoring,
+        learning: Learning,
+        breaker: Breaker,
+        habit: Habit,
+        choose: random.Random,
+        messages_a_day: int,
+        run: UserRun,
+    ) -> None:
+        self._samples, self._scoring, self._learning, self._breaker = samples, scoring, learning, breaker
+        self._habit, self._choose, self._a_day, self._run = habit, choose, messages_a_day, run
+        self._lessons = MemoryLessons()
+        self._filter = Filter(self._lessons, scoring)
+        self._now = 0  # the message that comes next
+        self._later: list[
+            tuple[int, int, Callable[[int], None], int]
+        ] = []  # a heap: when, in which order, what, of which
+        self._missed = MissedSpam.UNKNOWN
+        self._traces: dict[int, Trace] = {}
+        self._numbers = itertools.count()
+        self._doubtful: list[int] = []  # read and kept, and not learned
+        self._in_spam: dict[int, float] = {}  # by the filter's hand, with the probability
+        self._opened_spam = -1
+        self._verdicts: deque[Verdict] = deque(maxlen=breaker.window)
+        self._judged: deque[int] = deque(maxlen=USUAL + breaker.window)
+        self._verdict_of: dict[int, Verdict] = {}
+        self._missing: str | None = None
+        self._stopped = False
+
+    def work(self) -> None:
+        """Let all messages come, and what follows from them."""
+        for place, sample in enumerate(self._samples):
+            self._now = place
+            while self._later and self._later[0][0] <= place:
+                _, _, act, of = heapq.heappop(self._later)
+                act(of)
+            if place % self._a_day == 0:
+                self._each_day(place // self._a_day)
+            if place < self._habit.learned:
+                self._learn(place, sample.label, "learned at the beginning")
+            else:
+                self._arrive(place, sample)
+        ham, spam = self._lessons.totals().tolist()[:2]
+        self._run.learned = ham, spam
+
+    def _arrive(self, place: int, sample: Sample) -> None:
+        lesson = self._lessons.find(sample.reading.digest)
+        judgement = self._filter.judge(sample.reading)
+        self._verdicts.append(judgement.verdict)
+        self._judged.append(place)
+        self._verdict_of[place] = judgement.verdict
+        label = None if lesson is None else lesson.decision
+        then = consequence(judgement.verdict, _NEW, label, self._lacks(), self._is_stopped(), has_unsure_folder=False)
+        is_moved = then.goal is Verdict.SPAM
+        seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
+        outcome = Outcome(sample.name, sample.label, seen, judgement.probability, judgement.log_odds)
+        self._run.outcomes.append(outcome)
+        self._react(place, self._as_seen(sample.label), is_moved, judgement.probability)
+
+    def _as_seen(self, label: Label) -> Label:
+        return Label(1 - label) if self._choose.random() < self._habit.wrong else label
+
+    def _react(self, place: int, label: Label, is_moved: bool, probability: float) -> None:
+        """The user sees the message, at once or later, or never."""
+        habit, chance = self._habit, self._choose.random()
+        if is_moved:
+            self._in_spam[place] = probability
+            self._do(habit.rescued_after, self._open_spam, place)
+        if habit.told:
+            self._correct(place, label)
+        elif label is Label.SPAM and not is_moved:
+            if chance < habit.correct:
+                self._do(habit.corrected_after, self._move_to_spam, place)
+            elif self._choose.random() < habit.left:
+                self._do(self._kept_after, self._keep, place)
+        elif label is Label.HAM and is_moved:
+            if chance < habit.rescue:
+                self._do(habit.rescued_after, self._rescue, place)
+        elif label is Label.HAM and chance < habit.keep:
+            self._do(self._kept_after, self._keep, place)
+
+    @property
+    def _kept_after(self) -> int:
+        return round(self._learning.kept_days * self._a_day)
+
+    def _do(self, after: int, act: Callable[[int], None], of: int) -> None:
+        heapq.heappush(self._later, (self._now + after, next(self._numbers), act, of))
+
+    def _learn(self, place: int, label: Label, why: str, *, weak: bool = False) -> None:
+        self._lessons.learn([self._samples[place].reading], label, why, self._at(self._now), weak=weak)
+
+    def _correct(self, place: int, label: Label) -> None:
+        self._in_spam.pop(place, None)
+        self._learn(place, label, "told")
+
+    def _open_spam(self, _: int) -> None:
+        self._opened_spam = self._now
+
+    def _move_to_spam(self, place: int) -> None:
+        self._traces[place] = Trace(self._at(self._now), self._digest(place), moved=True)
+        self._learn(place, Label.SPAM, "moved to spam")
+
+    def _rescue(self, place: int) -> None:
+        if self._in_spam.pop(place, None) is not None:
+            self._learn(place, Label.HAM, "taken out of spam")
+
+    def _keep(self, place: int) -> None:
+        self._doubtful.append(place)
+        self._look_at_kept([place])
+
+    def _look_at_kept(self, places: Sequence[int]) -> None:
+        """Learn those that the filter does not doubt."""
+        ham, spam = self._lessons.totals().tolist()[:2]
+        is_taught = not missing_lessons(ham, spam, self._learning)
+        for place in places:
+            age = (self._now - place) / self._a_day * _DAY
+            meant = kept(_READ, Role.INBOX, age, self._learning)
+            if meant is None:
+                continue
+            reading = self._samples[place].reading
+            probability = self._filter.judge(reading).probability
+            kept_at = self._at(place) + self._learning.kept_days * _DAY
+            self._traces[place] = Trace(kept_at, reading.digest, moved=False, probability=probability)
+            if silence.teaches_ham(probability, self._missed, is_taught=is_taught):
+                self._learn(place, Label.HAM, meant.why, weak=True)
+                self._doubtful.remove(place)
+
+    def _each_day(self, day: int) -> None:
+        """What the service does once a day."""
+        self._stopped = False  # the user has looked, and said that all is well
+        self._missed = silence.missed_spam(self._lessons, self._scoring, self._traces.values())
+        self._look_at_kept(list(self._doubtful))
+        for place, then in list(self._in_spam.items()):
+            days, messages = (self._now - place) / self._a_day, self._now - place
+            if days < silence.SILENT_DAYS or messages < silence.SILENT_MESSAGES or self._opened_spam <= place:
+                continue
+            if silence.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability):
+                self._learn(place, Label.SPAM, silence.LAY_IN_SPAM, weak=True)
+                del self._in_spam[place]
+        if day % _OUTDATED_DAYS == 0:
+            for page in silence.outdated(self._lessons, self._scoring, self._missed):
+                changes = [Relabel(one.digest, one.label, one.weak, None, True, "outdated") for one in page]
+                self._lessons.relabel(changes, self._at(self._now))
+
+    def _lacks(self) -> str:
+        """As `arming.Arming`: once nothing is lacking, nothing ever is."""
+        if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
+            self._missing = lacks(self._lessons, self._scoring, self._learning)
+            if not self._missing:
+                self._run.switched_on_at = self._now
+        return self._missing
+
+    def _is_stopped(self) -> bool:
+        if not self._stopped and not self._missing and len(self._verdicts) == self._breaker.window:
+            spam = self._verdicts.count(Verdict.SPAM)
+            if trips(spam, self._breaker, self._usual()):
+                self._stopped = True
+                self._verdicts.clear()
+                self._run.breaker_tripped += 1
+        return self._stopped
+
+    def _usual(self) -> tuple[int, int]:
+        before = list(self._judged)[: -self._breaker.window]
+        lessons = [self._lessons.find(self._digest(place)) for place in before]
+        spam = sum(
+            self._verdict_of[place] is Verdict.SPAM if lesson is None or lesson.label is None else bool(lesson.label)
+            for place, lesson in zip(before, lessons, strict=True)
+        )
+        return len(before) - spam, spam
+
+    def _digest(self, place: int) -> bytes:
+        return self._samples[place].reading.digest
+
+    def _at(self, place: int) -> float:
+        """When the message comes, in seconds."""
+        return place / self._a_day * _DAY
