@@ -270,12 +270,13 @@ def error(status: Status, why: str) -> bytes:
 
 
 def answer(request: Request, told: Told, body: Sequence[bytes] = ()) -> list[bytes]:
-    """The answer with a verdict, in pieces.
+    """The answer with a verdict, in pieces; the one to CHECK has no body.
 
     >>> ask = Request(Command.REPORT, (1, 2))
     >>> b"".join(answer(ask, Told(True, 7.25), [b"why"]))
     b'SPAMD/1.1 0 EX_OK\\r\\nSpam: True ; 7.2 / 5.0\\r\\n\\r\\nwhy'
     """
+    body = () if request.command is Command.CHECK else body
     length = f"Content-length: {sum(map(len, body))}\r\n"
     spam = f"Spam: {told.is_spam} ; {told.points:.1f} / 5.0\r\n"
     if request.command is Command.CHECK:

@@ -37,14 +37,16 @@ from spamnb.service.spamd.sockets import Allowed, Listener, Peer, peer_of
 _log = logging.getLogger(__name__)
 _PIECE = 1 << 16  # bytes read at once
 _ACCEPTED_AT_ONCE = 64
-_TICK = 1.0  # seconds; how exactly times are kept
 
 Answer = Callable[[Request, Peer], Sequence[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What clients may take; times are seconds, sizes bytes. grace: a connection that is younger is not given up."""
+    """What clients may take; times are seconds, sizes bytes.
+
+    grace: a connection that is younger is not given up. tick: how exactly times are kept.
+    """
 
     connections: int = 600  # a service has 1,024 open files unless told otherwise
     held: int = 64 << 20
@@ -55,6 +57,7 @@ class Limits:
     drain: float = 1.0
     grace: float = 5.0
     stop: float = 5.0
+    tick: float = 1.0
 
 
 class _State(Enum):
@@ -150,12 +153,12 @@ class Server:
     def _run(self) -> None:
         next_look = 0.0
         while not self._is_over():
-            for key, _ in self._selector.select(_TICK):
+            for key, _ in self._selector.select(self._limits.tick):
                 self._attend(*key.data)
             if (now := self._clock()) >= next_look:
                 self._give_up_late(now)
                 self._listen_again()
-                next_look = now + _TICK
+                next_look = now + self._limits.tick
         for connection in list(self._connections):
             self._close(connection)
 
@@ -365,3 +368,4 @@ class Server:
             with contextlib.suppress(KeyError):  # a request at work is not looked at
                 self._selector.unregister(connection.socket)
             connection.socket.close()
+            self._listen_again()
