@@ -12,6 +12,7 @@ waiting for the disk: power that fails loses the last verdicts, and the messages
 
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from spamnb.breaker import hindrance
 from spamnb.config import Config
 from spamnb.delivery.judging import delivered
 from spamnb.delivery.verdict import NAMES, Delivered, fields
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.filter import Clue, Filter, Judgement
 from spamnb.label import Verdict
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
@@ -159,6 +160,8 @@ class Requests:
         """This thread's own connection, opened again after a fault. Raises LedgerError."""
         ledger: Ledger | None = getattr(self._own, "ledger", None)
         if ledger is None:
+            if not os.path.exists(self._path):  # the service has made it: in its place there would be an empty one
+                raise LedgerUnavailableError(f"There is no ledger {self._path} any more: move it back")
             ledger = Ledger(self._path, busy_seconds=_PATIENCE, only_read=only_read)
             self._opened.append(ledger)
             self._own.ledger = ledger

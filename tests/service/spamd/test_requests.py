@@ -191,6 +191,15 @@ def test_tell_is_undone(service: Service) -> None:
         assert ledger.lessons.verify() == []
 
 
+def test_users_name_no_file(service: Service) -> None:
+    """Names of users that look like paths select nothing, and make no file."""
+    service.ask(request("CHECK", SPAM))
+    before = sorted(service.directory.iterdir()), sorted(service.directory.parent.iterdir())
+    for user in ("../../x", "/etc/passwd", "a\x00b", "%h", "x" * 5000):
+        assert told(service.ask(request("CHECK", SPAM, user=user))) == (True, 9.9)
+    assert (sorted(service.directory.iterdir()), sorted(service.directory.parent.iterdir())) == before
+
+
 def test_tell_not_allowed(service: Service) -> None:
     """Where TELL is switched off it is refused, in one line that is no success to spamc."""
     service.set(learn=False)
