@@ -21,7 +21,7 @@ MOST_MESSAGE = 32 << 20  # bytes of one message, inflated
 _MOST_LINE = 8 << 10  # bytes; a user's name and all that clients send is far below
 _MOST_FIELDS = 256  # as in spamd
 _FIRST = re.compile(rb"([A-Z_]+) SPAMC/([0-9]{1,3})\.([0-9]{1,3})[ \t]*")
-_FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:[ \t]*(.*?)[ \t]*", re.DOTALL)
+_NAME = re.compile(rb"[!-9;-~]+")
 _LENGTH = re.compile(rb"[0-9]{1,12}")
 _WITH_LENGTHS = (1, 3)  # the first version whose answers have a Content-length before all bodies
 _PONG = b"SPAMD/1.5 0 PONG\r\n"
@@ -144,12 +144,12 @@ class RequestReader:
             if self._first[0] in (Command.PING, Command.SKIP):  # which bring nothing, or fields that say nothing
                 self._request = Request(*self._first)
         elif line:
-            found = _FIELD.fullmatch(line)
-            if found is None:
+            name, colon, value = (part.strip(b" \t") for part in line.partition(b":"))
+            if not (colon and _NAME.fullmatch(name)):
                 raise RequestError(Status.MALFORMED, "a field has no name")
             if len(self._fields) == _MOST_FIELDS:
                 raise RequestError(Status.MALFORMED, "too many fields")
-            self._fields[found[1].lower()] = found[2]
+            self._fields[name.lower()] = value
         else:
             user = self._fields.get(b"user", b"").decode("utf-8", "replace")
             request = Request(*self._first, user)
