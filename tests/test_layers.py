@@ -20,7 +20,7 @@ LAYERS = (
     {"filter", "training", "policy"},
     {"moves"},
     {"undo", "breaker", "bulk"},
-    {"checkup"},
+    {"checkup", "delivery"},
     {"service", "evaluation"},
     {"cli"},
 )

@@ -16,3 +16,19 @@ def probability(score: float) -> float:
     (0.5, 0.0, 0.7311)
     """
     return 0.5 * (1 + math.tanh(0.5 * (SLOPE * score + INTERCEPT)))
+
+
+def points(score: float, cutoff: float, *, is_spam: bool, most: float = 9.9) -> float:
+    """The score in SpamAssassin's scale, of which 5 is the cutoff and a point a factor of e in the odds.
+
+    With one decimal, and rounded towards the verdict: programs that compare it with 5 themselves find the same. At most
+    `most`, since recipes reject at 10 or 15 what rules of SpamAssassin agree on, which words alone must not do. It is
+    made from the score, not from the probability, which is 1.0 long before the score ends.
+
+    >>> [points(score, 0.95, is_spam=score > 1.2) for score in (-9.0, 0.0, 1.19, 1.21, 9.0)]
+    [-9.9, 2.1, 4.9, 5.1, 9.9]
+    """
+    threshold = math.log(cutoff / (1 - cutoff)) if 0 < cutoff < 1 else math.copysign(math.inf, cutoff - 0.5)
+    exact = 5 + SLOPE * score + INTERCEPT - threshold
+    rounded = round(max(-most, min(most, exact)), 1) + 0.0  # without a sign before zero
+    return max(rounded, 5.0) if is_spam else min(rounded, 4.9)

@@ -24,6 +24,13 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
+def user_name(text: str) -> str:
+    """A user's name for the header of a request: printable ASCII without blanks."""
+    if not re.fullmatch(r"[!-~]{1,254}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot name a user")
+    return text
+
+
 def several(text: str) -> list[int]:
     """Whole numbers, divided by commas."""
     return [at_least(0)(part.strip()) for part in text.split(",")]

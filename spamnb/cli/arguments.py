@@ -27,6 +27,7 @@ COMMANDS = {
     "train": "learn messages as spam or as ham",
     "untrain": "forget messages that were learned",
     "score": "tell whether messages are spam",
+    "filter": "pass a message on with the verdict in its header, for delivery agents",
     "explain": "show why a message is judged as it is",
     "status": "show what the filter knows, and whether it moves mail",
     "history": "list what was judged, moved and learned, the newest first",
@@ -54,7 +55,8 @@ examples:
   spamnb explain message.eml               ask it why
 
 exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration,
-or a damaged ledger without a copy; `score`, `status` and `doctor` have more. Help on a command: spamnb help COMMAND
+or a damaged ledger without a copy; `score`, `filter`, `status` and `doctor` have more.
+Help on a command: spamnb help COMMAND
 """
 
 

@@ -1,6 +1,6 @@
 """Exit codes, which mail recipes and service managers test; those of errors are in `spamnb.errors`."""
 
-from spamnb.errors import SpamnbError, UsageError
+from spamnb.errors import LedgerBusyError, SpamnbError, UsageError
 from spamnb.label import Verdict
 
 STOPPED = 1  # status: the filter has stopped moving mail by itself
@@ -8,3 +8,4 @@ FAULTS = 1  # doctor
 OF_VERDICT = {Verdict.SPAM: 0, Verdict.HAM: 1, Verdict.UNSURE: 2}  # score: of a single message, as bogofilter has it
 ERROR = SpamnbError.exit_code
 USAGE = UsageError.exit_code
+TRY_AGAIN = LedgerBusyError.exit_code  # EX_TEMPFAIL: a mail server keeps the message

@@ -52,6 +52,8 @@ def _failed(fault: str, code: int) -> int:
 
 
 def _set_up_log(options: argparse.Namespace) -> None:
+    if options.command == "filter":  # which prints nothing on standard error, whatever happens, and is to start fast
+        return
     import logging
 
     from spamnb.cli.log import set_up

@@ -1,0 +1,156 @@
+"""Pass a message from standard input to standard output, with the verdict in its header.
+
+For delivery agents (procmail, maildrop, fdm, Sieve ...). The running service is asked, if
+`spamd.listen` says where; else the ledger is read here. Nothing is learned. Fields of these names
+that came with the message are removed; all else stays as it is, byte for byte.
+
+  X-Spamnb: spam, probability=0.998700, score=6.5, version=...      spam, ham, unsure or unknown
+  X-Spam-Flag: YES                                                  for spam alone
+  X-Spam-Status: Yes, score=6.5 required=5.0 tests=SPAMNB_SPAM ...
+
+Where no verdict can be had, the message passes with `X-Spamnb: unknown, reason=...`, and the system's
+log says why; standard error stays empty.
+
+example:
+  spamnb filter <message.eml
+  spamnb filter --format bogofilter <message.eml
+
+exit codes: 0 the message was passed on, 75 it was not: keep it, and try again;
+with --exit-code 0 spam, 1 ham, 2 unsure, 3 unknown
+"""
+
+import argparse
+import contextlib
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from spamnb.cli import exit_codes
+from spamnb.cli.argument_types import user_name
+from spamnb.delivery.verdict import NAMES
+from spamnb.label import Verdict
+from spamnb.wording import escaped
+
+Piece = bytes | memoryview
+_CHUNK = 1 << 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    help_ = "write X-Spamnb and SpamAssassin's fields, or X-Bogosity (default: spamnb)"
+    parser.add_argument("--format", choices=list(NAMES), default="spamnb", help=help_)
+    parser.add_argument("--user", metavar="NAME", type=user_name, help="told to the service (default: your login name)")
+    parser.add_argument("--strict", action="store_true", help="without a verdict print nothing, and exit with 75")
+    help_ = "tell the verdict by the exit code; most delivery agents then throw the output away"
+    parser.add_argument("--exit-code", action="store_true", help=help_)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Pass the message on. The exit code is 0 only where all of it was written."""
+    with _silent():
+        try:
+            return _pass_on(options)
+        except (OSError, MemoryError) as fault:  # of the streams: the message cannot be read, or not be written
+            _log(f"the message was not passed on: {fault}")
+            return exit_codes.TRY_AGAIN
+        except KeyboardInterrupt:
+            return 128 + signal.SIGINT
+
+
+def _pass_on(options: argparse.Namespace) -> int:
+    raw = _read(_descriptor(sys.stdin))
+    output = _descriptor(sys.stdout)
+    if not raw:
+        return 0
+    message, verdict, fault = _filtered(raw, options)
+    if fault:
+        _log(fault)
+    if verdict is None and options.strict:
+        return exit_codes.TRY_AGAIN
+    _write(output, message)
+    if not options.exit_code:
+        return 0
+    return exit_codes.ERROR if verdict is None else exit_codes.OF_VERDICT[verdict]
+
+
+def _filtered(raw: bytes, options: argparse.Namespace) -> tuple[Sequence[Piece], Verdict | None, str]:
+    """What is passed on, its verdict, and what is wrong where there is none."""
+    try:
+        from spamnb.cli.context import configuration
+        from spamnb.delivery.pipe import filtered
+
+        found = filtered(raw, lambda: configuration(options), options.user or _login_name(), options.format)
+    except Exception as fault:  # of this very program, in the midst of an upgrade perhaps: the message has to go on
+        return [raw], None, f"{type(fault).__name__}: {fault}"
+    return found.message, None if found.verdict is None else found.verdict.verdict, found.fault
+
+
+def _descriptor(stream: TextIO | None) -> int:
+    """The descriptor of a standard stream. Raises OSError where it was closed: another file has its number by now."""
+    if stream is None:
+        raise OSError("a standard stream is closed")
+    return stream.fileno()
+
+
+def _read(descriptor: int) -> bytes:
+    """All that comes. Raises OSError."""
+    chunks: list[bytes] = []
+    while True:
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:  # Python's own streams would take this for the end
+            select.select([descriptor], [], [])
+            continue
+        if not chunk:
+            return b"".join(chunks)
+        chunks.append(chunk)
+
+
+def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
+    """Write all of it. Raises OSError."""
+    for piece in pieces:
+        done, view = 0, memoryview(piece)
+        while done < len(view):
+            try:
+                done += os.write(descriptor, view[done : done + _CHUNK])
+            except BlockingIOError:
+                select.select([], [descriptor], [])
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing reaches standard error: Exim puts it into the message, and getmail takes it for a failure."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        os.close(null)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _login_name() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+def _log(fault: str) -> None:
+    """A line in the system's log, which is dropped where there is none."""
+    import syslog
+
+    with contextlib.suppress(ValueError, OSError):
+        syslog.openlog("spamnb", syslog.LOG_PID, syslog.LOG_MAIL)
+        syslog.syslog(syslog.LOG_WARNING, escaped(fault))

@@ -1,0 +1,42 @@
+"""Judging a message that is being delivered, with a ledger that is only read."""
+
+import time
+
+from spamnb.bayes.calibration import points
+from spamnb.breaker import stop_of
+from spamnb.config import Config
+from spamnb.delivery.verdict import Delivered
+from spamnb.filter import FrozenFilter, Judgement
+from spamnb.label import Verdict
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.reading import read_tokens
+from spamnb.policy import missing_lessons
+
+_PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
+
+
+def judge(raw: bytes, config: Config) -> Delivered:
+    """The verdict on a message, by the ledger of a configuration. Raises LedgerError where it cannot be read."""
+    tokens = read_tokens(raw[: DEFAULT_LIMITS.message_bytes + 1])
+    with Ledger(str(config.ledger), busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
+        (judgement,) = FrozenFilter(ledger.lessons, config.scoring).judge_all([tokens])
+        return delivered(judgement, config, is_held=is_held(ledger, config, time.time()))
+
+
+def is_held(ledger: Ledger, config: Config, now: float) -> bool:
+    """Whether no mail is to be filed by the filter's verdict now.
+
+    It has not learned enough, or moving is stopped: what the service would not move, a rule at delivery shall not.
+    """
+    ham, spam = ledger.lessons.totals().tolist()[:2]
+    return bool(missing_lessons(ham, spam, config.learning)) or stop_of(ledger, now) is not None
+
+
+def delivered(judgement: Judgement, config: Config, *, is_held: bool) -> Delivered:
+    """A judgement as it is told at delivery; held back, it is unsure, with no points."""
+    if is_held:
+        return Delivered(Verdict.UNSURE, judgement.probability, 0.0)
+    is_spam, most = judgement.verdict is Verdict.SPAM, config.spamd.most_points
+    found = points(judgement.log_odds, config.scoring.spam_cutoff, is_spam=is_spam, most=most)
+    return Delivered(judgement.verdict, judgement.probability, found)

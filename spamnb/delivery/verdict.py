@@ -1,0 +1,68 @@
+"""The verdict on a message that is being delivered, and the header fields that tell it to other programs."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from spamnb import __version__
+from spamnb.label import Verdict
+
+Format = Literal["spamnb", "bogofilter"]
+FIELD = "X-Spamnb"
+NAMES: Mapping[Format, tuple[str, ...]] = MappingProxyType(
+    {"spamnb": (FIELD, "X-Spam-Flag", "X-Spam-Status"), "bogofilter": (FIELD, "X-Bogosity")}
+)
+"""The names of the fields that each format writes; those that came with a message are a stranger's."""
+
+_VALUE = re.compile(r"(spam|ham|unsure), probability=([01]\.\d{6}), score=(-?\d{1,4}\.\d), version=[\w.+-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A verdict with the probability of spam, and the points in SpamAssassin's scale, with one decimal."""
+
+    verdict: Verdict
+    probability: float
+    points: float
+
+
+def fields(found: Delivered, style: Format = "spamnb") -> list[tuple[str, str]]:
+    """The header fields that tell a verdict, names and values.
+
+    The words are those that recipes for SpamAssassin and bogofilter look for, and mail programs: Thunderbird wants
+    `Yes` or `No` first, KMail a character behind each number, a recipe of bogofilter(1) `Spam, tests=bogofilter`.
+
+    >>> for name, value in fields(Delivered(Verdict.SPAM, 0.9987, 6.5)): print(f"{name}: {value}")
+    X-Spamnb: spam, probability=0.998700, score=6.5, version=0.1.0
+    X-Spam-Flag: YES
+    X-Spam-Status: Yes, score=6.5 required=5.0 tests=SPAMNB_SPAM version=spamnb/0.1.0
+    """
+    verdict, p, is_spam = found.verdict, f"{found.probability:.6f}", found.verdict is Verdict.SPAM
+    if style == "bogofilter":
+        value = f"{verdict.capitalize()}, tests=bogofilter, spamicity={p}, version={__version__}"
+        return [("X-Bogosity", value)]
+    status = f"score={found.points:.1f} required=5.0 tests=SPAMNB_{verdict.upper()} version=spamnb/{__version__}"
+    own = f"{verdict}, probability={p}, score={found.points:.1f}, version={__version__}"
+    flag = [("X-Spam-Flag", "YES")] if is_spam else []
+    return [(FIELD, own), *flag, ("X-Spam-Status", f"{'Yes' if is_spam else 'No'}, {status}")]
+
+
+def unknown(reason: str) -> list[tuple[str, str]]:
+    """The field of a message that could not be judged.
+
+    >>> unknown("ledger")
+    [('X-Spamnb', 'unknown, reason=ledger, version=0.1.0')]
+    """
+    return [(FIELD, f"unknown, reason={reason}, version={__version__}")]
+
+
+def read(value: str) -> Delivered | None:
+    """The verdict that the value of an `X-Spamnb` field tells; None for any other text.
+
+    >>> read("ham, probability=0.000012, score=-6.5, version=0.1.0")
+    Delivered(verdict=<Verdict.HAM: 'ham'>, probability=1.2e-05, points=-6.5)
+    """
+    found = _VALUE.fullmatch(value)
+    return found and Delivered(Verdict(found[1]), float(found[2]), float(found[3]))

@@ -1,0 +1,59 @@
+"""Fields that a filter adds to a message in a pipe; all other bytes of the message stay as they are.
+
+New fields stand at the top of the header, after the `From ` line of an mbox and a Return-Path, which mail software
+looks for first. Fields of the same names that came with the message are removed: anybody could have written them.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from functools import cache
+
+_ENVELOPE = re.compile(rb"(?:>?From [^\n]*\n)*")  # QUIRK: an mbox in an mbox leaves ">From " behind "From "
+_END = re.compile(rb"(?:\A|(?<=\n))\r?\n")
+_ANY_FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")  # RFC 5322, 2.2 and 4.5: blanks before the colon are obsolete, and read
+_RETURN_PATH = re.compile(rb"return-path[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*", re.IGNORECASE)
+_LINE = rb"[^\r\n]*"
+_BREAK = rb"(?:\r\n|\r|\n)"
+
+
+def annotate(raw: bytes, fields: Sequence[tuple[str, str]], names: Collection[str]) -> tuple[bytes, int]:
+    """A message with new fields, as its new beginning and how many of its bytes that replaces.
+
+    `fields` are names and values, ASCII, each for one line; `names` are those of the fields to remove. The header
+    reaches to the first empty line. A message without a header, whose first line is no field, gets one.
+
+    >>> raw = b"From a\\nTo: c\\nX-Spam: no\\n and no\\n\\nHello"
+    >>> beginning, replaced = annotate(raw, [("X-Spam", "yes")], ["X-Spam"])
+    >>> beginning + raw[replaced:]
+    b'From a\\nX-Spam: yes\\nTo: c\\n\\nHello'
+    """
+    line_end = b"\r\n" if raw[max(raw.find(b"\n") - 1, 0) :][:2] == b"\r\n" else b"\n"
+    new = b"".join(f"{name}: {value}".encode("ascii") + line_end for name, value in fields)
+    envelope = _ENVELOPE.match(raw)
+    start = envelope.end() if envelope else 0
+    if start < len(raw) and not (_ANY_FIELD.match(raw, start) or _END.match(raw, start)):
+        return raw[:start] + (new and new + line_end), start
+    found = _END.search(raw, start)
+    end = found.start() if found else len(raw)
+    header = without(raw[start:end], names)
+    path = _RETURN_PATH.match(header)
+    top = path.end() if path else 0
+    return raw[:start] + header[:top] + new + header[top:], end
+
+
+def without(header: bytes, names: Collection[str]) -> bytes:
+    """A header without the fields of these names, in whatever case they are written, folded ones whole.
+
+    QUIRK: some programs take a lone carriage return for a line end, so a field that begins after one is removed too;
+    what is before it and after it stays.
+
+    >>> without(b"to: a\\nX-SPAM : 1\\n\\tb\\nCc: c\\rx-spam: 2\\nBcc: d\\n", ["X-Spam"])
+    b'to: a\\nCc: c\\nBcc: d\\n'
+    """
+    return _pattern(tuple(names)).sub(b"", header) if names else header
+
+
+@cache
+def _pattern(names: tuple[str, ...]) -> re.Pattern[bytes]:
+    field = rb"(?:%s)[ \t]*:%s(?:%s[ \t]%s)*" % (b"|".join(re.escape(n).encode() for n in names), _LINE, _BREAK, _LINE)
+    return re.compile(rb"\r(?!\n)%s|(?<![^\r\n])%s(?:%s|\Z)" % (field, field, _BREAK), re.IGNORECASE)
