@@ -59,6 +59,12 @@ def stop_of(ledger: Ledger, now: float) -> Stop | None:
     return None if tripped is None and paused is None else Stop(None if tripped is None else float(tripped), paused)
 
 
+def hindrance(ledger: Ledger, config: Config, now: float) -> tuple[str, bool]:
+    """What the filter has to learn before it may move mail ("" for nothing), and whether moving is stopped."""
+    ham, spam = ledger.lessons.totals()[:2].tolist()
+    return policy.missing_lessons(ham, spam, config.learning), stop_of(ledger, now) is not None
+
+
 def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
     """Stop moving if an abnormal share of the newest verdicts is spam; whether it is stopped by that."""
     since = float(ledger.note(policy.RESUMED_NOTE) or 0.0)

@@ -74,6 +74,7 @@ class Do(Enum):
 
     NOTHING = auto()
     JUDGE = auto()
+    ACCEPT = auto()  # a rule has filed it by the verdict that the filter told at delivery: it is the filter's own move
     WAIT = auto()  # until the other file of this delivery leaves spam; then it is known what this one means
     LEARN_HAM = auto()
     LEARN_SPAM = auto()
@@ -102,6 +103,7 @@ def meaning(
     places: Sequence[PastPlace],
     *,
     verdict: str | None = None,
+    told: str | None = None,
     same_name: bool = False,
     many: bool = False,
     named: bool = True,
@@ -110,15 +112,17 @@ def meaning(
     """What it means that a file appeared in a folder of this role: the first row of the table that applies.
 
     `unsure`: it is the folder for unsure mail. `label`: what a person has called the message, or None. `places`: all
-    other places of the message. `verdict`: the filter's, if it is remembered. `same_name`: it was in this folder
-    before, under this name. `many`: it is one of many known messages that appeared at once. `named`: the folder's role
-    is written in the configuration, and not that of the folder it is in.
+    other places of the message. `verdict`: the filter's, if it is remembered. `told`: the one
+    that it told at delivery, before the message came, or None. `same_name`: it was in this folder before, under this
+    name. `many`: it is one of many known messages that appeared at once. `named`: the folder's role is written in the
+    configuration, and not that of the folder it is in.
     """
     source = _came_from(role, places)
     from_spam = source is not None and source.is_spam
     spam_folder = "spam" if source is not None and source.role is Role.SPAM else "unsure"
     waits = source is not None and not source.left and not source.same_file
     known = _latest(place for place in places if place.same_delivery or place.same_file)
+    was_told = told == Verdict.SPAM and all(place.role is Role.SPAM for place in places)
     known_spam = known is not None and known.role is Role.SPAM
     known_ham = known is not None and known.role is Role.HAM and not known.unsure
     mover = "the filter" if known is not None and known.by_filter else "a person"
@@ -141,6 +145,7 @@ def meaning(
         # A folder that was moved into Junk, which a synchroniser brings as so many new files: nobody called it spam.
         (spam, not named and known_ham, Meaning(Do.NOTHING, "filed mail, in a folder that was moved into spam")),
         (spam, _was_elsewhere(places), Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")),
+        (spam, was_told, Meaning(Do.ACCEPT, "filed by the verdict told at delivery")),
         # A ledger that has forgotten the message's places: the filter may have put it there.
         (spam, not places and verdict == Verdict.SPAM, Meaning(Do.NOTHING, "first seen there, judged as spam before")),
         (spam, not trust_delivery, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),

@@ -267,7 +267,7 @@ learning:
 """
     assert faults(content) == [
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, breaker, "
-        "log, service, retention (did you mean mailboxes?)",
+        "log, service, retention, spamd (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "

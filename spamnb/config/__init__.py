@@ -8,9 +8,21 @@ written; `readers` turns YAML nodes into values, `keys` maps each key to a kind 
 from spamnb.config.folder_names import Role
 from spamnb.config.loading import MAX_BYTES, load, parse
 from spamnb.config.places import default_config_path, default_ledger_path
-from spamnb.config.settings import Breaker, Config, Learning, Log, Mailbox, Model, Retention, Scoring, Service, Watch
+from spamnb.config.settings import (
+    Breaker,
+    Config,
+    Learning,
+    Log,
+    Mailbox,
+    Model,
+    Retention,
+    Scoring,
+    Service,
+    Spamd,
+    Watch,
+)
 from spamnb.config.writing import render
 
 __all__ = ["MAX_BYTES", "default_config_path", "default_ledger_path", "load", "parse", "render"]
 __all__ += ["Breaker", "Config", "Learning", "Log", "Mailbox", "Model", "Retention", "Role", "Scoring", "Service"]
-__all__ += ["Watch"]
+__all__ += ["Spamd", "Watch"]

@@ -9,12 +9,13 @@ was quoted, and both of two equal keys.
 import contextlib
 import difflib
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import yaml
 
@@ -31,6 +32,9 @@ Check = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_LOOPBACK = re.compile(r"127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}")
+_LONGEST_SOCKET = 107  # bytes of sun_path before its NUL (unix(7))
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?")
 _NULL = "tag:yaml.org,2002:null"
 
 
@@ -154,11 +158,11 @@ def optional(reader: Reader[T]) -> Reader[T | None]:
     return lambda node, key: None if _is_null(node) else reader(node, key)
 
 
-def list_of(reader: Reader[T], wanted: str) -> Reader[tuple[T, ...]]:
-    """A list that is not empty, of one kind of value."""
+def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Reader[tuple[T, ...]]:
+    """A list of one kind of value, which is not empty unless it may be."""
 
     def read(node: yaml.Node, key: str) -> tuple[T, ...]:
-        if not isinstance(node, yaml.SequenceNode) or not node.value:
+        if not isinstance(node, yaml.SequenceNode) or not (node.value or may_be_empty):
             shape = "an empty list" if isinstance(node, yaml.SequenceNode) else _shape(node)
             raise _invalid(node, key, f"is {shape}; write {wanted}")
         values: list[T] = []
@@ -186,6 +190,44 @@ def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Map
         return MappingProxyType(found)
 
     return read
+
+
+def _address(written: str) -> str:
+    """A socket's path, or a loopback address with a port; as systemd.socket(5) writes both."""
+    wanted = "the full path of a socket such as /run/spamnb/spamd.sock, or 127.0.0.1:783"
+    if written.startswith("/"):
+        if "\0" in written or len(os.fsencode(written)) > _LONGEST_SOCKET:
+            raise ValueError(f"{shown(written)} cannot be a socket's path, which has at most {_LONGEST_SOCKET} bytes")
+        return os.path.normpath(written)
+    host, _, port = written.rpartition(":")
+    if not (_WHOLE.fullmatch(port) and 0 < int(port) < 1 << 16):
+        raise ValueError(f"{shown(written)} is not allowed; write {wanted}")
+    if not _LOOPBACK.fullmatch(host):
+        raise ValueError(f"{shown(written)} is not an address of this host alone; write 127.0.0.1:{int(port)}")
+    return f"{host}:{int(port)}"
+
+
+addresses: Reader[tuple[str, ...]] = list_of(
+    _read_as(_address, "an address"), "a list such as [/run/spamnb/spamd.sock], or [] for none", may_be_empty=True
+)
+"""Where the service answers: paths of sockets, and loopback addresses with a port."""
+
+
+def _user(name: str) -> str:
+    if not _USER.fullmatch(name):
+        raise ValueError(f"{shown(name)} cannot name a user; write a login name such as Debian-exim, or a number")
+    return name
+
+
+users: Reader[tuple[str, ...]] = list_of(
+    _read_as(_user, "a user"), "a list of login names such as [Debian-exim], or [] for none", may_be_empty=True
+)
+"""Users of this host, by name or number; whether there are such users is not asked here."""
+
+flag_or_tcp: Reader[bool | Literal["tcp"]] = _read_as(
+    lambda written: "tcp" if written == "tcp" else _FLAGS.get(written.lower()), "true, false or tcp", unquoted=True
+)
+"""True or false, or the word for true also over TCP."""
 
 
 def record(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from spamnb.config.folder_names import Role, matches, usual_role, written
-from spamnb.config.readers import number, whole
+from spamnb.config.readers import addresses, flag_or_tcp, number, users, whole
 
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
@@ -150,6 +150,22 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Spamd:
+    """Where the service answers the spamd protocol, and whom.
+
+    listen: paths of Unix sockets, and loopback addresses as `127.0.0.1:783`; sockets from the service manager are
+    served too. learn: whether TELL teaches: over Unix sockets, over none, or over "tcp" too. most_points: the largest
+    score that is told, and its negative the smallest. peers: login names or numbers of users that may ask, beside the
+    service's own and root.
+    """
+
+    listen: Annotated[tuple[str, ...], addresses] = ()
+    learn: Annotated[bool | Literal["tcp"], flag_or_tcp] = True
+    most_points: Annotated[float, number(5, 1000)] = 9.9
+    peers: Annotated[tuple[str, ...], users] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All values together; at least one mailbox, none of them inside another."""
 
@@ -161,3 +177,4 @@ class Config:
     log: Log = field(default_factory=Log)
     service: Service = field(default_factory=Service)
     retention: Retention = field(default_factory=Retention)
+    spamd: Spamd = field(default_factory=Spamd)

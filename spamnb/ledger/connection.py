@@ -20,7 +20,7 @@ _LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and
 
 
 class Connection:
-    """A SQLite connection in WAL mode: many readers, one writer, durable at each commit.
+    """A SQLite connection in WAL mode: many readers, one writer, durable at each commit unless told otherwise.
 
     `synchronous=FULL`: in WAL mode anything less may lose the last commits when power fails, and a lost intent
     would make the filter's own move look like the user's.
@@ -122,6 +122,16 @@ class Connection:
         """All or nothing, as one writer; a transaction inside a transaction is part of it."""
         return self._bracket("BEGIN" if self._only_read else "BEGIN IMMEDIATE")
 
+    @contextlib.contextmanager
+    def hasty(self) -> Iterator[None]:
+        """Transactions inside are whole, but the last of them may be lost if power fails, and take no disk's time."""
+        with plain_faults(self.path):
+            self._sqlite.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            self._sqlite.execute("PRAGMA synchronous = FULL")
+
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
         """All that is read inside is of one moment, whatever other processes commit meanwhile."""
         return self._bracket("BEGIN")
@@ -194,11 +204,17 @@ def _not_there(path: str) -> LedgerError:
 
 
 def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """A connection to the file, which is made 0600 before SQLite does it with the process's umask."""
+    """A connection to the file, which is made 0600 before SQLite does it with the process's umask.
+
+    QUIRK: a file that is there and can be used is not opened here: closing it would drop the POSIX locks of this
+    process's other connections, and another process, the last as it seems, would remove the log that they write to
+    (sqlite.org/howtocorrupt.html, 2.2).
+    """
     if not (os.path.exists(path) and os.path.getsize(path)):
         refuse_new(path)
-    with _making(path):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if not (os.path.isfile(path) and os.access(path, os.R_OK | os.W_OK, effective_ids=True)):
+        with _making(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     return sqlite3.connect(
         os.fsencode(path), timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
     )

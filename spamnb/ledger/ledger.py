@@ -8,6 +8,7 @@ from typing import Self
 from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.file.locks import IntentOwner
+from spamnb.ledger.history.early_verdicts import EarlyVerdicts
 from spamnb.ledger.history.journal import Journal
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
@@ -31,6 +32,7 @@ class Ledger:
 
     This host's own history:
     messages: who each message is, and the verdicts on it.
+    early_verdicts: verdicts that were told before the message came.
     locations: where messages are.
     journal: what was done.
     retention: forgetting what is long over.
@@ -45,6 +47,7 @@ class Ledger:
         self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
         self.messages = Messages(self._connection)
+        self.early_verdicts = EarlyVerdicts(self._connection)
         self.locations = Locations(self._connection)
         self.journal = Journal(self._connection)
         self.retention = Retention(self._connection)

@@ -21,6 +21,8 @@ file.origin "waiting": the same delivery is in spam; what the file means is deci
 
 file.gone_by: "filter" where the filter itself moved the file away; NULL where another program did, or it is there.
 
+early_verdict: verdicts that were told before their message was delivered; asker: who asked, as text.
+
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
 """
@@ -66,6 +68,11 @@ _HISTORY = """
     );
     CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
     CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
+    CREATE TABLE early_verdict (
+        digest BLOB PRIMARY KEY, verdict TEXT NOT NULL, probability REAL NOT NULL, log_odds REAL NOT NULL,
+        asker TEXT NOT NULL, at REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX early_verdict_at ON early_verdict (at);
     CREATE TABLE mailbox (id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, started_at REAL);
     CREATE TABLE folder (
         id INTEGER PRIMARY KEY, mailbox INTEGER NOT NULL REFERENCES mailbox, name TEXT NOT NULL, UNIQUE (mailbox, name)

@@ -7,11 +7,12 @@ import heapq
 import logging
 
 from spamnb import policy
-from spamnb.breaker import stop_if_abnormal, stop_of
+from spamnb.breaker import hindrance, stop_if_abnormal
 from spamnb.config import Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter, Judgement
 from spamnb.label import Label, Verdict
+from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.messages import Known
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
@@ -112,6 +113,7 @@ class Arrivals:
         now, label, verdict, message = self._now(), self._decided(unread.digest), None, None
         if (known := self._ledger.messages.find(unread.digest)) is not None:
             verdict, message = known.verdict, known.id
+        told = self._ledger.early_verdicts.find(unread.digest, now)
         past = PastPlaces(self._context, self._folders, folder, entry, unread, appeared_at(folder, entry, now))
         last = self._ledger.locations.last(folder.id, parse_name(entry.name).key)
         meant = policy.meaning(
@@ -120,13 +122,16 @@ class Arrivals:
             label,
             [] if policy.has_no_meaning(folder.role, folder.unsure) else past.all(message),
             verdict=verdict,
+            told=None if told is None else told.verdict,
             same_name=last is not None and last.message == message,
             many=now < self._many_until,
             named=self._folders.mailbox.names(folder.name),
             trust_delivery=self._config.learning.trust_delivery,
         )
         if meant.do is Do.JUDGE:
-            self._judge(folder, entry, unread)
+            self._judge(folder, entry, unread, told)
+        elif meant.do is Do.ACCEPT and told is not None:
+            self._accept(folder, entry, unread, told)
         else:
             self._apply(meant, folder, entry, unread)
         if meant.news:
@@ -158,14 +163,31 @@ class Arrivals:
         self._ledger.locations.put(folder.id, name.key, known.id, origin, unread.delivery, name.flags, now)
         return known
 
-    def _judge(self, folder: WatchedFolder, entry: Entry, unread: LazyReading) -> None:
-        reading, mailbox = unread.reading, self._folders.mailbox
-        judgement = self._filter.judge(reading)
+    def _accept(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict) -> None:
+        """Record what a rule has filed by the verdict that was told to it: as if the filter had moved it there."""
+        key, now, why = parse_name(entry.name).key, self._now(), f"{told.verdict}, {_told(told)}"
+        with self._ledger.transaction():
+            known = self._record(folder, entry, unread, Do.ACCEPT, unread.summary)
+            self._ledger.locations.set_origin(folder.id, key, "filter")
+            self._ledger.messages.judged(known.id, told.verdict, told.probability, now)
+            self._ledger.journal.judged(known.id, (folder.id, key), told.verdict, told.probability, why, now)
+            self._hindrance()
+        name = self._context.name_of(unread)
+        _log.info("%s %.4f %s: filed into %s, %s", told.verdict, told.probability, name, folder.name, _told(told))
+
+    def _judge(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict | None) -> None:
+        """Judge new mail, unless its verdict was told at delivery, and do what follows from the verdict."""
+        mailbox = self._folders.mailbox
+        if told is None:
+            judgement = self._filter.judge(unread.reading)
+        else:
+            judgement = Judgement(Verdict(told.verdict), told.probability, told.log_odds)
         verdict, probability = judgement.verdict, judgement.probability
         alike = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
+        alike += f"; {_told(told)}" if told is not None else ""
         intent = None
         with self._ledger.transaction():
-            known = self._record(folder, entry, unread, Do.JUDGE, reading.summary)
+            known = self._record(folder, entry, unread, Do.JUDGE, unread.summary)
             self._ledger.messages.judged(known.id, verdict, probability, self._now())
             then = self._consequence(judgement, entry, known)
             goals = {Verdict.SPAM: mailbox.spam_folder, Verdict.UNSURE: mailbox.unsure_folder}
@@ -177,18 +199,20 @@ class Arrivals:
                 why = f"{then.why}, probability {probability:.4f}{alike}"
                 goal_folder = self._folders.named(goal)
                 intent = self.mover.intend(known.id, folder, entry, goal_folder, why, judgement=judgement)
-        what = f"{verdict} {probability:.4f} {self._context.name_of(reading)}"
+        what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
         if intent is None:
             _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, alike)
         elif self._is_moved(intent, entry):
             _log.info("%s: moved from %s to %s%s", what, folder.name, goal, alike)
 
+    def _hindrance(self) -> tuple[str, bool]:
+        """What is still to learn before mail may be moved, and whether moving is stopped, from this verdict on too."""
+        now = self._now()
+        missing, stopped = hindrance(self._ledger, self._config, now)
+        return missing, stopped or (not missing and stop_if_abnormal(self._ledger, self._config.breaker, now))
+
     def _consequence(self, judgement: Judgement, entry: Entry, known: Known) -> policy.Consequence:
-        ham, spam = self._ledger.lessons.totals()[:2].tolist()
-        missing, now = policy.missing_lessons(ham, spam, self._config.learning), self._now()
-        stopped = stop_of(self._ledger, now) is not None or (
-            not missing and stop_if_abnormal(self._ledger, self._config.breaker, now)
-        )
+        missing, stopped = self._hindrance()
         return policy.consequence(
             judgement.verdict,
             parse_name(entry.name),
@@ -215,6 +239,11 @@ class Arrivals:
         except MaildirError as fault:
             _log.error("%s", fault)
             return False
+
+
+def _told(told: EarlyVerdict) -> str:
+    """That a verdict was told at delivery, in words for the history."""
+    return f"judged at delivery ({told.asker})"
 
 
 def _are_known(name: Name, folder: WatchedFolder) -> bool:

@@ -1,0 +1,50 @@
+"""Verdicts that were told at delivery, before the message came to a folder.
+
+A mail server asks for a verdict (by the spamd protocol), and a rule then files the message by it. When the message
+appears in a folder, its verdict is found here by its identity: a header field proves nothing, since anyone can write
+it. A message that never appears leaves nothing behind: its verdict expires.
+"""
+
+from dataclasses import dataclass
+
+from spamnb.ledger.connection import Connection
+
+LASTING = 86_400.0  # seconds; a mail server may hold a message for hours after it has asked
+_MOST_EXPIRED = 1000  # rows removed at once
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyVerdict:
+    """A verdict as it was told. asker: who asked, as text for the history. at: seconds since the epoch."""
+
+    verdict: str
+    probability: float
+    log_odds: float
+    asker: str
+    at: float
+
+
+class EarlyVerdicts:
+    """The verdicts of the last day, by the identity of their messages; the latest of each."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def remember(self, digest: bytes, told: EarlyVerdict) -> None:
+        """Keep a verdict, and remove what has expired by then."""
+        row = digest, told.verdict, told.probability, told.log_odds, told.asker, told.at
+        expired = "SELECT digest FROM early_verdict WHERE at < ? ORDER BY at LIMIT ?"
+        with self._db.transaction():
+            self._db.execute("INSERT OR REPLACE INTO early_verdict VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._db.execute(
+                f"DELETE FROM early_verdict WHERE digest IN ({expired})",  # noqa: S608 - no text from outside
+                (told.at - LASTING, _MOST_EXPIRED),
+            )
+
+    def find(self, digest: bytes, now: float) -> EarlyVerdict | None:
+        """The verdict that was told on the message of that identity within the last day, or None."""
+        row = self._db.row(
+            "SELECT verdict, probability, log_odds, asker, at FROM early_verdict WHERE digest = ? AND at >= ?",
+            (digest, now - LASTING),
+        )
+        return None if row is None else EarlyVerdict(*row)
