@@ -6,7 +6,7 @@ Nothing is written.
 example:
   spamnb status
 
-exit codes: 0, 1 where the filter has stopped moving mail by itself, 78 no configuration
+exit codes: 0 (with --prometheus always), 1 where the filter has stopped moving mail by itself, 78 no configuration
 """
 
 import argparse
@@ -15,6 +15,7 @@ import time
 from contextlib import nullcontext
 
 from spamnb.breaker import Stop
+from spamnb.checkup.metrics import metrics
 from spamnb.checkup.status import Status
 from spamnb.checkup.status import status as status_of
 from spamnb.cli import exit_codes
@@ -26,12 +27,20 @@ from spamnb.config import Config
 from spamnb.errors import ConfigError
 from spamnb.wording import clock, megabytes, plural
 
-add_arguments = add_json
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_json(parser)
+    parser.add_argument("--prometheus", action="store_true", help="as metrics in the text format of Prometheus")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what the filter knows, and whether it moves mail."""
     config, ledger = open_to_read(options)
+    if options.prometheus:
+        with ledger or nullcontext():
+            print(metrics(config, ledger, time.time()), end="")
+        return 0
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())
     if options.json:

@@ -140,6 +140,17 @@ def absolute_path(environ: Mapping[str, str]) -> Reader[Path]:
     return _read_as(convert, wanted)
 
 
+def _full_path(written: str) -> Path:
+    if not written.startswith("/") or "\0" in written:
+        wanted = "/var/lib/prometheus/node-exporter/spamnb.prom"
+        raise ValueError(f"{shown(written)} is not a full path; write one such as {wanted}")
+    return Path(os.path.normpath(written))
+
+
+full_path: Reader[Path] = _read_as(_full_path, "a full path")
+"""The path of a file, from the root."""
+
+
 def _folder(name: str) -> str:
     if "\0" in name or any(level in ("", ".", "..") for level in name.removeprefix("./").split("/")):
         raise ValueError(f"{shown(name)} cannot name a folder; write a name such as Junk or Lists/Python")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from spamnb.config.folder_names import Role, matches, usual_role, written
-from spamnb.config.readers import addresses, flag_or_tcp, number, users, whole
+from spamnb.config.readers import addresses, flag_or_tcp, full_path, number, optional, users, whole
 
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
@@ -130,12 +130,16 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How the service notices what happens in the folders, and how many daily copies of the ledger it keeps."""
+    """How the service notices what happens in the folders, and what it keeps: daily copies of the ledger, metrics.
+
+    metrics: the file for them, or None.
+    """
 
     reconcile_seconds: Annotated[float, number(1, 86_400)] = 300.0
     watch: Watch = "auto"
     poll_seconds: Annotated[float, number(0.1, 3600)] = 10.0
     copies: Annotated[int, whole(0, 365)] = 7
+    metrics: Annotated[Path | None, optional(full_path)] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from spamnb.ledger.history.journal import Journal
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
 from spamnb.ledger.history.retention import Retention
+from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.lessons.imports import Imports
 from spamnb.ledger.lessons.pruning import Pruning
 from spamnb.ledger.lessons.store import SqliteLessons
@@ -36,6 +37,7 @@ class Ledger:
     locations: where messages are.
     journal: what was done.
     retention: forgetting what is long over.
+    tallies: how often each kind of thing was done.
 
     owner: this process, as the one that carries out its intents.
     """
@@ -51,6 +53,7 @@ class Ledger:
         self.locations = Locations(self._connection)
         self.journal = Journal(self._connection)
         self.retention = Retention(self._connection)
+        self.tallies = Tallies(self._connection)
         self.owner = IntentOwner(path)
         if not only_read:
             with contextlib.suppress(LedgerError):  # of a fault that the next use of the ledger meets

@@ -23,6 +23,8 @@ file.gone_by: "filter" where the filter itself moved the file away; NULL where a
 
 early_verdict: verdicts that were told before their message was delivered; asker: who asked, as text.
 
+tally: how often each kind of thing was done, up to the action that a note names.
+
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
 """
@@ -104,6 +106,10 @@ _HISTORY = """
     CREATE INDEX action_taken_back ON action (takes_back) WHERE takes_back IS NOT NULL;
     CREATE INDEX action_intent ON action (state) WHERE state = 'intent';
     CREATE INDEX action_withheld ON action (state) WHERE state = 'withheld';
+    CREATE TABLE tally (
+        kind TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, number INTEGER NOT NULL,
+        PRIMARY KEY (kind, first, second)
+    ) WITHOUT ROWID;
     CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"""
 _STEPS = (f"{_LESSONS};{_HISTORY}",)  # step n makes version n + 1 out of version n; steps are only ever added
 

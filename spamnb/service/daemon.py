@@ -15,7 +15,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import LEDGER, Mailboxes
-from spamnb.service.maintenance import DailyCopies, Forgetting
+from spamnb.service.maintenance import DailyCopies, Forgetting, MetricsFile
 from spamnb.service.notify import Notifier
 from spamnb.service.spamd.service import Spamd
 from spamnb.service.spamd.sockets import Listener
@@ -67,6 +67,7 @@ class Daemon:
         self._forgetting: Forgetting
         self._faults = LogOnce(_log, logging.ERROR)
         self._copies = DailyCopies(str(self._config.ledger), notifier.alive)
+        self._metrics = MetricsFile()
         self._former: Config | None = None  # the one before a reload, until the new one has proven itself
         self._status = self._reservation = ""
         self._status_replaced = False  # by a report of long work
@@ -118,6 +119,7 @@ class Daemon:
                 forgetting = Forgetting(ledger, mailboxes.present)
                 while forgetting.step_if_due(self._now(), self._config.retention):
                     self._long_work("forgetting what is long gone")
+                self._metrics.write_if_due(self._now(), self._config, ledger, len(mailboxes.directories))
             self._copy_if_due()
 
     def _work(self, ledger: Ledger) -> None:
@@ -152,6 +154,9 @@ class Daemon:
     def _copy_if_due(self) -> None:
         self._copies.make_if_due(self._now(), self._config.service.copies)
 
+    def _write_metrics(self, ledger: Ledger) -> None:
+        self._metrics.write_if_due(self._now(), self._config, ledger, len(self._mailboxes.directories))
+
     def _begin(self, ledger: Ledger) -> None:
         self._watch()
         self._reconcile(ledger)
@@ -166,6 +171,7 @@ class Daemon:
         self._status_replaced = False
         self._notify.ready(self._status)
         self._copy_if_due()
+        self._write_metrics(ledger)
 
     def _watch(self) -> None:
         self._watcher.start(filter(os.path.isdir, self._mailboxes.roots), self._mailboxes.directories)
@@ -186,6 +192,7 @@ class Daemon:
         if LEDGER not in self._faults:
             self._copy_if_due()
             self._forgetting.step_if_due(self._now(), self._config.retention)
+            self._write_metrics(ledger)
         self._notify.alive(self._status if self._status_replaced else None)
         self._status_replaced = False
 

@@ -5,15 +5,18 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from spamnb.config import Retention
+from spamnb.checkup.metrics import how, metrics, write
+from spamnb.config import Config, Retention
 from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
+from spamnb.service.log import LogOnce
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # after which a copy that failed is tried again
 _DAY = 86_400.0
+_METRICS_SECONDS = 30.0  # Prometheus asks as often, mostly
 _FORGOTTEN_NOTE = "forgotten at"  # in the ledger: when all that was long over had been forgotten
 
 
@@ -37,6 +40,30 @@ class DailyCopies:
         except LedgerError as fault:
             _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
             self._not_before = now + _AGAIN_SECONDS
+
+
+class MetricsFile:
+    """The file of metrics, written anew each minute. Where that fails the service goes on; it is logged once."""
+
+    def __init__(self) -> None:
+        self._faults = LogOnce(_log)
+        self._not_before = 0.0
+
+    def write_if_due(self, now: float, config: Config, ledger: Ledger, watched: int) -> None:
+        """Write the file, if there is to be one; `watched`: how many directories are watched."""
+        path = config.service.metrics
+        if path is None or 0 < self._not_before - now <= _METRICS_SECONDS:  # more: the clock was set back
+            return
+        self._not_before = now + _METRICS_SECONDS
+        try:
+            ledger.tallies.keep(how)
+            write(str(path), metrics(config, ledger, now, watched))
+        except LedgerUnavailableError as fault:
+            self._faults.log(path, f"the metrics are not written: {fault}")
+        except OSError as fault:
+            self._faults.log(path, f"the metrics cannot be written to {path} ({fault.strerror}): check its directory")
+        else:
+            self._faults.over(path)
 
 
 class Forgetting:
@@ -80,6 +107,7 @@ class Forgetting:
             return
         for mailbox, folders in self._present().items():
             self._ledger.retention.missing(mailbox, folders, now)
+        self._ledger.tallies.keep(how)  # of what is forgotten now the numbers stay
         forgotten = 0
         before = (now - days * _DAY if days else -math.inf for days in (retention.gone_days, retention.verdict_days))
         for rows in self._ledger.retention.forget(*before):

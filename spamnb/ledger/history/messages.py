@@ -98,6 +98,11 @@ class Messages:
         )
         return ham, spam
 
+    def last_judged_at(self) -> float | None:
+        """When a message was judged last, in seconds since the epoch."""
+        (at,) = self._db.row("SELECT max(judged_at) FROM message WHERE judged_at IS NOT NULL")
+        return None if at is None else float(at)
+
     def numbers(self) -> dict[str, int]:
         """How many messages were judged, by verdict."""
         rows = self._db.rows("SELECT verdict, count(*) FROM message WHERE judged_at IS NOT NULL GROUP BY verdict")

@@ -1,0 +1,184 @@
+"""What a monitor watches, in the text format of Prometheus (version 0.0.4).
+
+Counters are those of the ledger: they only grow, whatever is started anew or forgotten. There is no time on a line: the
+textfile collector of node_exporter refuses files with times. No user and no folder is in a label.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spamnb import __version__, durable
+from spamnb.checkup.status import Status, status
+from spamnb.config import Config
+from spamnb.label import Label, Verdict
+from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.history.tallies import Tally
+from spamnb.ledger.ledger import Ledger
+
+Kind = Literal["counter", "gauge"]
+Labels = tuple[tuple[str, str], ...]
+
+# How a message was learned, by what the reason in the history begins with.
+_LEARNED_BY = {
+    "marked by a mail client": "keyword",
+    "answered": "kept",
+    "read and kept": "kept",
+    "trained by hand": "hand",
+    "was in a": "hand",
+    "spamc -L": "tell",
+}
+_TOLD = "judged at delivery"
+_WAYS = ("move", "keyword", "kept", "hand", "tell")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric with its samples, each a value for some labels."""
+
+    name: str
+    kind: Kind
+    help: str
+    samples: Mapping[Labels, float]
+
+
+def how(kind: str, why: str) -> str:
+    """How a message was judged or learned, by the reason that the history gives.
+
+    >>> how("judged", "spam, probability 0.9990; judged at delivery (spamc)"), how("judged", "stays, ham")
+    ('spamd', 'maildir')
+    >>> how("learned", "taken out of spam"), how("learned", "trained by hand")
+    ('move', 'hand')
+    """
+    if kind == "judged":
+        return "spamd" if _TOLD in why else "maildir"
+    return next((way for beginning, way in _LEARNED_BY.items() if why.startswith(beginning)), "move")
+
+
+def write(path: str, text: str) -> None:
+    """Put metrics into the place of a file, whole, for everybody to read. Raises OSError."""
+    with durable.draft(path) as part:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(part, 0o644)  # node_exporter is another user
+
+
+def metrics(config: Config, ledger: Ledger | None, now: float, watched: int | None = None) -> str:
+    """What is known of the filter of a configuration. Raises LedgerError.
+
+    `watched`: how many directories the service watches, which it alone knows.
+    """
+    found = status(config, ledger, now)
+    tallies: Counter[Tally] = Counter()
+    last = None
+    if ledger is not None:
+        with ledger.snapshot():
+            tallies, last = ledger.tallies.read(how), ledger.messages.last_judged_at()
+    return exposition([*_counters(tallies), *_gauges(config, found, last, watched)])
+
+
+def exposition(all_metrics: Iterable[Metric]) -> str:
+    r"""Metrics as text: each with its help and type once, then a line for each sample.
+
+    >>> print(exposition([Metric("a_total", "counter", "All.", {(("of", 'a "b"\n'),): 2.0, (): 0.5})]), end="")
+    # HELP a_total All.
+    # TYPE a_total counter
+    a_total{of="a \"b\"\n"} 2
+    a_total 0.5
+    """
+    lines = []
+    for metric in all_metrics:
+        help_ = metric.help.replace("\\", r"\\").replace("\n", r"\n")
+        lines += [f"# HELP {metric.name} {help_}", f"# TYPE {metric.name} {metric.kind}"]
+        for labels, value in metric.samples.items():
+            held = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels)
+            lines.append(f"{metric.name}{f'{{{held}}}' if held else ''} {_number(value)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
+    labels = [label.word for label in Label]
+    verdicts = list(Verdict)
+
+    def counter(name: str, help_: str, kind: str, names: Sequence[str], values: Iterable[tuple[str, str]]) -> Metric:
+        samples = {
+            tuple(zip(names, pair, strict=False)): float(tallies[Tally(kind, *pair)]) for pair in values
+        }  # 0 for what never was: a series that begins at 1 shows no increase
+        return Metric(f"spamnb_{name}_messages_total", "counter", help_, samples)
+
+    yield counter(
+        "judged",
+        "Messages judged as they came into a mailbox, by verdict and where it was given.",
+        "judged",
+        ("verdict", "via"),
+        [(verdict, via) for verdict in verdicts for via in ("maildir", "spamd")],
+    )
+    yield counter(
+        "moved",
+        "Messages moved by the filter; to the inbox: brought back, or filed from a training folder.",
+        "moved",
+        ("to",),
+        [(to, "") for to in ("spam", "unsure", "inbox")],
+    )
+    yield counter(
+        "learned",
+        "Messages learned, by label and by what taught it.",
+        "learned",
+        ("label", "by"),
+        [(label, by) for label in labels for by in _WAYS],
+    )
+    yield counter(
+        "corrected",
+        "Messages that a person called another thing than the filter had.",
+        "corrected",
+        ("verdict", "label"),
+        [(verdict, label) for verdict in verdicts for label in labels if verdict != label],
+    )
+
+
+def _gauges(config: Config, found: Status, last: float | None, watched: int | None) -> Iterator[Metric]:
+    def gauge(name: str, help_: str, value: float | None) -> Iterator[Metric]:
+        if value is not None:
+            yield Metric(f"spamnb_{name}", "gauge", help_, {(): float(value)})
+
+    stop = found.stop
+    is_open = stop is not None and stop.tripped_at is not None
+    is_paused = stop is not None and stop.paused_until is not None
+    info: Labels = (("version", __version__), ("model", config.scoring.model))
+    yield Metric("spamnb_build_info", "gauge", "The version of spamnb and its event model.", {info: 1.0})
+    yield from gauge("service_running", "Whether the service runs.", found.is_running)
+    known: dict[Labels, float] = {(("label", "ham"),): float(found.ham), (("label", "spam"),): float(found.spam)}
+    yield Metric("spamnb_known_messages", "gauge", "Messages that the counts are made of.", known)
+    yield from gauge("known_tokens", "Tokens with counts.", found.tokens)
+    yield from gauge("armed", "Whether enough is learned to move mail.", not found.missing)
+    yield from gauge("breaker_open", "Whether the filter has stopped moving mail by itself.", is_open)
+    yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
+    yield from gauge("withheld_messages", "Messages that were not moved since moving is stopped.", found.withheld)
+    yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
+    yield from gauge("watched_directories", "Directories that the service watches.", watched)
+    yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)
+    yield from gauge("copies_bytes", "Size of the rolling copies of the ledger.", found.disk.copies)
+    yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", last)
+    yield from gauge("last_copy_timestamp_seconds", "When the ledger was last copied; 0: never.", _last_copy(config))
+
+
+def _last_copy(config: Config) -> float | None:
+    """When the newest rolling copy was made; None where none are to be made."""
+    if not config.service.copies:
+        return None
+    for path in rolling(str(config.ledger)):
+        try:
+            return os.stat(path).st_mtime
+        except OSError:  # an older one is being removed
+            continue
+    return 0.0

@@ -1,0 +1,141 @@
+"""How often each kind of thing was done: numbers that only grow."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spamnb.ledger.history import tallies
+from spamnb.ledger.history.tallies import Tally
+from spamnb.ledger.ledger import Ledger
+from tests.lessons import learn, sample_lessons, set_label
+
+DAY = 86_400.0
+
+
+def how(kind: str, why: str) -> str:
+    """The reason as it is."""
+    return f"{kind} for {why}"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """A ledger with an inbox and Junk."""
+    with Ledger(str(tmp_path / "ledger.sqlite")) as opened:
+        box = opened.locations.mailbox("/mail")[0]
+        for name in ("INBOX", "Junk"):
+            opened.locations.folder(box, name)
+        yield opened
+
+
+def judged(ledger: Ledger, number: int, verdict: str, at: float = 1.0, *, withheld: bool = False) -> int:
+    """A message that was judged, and stays; its id."""
+    known = ledger.messages.ensure(bytes([number]), "")
+    ledger.messages.judged(known.id, verdict, 0.5, at)
+    ledger.journal.judged(known.id, (1, str(number)), verdict, 0.5, "stays", at, withheld=withheld)
+    return known.id
+
+
+def moved(ledger: Ledger, message: int, verdict: str | None = "spam", takes_back: int | None = None) -> int:
+    """A move, as it is begun; the action's id."""
+    ends = ((1, "a"), (2, "a"))
+    return ledger.journal.intend(message, *ends, "it is", 2.0, verdict=verdict, takes_back=takes_back)
+
+
+def test_what_is_counted(ledger: Ledger) -> None:
+    """Judgements by verdict, moves by where to, lessons by label, and what people decided against a verdict."""
+    judged(ledger, 1, "ham")
+    judged(ledger, 2, "unsure")
+    spam = ledger.messages.ensure(b"3", "").id
+    ledger.messages.judged(spam, "spam", 0.99, 2.0)
+    move = moved(ledger, spam)
+    ledger.journal.settle(move, "done")
+    back = moved(ledger, spam, None, takes_back=move)
+    ledger.journal.settle(back, "done")
+    ledger.journal.taken_back(move)
+    failed = moved(ledger, spam)
+    ledger.journal.settle(failed, "failed")
+    learn(ledger, sample_lessons(2))
+    found = ledger.tallies.read(how)
+    assert found == Counter(
+        {
+            Tally("judged", "ham", "judged for stays"): 1,
+            Tally("judged", "unsure", "judged for stays"): 1,
+            Tally("judged", "spam", "judged for it is"): 2,
+            Tally("moved", "spam", ""): 1,
+            Tally("moved", "inbox", ""): 1,
+            Tally("learned", "ham", "learned for a test"): 2,
+            Tally("learned", "spam", "learned for a test"): 2,
+        }
+    )
+
+
+def test_corrections(ledger: Ledger) -> None:
+    """A decision against the verdict is counted; one that agrees with it, or may be nobody's, is not."""
+    (ham, *_), (spam, *_) = ([*sample_lessons(1)][i : i + 1] for i in (0, 1))
+    for lesson, verdict in ((ham, "spam"), (spam, "spam")):
+        known = ledger.messages.ensure(lesson.reading.digest, "")
+        ledger.messages.judged(known.id, verdict, 0.99, 1.0)
+    learn(ledger, [ham, spam])
+    assert {tally: number for tally, number in ledger.tallies.read(how).items() if tally.kind == "corrected"} == {
+        Tally("corrected", "spam", "ham"): 1
+    }
+    known = ledger.messages.find(spam.reading.digest)
+    assert known is not None
+    set_label(ledger, known.id, 0, 3.0, weak=True)
+    assert ledger.tallies.read(how)[Tally("corrected", "spam", "ham")] == 1
+
+
+def test_withheld(ledger: Ledger) -> None:
+    """A message whose move was withheld is judged once, though it is looked at again before it is moved at last."""
+    message = judged(ledger, 1, "spam", withheld=True)
+    ledger.journal.settle(moved(ledger, message), "done")
+    found = ledger.tallies.read(how)
+    assert found == {Tally("judged", "spam", "judged for stays"): 1, Tally("moved", "spam", ""): 1}
+
+
+def test_an_open_move_waits(ledger: Ledger) -> None:
+    """A move that has not ended is counted when it has, and so is what was done after it; each thing once."""
+    message = judged(ledger, 1, "spam")
+    move = moved(ledger, message)
+    judged(ledger, 2, "ham")
+    ledger.tallies.keep(how)
+    before = ledger.tallies.read(how)
+    assert before == {Tally("judged", "spam", "judged for stays"): 1}
+    ledger.journal.settle(move, "done")
+    after = ledger.tallies.read(how)
+    assert after[Tally("moved", "spam", "")] == 1
+    assert after[Tally("judged", "ham", "judged for stays")] == 1
+
+
+def test_forgotten_actions_stay_counted(ledger: Ledger) -> None:
+    """What was kept stays when its actions are forgotten."""
+    for number in range(5):
+        message = judged(ledger, number, "ham")
+        ledger.locations.put(1, str(number), message, "appeared", b"", "", 0.0)
+        ledger.locations.gone(1, [str(number)], 1.0)
+    judged(ledger, 9, "ham", 100 * DAY)
+    ledger.tallies.keep(how)
+    before = ledger.tallies.read(how)
+    assert sum(ledger.retention.forget(50 * DAY, 50 * DAY)) > 0
+    assert len(ledger.journal.page(100)) == 1
+    assert ledger.tallies.read(how) == before == {Tally("judged", "ham", "judged for stays"): 6}
+
+
+@given(st.lists(st.sampled_from(["ham", "spam", "keep", "read"]), max_size=30), st.integers(1, 4))
+def test_kept_at_any_time(tmp_path_factory: pytest.TempPathFactory, steps: list[str], most: int) -> None:
+    """However often the numbers are kept, in steps of whatever size, they are those of all that was done."""
+    expected: Counter[Tally] = Counter()
+    with pytest.MonkeyPatch.context() as patch, Ledger(str(tmp_path_factory.mktemp("l") / "ledger")) as ledger:
+        patch.setattr(tallies, "_STEP", most)
+        ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
+        for number, step in enumerate(steps):
+            if step == "keep":
+                ledger.tallies.keep(how)
+            elif step != "read":
+                judged(ledger, number, step)
+                expected[Tally("judged", step, "judged for stays")] += 1
+            assert ledger.tallies.read(how) == expected
