@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
         warn_if_untaught(ledger, options)
         lessons = MemoryLessons() if ledger is None else ledger.lessons
         known = lessons.find(reading.digest)
-        explanation = Filter(lessons, config.scoring).explain(reading, without_itself=options.without_itself)
+        judge = Filter(lessons, config.scoring, config.senders)
+        explanation = judge.explain(reading, without_itself=options.without_itself)
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
     else:

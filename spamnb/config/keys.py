@@ -11,7 +11,8 @@ import yaml
 
 from spamnb.config import readers
 from spamnb.config.folder_names import Role, is_pattern, name_of, plain_spelling
-from spamnb.config.readers import Invalid, Reader, choice, fault, list_of, record, shown
+from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
+from spamnb.config.senders import Senders
 from spamnb.config.settings import Config, Layout, Mailbox, Scoring
 
 _LEARNED_FROM = (Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
@@ -29,7 +30,7 @@ def _dataclass_of(cls: Any) -> Reader[Any]:
     """A dataclass from a mapping with its fields as keys, each read as its type says."""
     hints = get_type_hints(cls, include_extras=True)
     keys = {name: _reader_of(hint) for name, hint in hints.items()}
-    values = record(keys, _defaults(cls), _check_cutoffs if cls is Scoring else lambda _: ())
+    values = record(keys, _defaults(cls), _CHECKS.get(cls, lambda _: ()))
     return lambda node, key: cls(**values(node, key))
 
 
@@ -135,3 +136,11 @@ def _check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ham, spam = scoring.get("ham_cutoff"), scoring.get("spam_cutoff")
     if ham is not None and spam is not None and ham >= spam:
         yield "ham_cutoff", f"{ham} is not below spam_cutoff, which is {spam}; lower it, or raise spam_cutoff"
+
+
+def _check_senders(senders: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for pattern in sorted(set(senders.get("ham", ())) & set(senders.get("spam", ()))):
+        yield "spam", f"{shown(pattern)} is also in senders.ham; keep one of them"
+
+
+_CHECKS: dict[Any, Check] = {Scoring: _check_cutoffs, Senders: _check_senders}

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from spamnb.config.folder_names import Role, matches, usual_role, written
 from spamnb.config.readers import number, whole
+from spamnb.config.senders import Senders
 
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
@@ -157,6 +158,7 @@ class Config:
     ledger: Path
     scoring: Scoring = field(default_factory=Scoring)
     learning: Learning = field(default_factory=Learning)
+    senders: Senders = field(default_factory=Senders)
     breaker: Breaker = field(default_factory=Breaker)
     log: Log = field(default_factory=Log)
     service: Service = field(default_factory=Service)

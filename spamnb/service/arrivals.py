@@ -46,7 +46,7 @@ class Arrivals:
         self._config = context.config
         self._ledger = context.ledger
         self._now = context.now
-        self._filter = Filter(context.ledger.lessons, context.config.scoring)
+        self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
         self._dwelling: dict[tuple[str, str], Entry] = {}  # by folder and key
         self._order: list[tuple[float, str, str]] = []  # a heap: when each of them is due, its folder, its key
         self._many_until = 0.0  # many known messages have appeared at once, or did just before

@@ -1,7 +1,7 @@
 """The counts of tokens and their dictionary: looking them up, and adding up changes that are written once."""
 
 from collections.abc import Sequence
-from itertools import compress, repeat
+from itertools import chain, compress, repeat
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,6 +81,19 @@ class Rows(NamedTuple):
             np.concatenate([columns(matrix) for matrix in matrices]),
             np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
         )
+
+    def with_more(self, more: Sequence[Sequence[str]]) -> Self:
+        """The same messages, each with more tokens, once each, which it does not have yet."""
+        if not any(more):
+            return self
+        vocabulary = sorted({*self.vocabulary, *chain.from_iterable(more)})
+        column = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+        before = np.fromiter(map(column.__getitem__, self.vocabulary), np.int64, len(self.vocabulary))
+        numbers = np.fromiter(map(len, more), np.int64, len(more))
+        ends = np.repeat(np.cumsum(self.lengths), numbers)
+        added = np.fromiter(map(column.__getitem__, chain.from_iterable(more)), np.int64, len(ends))
+        columns, occurrences = np.insert(before[self.columns], ends, added), np.insert(self.occurrences, ends, 1)
+        return type(self)(vocabulary, self.lengths + numbers, columns, occurrences)
 
     def take(self, rows: Sequence[int]) -> Self:
         """Some of the messages, in their order, with the tokens that they hold."""
