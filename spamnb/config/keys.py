@@ -15,7 +15,7 @@ from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of
 from spamnb.config.senders import Senders
 from spamnb.config.settings import Config, Layout, Mailbox, Scoring
 
-_LEARNED_FROM = (Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
+_NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
 def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
@@ -108,12 +108,12 @@ def _check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             why = f"only a pattern has the role {needed}" if by_pattern else f"no folder has the role {needed}"
             yield "roles", f"{why}; add one, for example '{example}'"
     for name, role in mailbox.roles.items():
-        if name.upper() == "INBOX" and role in _LEARNED_FROM:
+        if name.upper() == "INBOX" and role in _NOT_FOR_NEW_MAIL:
             yield "roles", f"{shown(name)} is where new mail arrives and cannot be {role}; write '{name}: inbox'"
     if (unsure := mailbox.unsure_folder) is not None:
         written = mailbox.roles.get(unsure) or mailbox.by_pattern(unsure)
         meant = Role.INBOX if unsure.upper() == "INBOX" else written  # which it is in any case
-        if meant in (Role.INBOX, *_LEARNED_FROM):
+        if meant in (Role.INBOX, *_NOT_FOR_NEW_MAIL):
             name = shown(known["unsure_folder"])
             yield "unsure_folder", f"{name} has the role {meant}; name a folder of its own for unsure mail"
 

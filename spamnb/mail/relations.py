@@ -131,16 +131,13 @@ def sent(message: Message) -> Sent:
     found = dict.fromkeys(one.lower() for _, one in written if "@" in one)
     if _is_automatic(fields, message) or _is_unsubscription(message, found):
         return Sent()
-    threads = tuple(dict.fromkeys([*_ids([_first(fields, "message-id")]), *_refers(fields)]))
+    own_id = list(_ids([_first(fields, "message-id")]))[:1]
+    threads = tuple(dict.fromkeys([*own_id, *_refers(fields)]))
     others = [one for one in found if one not in own]
     if len(others) > _MOST_RECIPIENTS:
         return Sent(threads)
-    first = threads[:1] if fields.get("message-id") else ()
-    return Sent(
-        threads,
-        tuple(hashed("address", one) for one in others),
-        tuple(_answer(number, one) for number in first for one in others),
-    )
+    answers = tuple(_answer(number, one) for number in own_id for one in others)
+    return Sent(threads, tuple(hashed("address", one) for one in others), answers)
 
 
 def hashed(kind: str, *of: str) -> int:

@@ -1,6 +1,8 @@
 """The counts behind what is known (`known`), in SQLite: looking hashes up, writing changes, recomputing them."""
 
+from array import array
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +35,18 @@ def write_changes(db: Connection, changes: Changes) -> None:
 def faults_of_known(db: Connection) -> Iterator[str]:
     """Where the counts differ from the sum over decisions and sent messages."""
     lessons = db.rows("SELECT relations, label, weak FROM lesson WHERE label IS NOT NULL AND NOT weak")
-    kept = [of_lesson(packed, label_or_none(label), bool(weak)) for packed, label, weak in lessons]
-    kept += [of_sent(row[0]) for row in db.rows("SELECT relations FROM sent")]
-    pairs = np.array([(value, one.column) for one in kept for value in one.values], dtype=np.int64).reshape(-1, 2)
-    values, rows = np.unique(pairs[:, 0], return_inverse=True)
+    kept = chain(
+        (of_lesson(packed, label_or_none(label), bool(weak)) for packed, label, weak in lessons),
+        (of_sent(row[0]) for row in db.rows("SELECT relations FROM sent")),
+    )
+    hashes, columns = array("q"), array("b")  # lists of all would take ten times the memory
+    for one in kept:
+        hashes.extend(one.values)
+        columns.extend([one.column] * len(one.values))
+    values, rows = np.unique(np.array(hashes, dtype=np.int64), return_inverse=True)
     sums = np.zeros((len(values), 3), dtype=np.int64)
-    np.add.at(sums, (rows, pairs[:, 1]), 1)
-    counted = np.array(db.all("SELECT * FROM known ORDER BY value"), dtype=np.int64).reshape(-1, 4)
+    np.add.at(sums, (rows, np.array(columns, dtype=np.int64)), 1)
+    counted = np.fromiter(db.rows("SELECT value, ham, spam, sent FROM known ORDER BY value"), np.dtype((np.int64, 4)))
     yield from _differences(np.column_stack([values, sums]), counted)
 
 
