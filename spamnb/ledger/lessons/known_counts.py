@@ -46,7 +46,8 @@ def faults_of_known(db: Connection) -> Iterator[str]:
     values, rows = np.unique(np.array(hashes, dtype=np.int64), return_inverse=True)
     sums = np.zeros((len(values), 3), dtype=np.int64)
     np.add.at(sums, (rows, np.array(columns, dtype=np.int64)), 1)
-    counted = np.fromiter(db.rows("SELECT value, ham, spam, sent FROM known ORDER BY value"), np.dtype((np.int64, 4)))
+    kept_rows = db.rows("SELECT value, ham, spam, sent FROM known ORDER BY value")
+    counted: NDArray[np.int64] = np.fromiter(kept_rows, np.dtype((np.int64, 4)))
     yield from _differences(np.column_stack([values, sums]), counted)
 
 
