@@ -146,7 +146,7 @@ class _Review:
         if mailbox is None or source is None or found is None:
             return _GONE
         entry, raw = found
-        judgement = Filter(self.ledger.lessons, self.config.scoring).judge(read(raw))
+        judgement = Filter(self.ledger.lessons, self.config.scoring, self.config.senders).judge(read(raw))
         name = parse_name(entry.name)
         then = policy.consequence(judgement.verdict, name, None, self.missing, tripped=False, has_unsure_folder=False)
         if then.goal is not Verdict.SPAM:

@@ -36,7 +36,7 @@ _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it 
 
 def taught_by(role: Role, unsure: bool = False) -> Label | None:
     """What mail in a folder of this role is learned as, when it is learned; `unsure`: it is the one for unsure mail."""
-    if unsure or role is Role.NEUTRAL:
+    if unsure or role.is_neutral:
         return None
     return Label.SPAM if role in (Role.SPAM, Role.TRAIN_SPAM) else Label.HAM
 
@@ -166,7 +166,12 @@ def meaning(
 
 def has_no_meaning(role: Role, unsure: bool) -> bool:
     """Whether nothing follows from being in such a folder, wherever the message came from."""
-    return role is Role.NEUTRAL or unsure
+    return role.is_neutral or unsure
+
+
+def tells_whom_one_knows(role: Role, unsure: bool) -> bool:
+    """Whether mail in such a folder was sent by the person, so that its recipients and threads are known by it."""
+    return role is Role.SENT and not unsure
 
 
 def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
@@ -221,7 +226,7 @@ def _came_from(role: Role, places: Sequence[PastPlace]) -> PastPlace | None:
 
 def _latest(places: Iterable[PastPlace]) -> PastPlace | None:
     """The latest place with a meaning: what was rescued from the trash comes from where it was before."""
-    return max(places, key=lambda place: (place.unsure or place.role is not Role.NEUTRAL, place.since), default=None)
+    return max(places, key=lambda place: (place.unsure or not place.role.is_neutral, place.since), default=None)
 
 
 def origin_of(do: Do, before: Collection[Origin]) -> Origin:

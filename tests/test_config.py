@@ -266,8 +266,8 @@ learning:
   minimum_messages: 2.5
 """
     assert faults(content) == [
-        "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, breaker, "
-        "log, service, retention, spamd (did you mean mailboxes?)",
+        "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, senders, "
+        "breaker, log, service, retention, spamd (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -276,7 +276,7 @@ learning:
         "c.yaml:7: scoring.ham_cutoff: is written twice, first in line 6; keep one",
         "c.yaml:9: mailboxes[0].path: 'Mail' is not a full path; write a full path such as /home/you/Maildir "
         "or ~/Maildir",
-        "c.yaml:10: mailboxes[0].roles.INBOX: 'inbx' is not allowed; write one of inbox, spam, ham, neutral, "
+        "c.yaml:10: mailboxes[0].roles.INBOX: 'inbx' is not allowed; write one of inbox, spam, ham, neutral, sent, "
         "train_spam, train_ham (did you mean inbox?)",
         "c.yaml:10: mailboxes[0].roles['a/../b']: 'a/../b' cannot name a folder; write a name such as Junk "
         "or Lists/Python",

@@ -9,7 +9,7 @@ from spamnb.config import Scoring
 from spamnb.filter import Filter, FrozenFilter
 from spamnb.label import Label, Verdict
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.mail.reading import Reading
+from spamnb.mail.reading import Content, Reading
 
 TOKENS = st.dictionaries(st.from_regex(r"([ab]:)?[xyz]{0,2}", fullmatch=True), st.integers(1, 3), max_size=6)
 LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
@@ -40,7 +40,9 @@ def test_many_messages_are_judged_as_each_by_itself(
         patch.setattr(spamnb.filter, "_MOST_REMEMBERED", remembered)
         for batch in batches:
             readings = [reading(tokens) for tokens in batch]
-            for one, other in zip(together.judge_all(batch), map(alone.judge, readings), strict=True):
+            for one, other in zip(
+                together.judge_all(list(map(Content, batch))), map(alone.judge, readings), strict=True
+            ):
                 assert one.verdict == other.verdict
                 assert one.log_odds == pytest.approx(other.log_odds, abs=1e-12)
                 assert one.probability == pytest.approx(other.probability, abs=1e-12)
@@ -52,5 +54,5 @@ def test_a_filter_that_knows_one_class_is_unsure(label: int) -> None:
     learned = taught([(label, {"x": 1})])
     message = reading({"x": 1})
     assert Filter(learned, Scoring()).judge(message).verdict is Verdict.UNSURE
-    both = FrozenFilter(learned, Scoring()).judge_all([message.tokens] * 2)
+    both = FrozenFilter(learned, Scoring()).judge_all([Content(message.tokens)] * 2)
     assert [found.verdict for found in both] == ["unsure"] * 2

@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from spamnb.bulk.mapping import Done, one_by_one
 from spamnb.bulk.sources import Source
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.errors import MailError
 from spamnb.filter import FrozenFilter, Judgement
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.mail.reading import read_tokens
+from spamnb.mail.reading import read_content
 
 
 class Judge:
@@ -22,17 +22,19 @@ class Judge:
     only once in a process.
     """
 
-    def __init__(self, ledger: str | None, scoring: Scoring, run: int | None = None) -> None:
-        self._arguments = (ledger, scoring, time.time_ns() if run is None else run)
+    def __init__(
+        self, ledger: str | None, scoring: Scoring, senders: Senders | None = None, run: int | None = None
+    ) -> None:
+        self._arguments = (ledger, scoring, senders or Senders(), time.time_ns() if run is None else run)
         self._idle: list[FrozenFilter] = []
         self._open = ExitStack()
 
-    def __reduce__(self) -> tuple["Callable[..., Judge]", tuple[str | None, Scoring, int]]:
+    def __reduce__(self) -> tuple["Callable[..., Judge]", tuple[str | None, Scoring, Senders, int]]:
         return _in_this_process, self._arguments
 
     def __call__(self, chunk: list[Source]) -> list[Done[Judgement]]:
         """Judge some messages."""
-        done = one_by_one(lambda source: read_tokens(source.read()), chunk)
+        done = one_by_one(lambda source: read_content(source.read()), chunk)
         try:
             frozen = self._idle.pop()  # which no other thread gets meanwhile
         except IndexError:
@@ -42,12 +44,12 @@ class Judge:
         return [(source, got if isinstance(got, MailError) else next(judgements)) for source, got in done]
 
     def _new_filter(self) -> FrozenFilter:
-        path, scoring, _ = self._arguments
+        path, scoring, senders, _ = self._arguments
         if path is None:
-            return FrozenFilter(MemoryLessons(), scoring)
+            return FrozenFilter(MemoryLessons(), scoring, senders)
         ledger = self._open.enter_context(Ledger(path, only_read=True))
         self._open.enter_context(ledger.snapshot())
-        return FrozenFilter(ledger.lessons, scoring)
+        return FrozenFilter(ledger.lessons, scoring, senders)
 
     def close(self) -> None:
         """Close the ledgers that this process has opened."""
@@ -56,6 +58,6 @@ class Judge:
 
 
 @lru_cache(maxsize=1)
-def _in_this_process(ledger: str | None, scoring: Scoring, run: int) -> Judge:
+def _in_this_process(ledger: str | None, scoring: Scoring, senders: Senders, run: int) -> Judge:
     """The one copy of a judge that a process has, however often it is sent there."""
-    return Judge(ledger, scoring, run)
+    return Judge(ledger, scoring, senders, run)

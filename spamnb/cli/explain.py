@@ -22,10 +22,23 @@ from spamnb.cli.output import as_json, table
 from spamnb.cli.score import as_object, warn_if_untaught
 from spamnb.errors import MailError, UsageError
 from spamnb.filter import Clue, Explanation, Filter
+from spamnb.label import Verdict
+from spamnb.ledger.lessons.known import Known
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
 from spamnb.wording import clock, escaped
+
+_LISTED = (
+    "The verdict is your own, whatever the probability: senders.{list} has {pattern}. From and List-Id can be forged;"
+    " what you decide about a message beats this list."
+)
+_HISTORY = {
+    Known.ANSWER: "It answers mail that you have sent, and names a recipient of that as its sender",
+    Known.THREAD: "It answers mail that you have sent, or called ham",
+    Known.CORRESPONDENT: "Its sender is known, and mail of theirs comes this way",
+    Known.LIST: "It is of a list that you read, and came as its mail comes",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
         warn_if_untaught(ledger, options)
         lessons = MemoryLessons() if ledger is None else ledger.lessons
         known = lessons.find(reading.digest)
-        explanation = Filter(lessons, config.scoring).explain(reading, without_itself=options.without_itself)
+        judge = Filter(lessons, config.scoring, config.senders)
+        explanation = judge.explain(reading, without_itself=options.without_itself)
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
     else:
@@ -76,6 +90,8 @@ def _as_object(
         "without_itself": bool(options.without_itself),
         "tokens": explanation.tokens,
         "known": explanation.known,
+        "history": sorted(explanation.history),
+        "listed": explanation.judgement.listed,
         "clues": [_rounded(clue) for clue in explanation.clues],
         "taught_by": {token: list(map(_taught, teachers)) for token, teachers in explanation.teachers.items()},
     }
@@ -106,6 +122,9 @@ def _explained(
     judgement, clues = explanation.judgement, explanation.clues
     yield f"{judgement.verdict}, probability of spam {judgement.probability:.4f}: {escaped(reading.summary)}"
     yield from _of_itself(known, options.without_itself)
+    if judgement.listed:
+        yield _LISTED.format(list="ham" if judgement.verdict is Verdict.HAM else "spam", pattern=judgement.listed)
+    yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
     sides = {sign: [clue for clue in clues if sign * clue.log_odds > 0] for sign in (1, -1)}
     shown = [clue for side in sides.values() for clue in side[: options.clues]]

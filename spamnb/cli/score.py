@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     config, ledger = open_to_read(options)
     with ledger or nullcontext():
         warn_if_untaught(ledger, options)
-    judge = Judge(None if ledger is None else ledger.path, config.scoring)
+    judge = Judge(None if ledger is None else ledger.path, config.scoring, config.senders)
     verdicts: list[Verdict] = []
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     with closing(judge), each(judge, found) as judged:

@@ -1,13 +1,15 @@
 """What the user may decide, read from YAML into frozen values.
 
 `settings` has the values with their defaults and limits, `folder_names` what a folder may be for and how its name is
-written; `readers` turns YAML nodes into values, `keys` maps each key to a kind of value, `loading` reads a file,
-`places` has the default paths, and `writing` makes the text of a new file, or adds a mailbox to one.
+written, `senders` whose mail a person names; `readers` turns YAML nodes into values, `keys` maps each key to a kind of
+value, `loading` reads a file, `places` has the default paths, and `writing` makes the text of a new file, or adds a
+mailbox to one.
 """
 
 from spamnb.config.folder_names import Role
 from spamnb.config.loading import MAX_BYTES, load, parse
 from spamnb.config.places import default_config_path, default_ledger_path
+from spamnb.config.senders import Senders
 from spamnb.config.settings import (
     Breaker,
     Config,
@@ -25,4 +27,4 @@ from spamnb.config.writing import render
 
 __all__ = ["MAX_BYTES", "default_config_path", "default_ledger_path", "load", "parse", "render"]
 __all__ += ["Breaker", "Config", "Learning", "Log", "Mailbox", "Model", "Retention", "Role", "Scoring", "Service"]
-__all__ += ["Spamd", "Watch"]
+__all__ += ["Senders", "Spamd", "Watch"]

@@ -15,8 +15,14 @@ class Role(StrEnum):
     SPAM = "spam"
     HAM = "ham"
     NEUTRAL = "neutral"
+    SENT = "sent"
     TRAIN_SPAM = "train_spam"
     TRAIN_HAM = "train_ham"
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether mail in such a folder is never judged, moved or learned from."""
+        return self in (Role.NEUTRAL, Role.SENT)
 
 
 # --- what a folder most likely is, in the languages that mail programs speak ---------------------------------------
@@ -38,24 +44,30 @@ _USUAL = (
         r"|спам|нежелательная почта|nevy[žz][áa]dan[áa] po[šs]ta|迷惑メール|ジャンク(?:メール)?|垃圾邮件|垃圾郵件|스팸",
     ),
     (
+        Role.SENT,
+        r"sent(?:[ -]?(?:items|mail|messages))?|gesendet(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?"
+        r"|envoy[ée]s?|(?:[ée]l[ée]ments|messages) envoy[ée]s|enviados?|(?:elementos|mensajes|correos) enviados"
+        r"|wys[łl]ane|elementy wys[łl]ane|inviat[ai]|posta inviata|elementi inviati|itens enviados"
+        r"|verzonden(?: items)?|skickat|отправленные|已发送|送信済み(?:アイテム|メール|トレイ|メッセージ)?",
+    ),
+    (
         Role.NEUTRAL,
-        r"trash|deleted(?: items| messages)?|bin|drafts?|sent(?:[ -]?(?:items|mail|messages))?|templates?|outbox|notes"
+        r"trash|deleted(?: items| messages)?|bin|drafts?|templates?|outbox|notes"
         r"|conversation history|sync issues|all mail|starred|important|scheduled|snoozed"
         # Gmail's own folders, whatever they are called; labels are beside this one
         r"|\[(?:gmail|google mail)\]"
         r"|papierkorb|gel[öo]scht(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?|entw[üu]rfe|vorlagen"
-        r"|gesendet(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?|postausgang|alle nachrichten"
-        r"|corbeille|brouillons?|envoy[ée]s?|supprim[ée]s?|mod[èe]les"
-        r"|(?:[ée]l[ée]ments|messages) (?:envoy[ée]s|supprim[ée]s)|bo[îi]te d['’]envoi|tous les messages"
-        r"|papelera(?: de reciclaje)?|borradores|enviados?|eliminados|bandeja de salida|plantillas"
-        r"|(?:elementos|mensajes|correos) (?:enviados|eliminados|borrados)"
-        r"|kosz|usuni[ęe]te|szkice|szablony|(?:kopie |wersje )?robocze|wys[łl]ane|skrzynka nadawcza"
-        r"|elementy (?:wys[łl]ane|usuni[ęe]te)"
-        r"|cestino|bozze|inviat[ai]|posta (?:inviata|eliminata)|elementi (?:inviati|eliminati)"
-        r"|lixeira|rascunhos|itens (?:enviados|exclu[íi]dos|eliminados)"
-        r"|prullenbak|concepten|verzonden(?: items)?|verwijderde items|papperskorg|utkast|skickat"
-        r"|корзина|черновики|отправленные|удал[её]нные|已删除|草稿箱|已发送"
-        r"|[ゴご][ミみ]箱|下書き|削除済み(?:アイテム|メール|トレイ)?|送信済み(?:アイテム|メール|トレイ|メッセージ)?"
+        r"|postausgang|alle nachrichten"
+        r"|corbeille|brouillons?|supprim[ée]s?|mod[èe]les"
+        r"|(?:[ée]l[ée]ments|messages) supprim[ée]s|bo[îi]te d['’]envoi|tous les messages"
+        r"|papelera(?: de reciclaje)?|borradores|eliminados|bandeja de salida|plantillas"
+        r"|(?:elementos|mensajes|correos) (?:eliminados|borrados)"
+        r"|kosz|usuni[ęe]te|szkice|szablony|(?:kopie |wersje )?robocze|skrzynka nadawcza"
+        r"|elementy usuni[ęe]te|cestino|bozze|posta eliminata|elementi eliminati"
+        r"|lixeira|rascunhos|itens (?:exclu[íi]dos|eliminados)"
+        r"|prullenbak|concepten|verwijderde items|papperskorg|utkast"
+        r"|корзина|черновики|удал[её]нные|已删除|草稿箱"
+        r"|[ゴご][ミみ]箱|下書き|削除済み(?:アイテム|メール|トレイ)?"
         r"|送信トレイ|すべてのメール|テンプレート",
     ),
 )

@@ -11,10 +11,11 @@ import yaml
 
 from spamnb.config import readers
 from spamnb.config.folder_names import Role, is_pattern, name_of, plain_spelling
-from spamnb.config.readers import Invalid, Reader, choice, fault, list_of, record, shown
+from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
+from spamnb.config.senders import Senders
 from spamnb.config.settings import Config, Layout, Mailbox, Scoring
 
-_LEARNED_FROM = (Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
+_NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
 def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
@@ -29,7 +30,7 @@ def _dataclass_of(cls: Any) -> Reader[Any]:
     """A dataclass from a mapping with its fields as keys, each read as its type says."""
     hints = get_type_hints(cls, include_extras=True)
     keys = {name: _reader_of(hint) for name, hint in hints.items()}
-    values = record(keys, _defaults(cls), _check_cutoffs if cls is Scoring else lambda _: ())
+    values = record(keys, _defaults(cls), _CHECKS.get(cls, lambda _: ()))
     return lambda node, key: cls(**values(node, key))
 
 
@@ -107,12 +108,12 @@ def _check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             why = f"only a pattern has the role {needed}" if by_pattern else f"no folder has the role {needed}"
             yield "roles", f"{why}; add one, for example '{example}'"
     for name, role in mailbox.roles.items():
-        if name.upper() == "INBOX" and role in _LEARNED_FROM:
+        if name.upper() == "INBOX" and role in _NOT_FOR_NEW_MAIL:
             yield "roles", f"{shown(name)} is where new mail arrives and cannot be {role}; write '{name}: inbox'"
     if (unsure := mailbox.unsure_folder) is not None:
         written = mailbox.roles.get(unsure) or mailbox.by_pattern(unsure)
         meant = Role.INBOX if unsure.upper() == "INBOX" else written  # which it is in any case
-        if meant in (Role.INBOX, *_LEARNED_FROM):
+        if meant in (Role.INBOX, *_NOT_FOR_NEW_MAIL):
             name = shown(known["unsure_folder"])
             yield "unsure_folder", f"{name} has the role {meant}; name a folder of its own for unsure mail"
 
@@ -135,3 +136,11 @@ def _check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ham, spam = scoring.get("ham_cutoff"), scoring.get("spam_cutoff")
     if ham is not None and spam is not None and ham >= spam:
         yield "ham_cutoff", f"{ham} is not below spam_cutoff, which is {spam}; lower it, or raise spam_cutoff"
+
+
+def _check_senders(senders: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for pattern in sorted(set(senders.get("ham", ())) & set(senders.get("spam", ()))):
+        yield "spam", f"{shown(pattern)} is also in senders.ham; keep one of them"
+
+
+_CHECKS: dict[Any, Check] = {Scoring: _check_cutoffs, Senders: _check_senders}

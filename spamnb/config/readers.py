@@ -186,6 +186,18 @@ def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Re
     return read
 
 
+def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str, ...]]:
+    """A list of texts, which may be empty; `convert` raises ValueError for one that cannot be, with the reason."""
+    item = _read_as(convert, wanted)
+    some = list_of(item, wanted)
+
+    def read(node: yaml.Node, key: str) -> tuple[str, ...]:
+        is_empty = isinstance(node, yaml.SequenceNode) and not node.value
+        return () if is_empty else some(node, key)
+
+    return read
+
+
 def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Mapping[str, T]]:
     """A mapping with free names, each with one kind of value, in the order written."""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from spamnb.config.folder_names import Role, matches, usual_role, written
 from spamnb.config.readers import addresses, flag_or_tcp, full_path, number, optional, users, whole
+from spamnb.config.senders import Senders
 
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
@@ -49,18 +50,24 @@ class Mailbox:
 
         So a pattern such as `*` makes neither ham nor an inbox of them, and does not hold for what is in a neutral or a
         spam folder, unless it begins with that folder's name, as `Lists/py*`. Nor of INBOX, which is always named.
+
+        A neutral folder that is called like sent mail is sent mail: it was written down before there was such a role.
         """
+        role = self._role_of(folder)
+        return Role.SENT if role is Role.NEUTRAL and usual_role(folder) is Role.SENT else role
+
+    def _role_of(self, folder: str) -> Role:
         if folder in self.roles:
             return self.roles[folder]
         parts = folder.split("/")
         above = ["/".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
         named = next((name for name in above if name in self.roles), "")
-        is_closed = self.roles.get(named) in (Role.NEUTRAL, Role.SPAM)
+        is_closed = self.roles.get(named) in (Role.NEUTRAL, Role.SENT, Role.SPAM)
         is_ordinary = usual_role(folder) in (Role.HAM, Role.INBOX)
         role = self.by_pattern(folder, f"{written(named)}/" if is_closed else "")
         if role is not None:
             return role if is_ordinary or role not in (Role.HAM, Role.INBOX) else Role.NEUTRAL
-        if above and (role := self.role_of(above[0])) in (Role.NEUTRAL, Role.SPAM):
+        if above and (role := self._role_of(above[0])) in (Role.NEUTRAL, Role.SENT, Role.SPAM):
             return role
         return self.other_folders if is_ordinary else Role.NEUTRAL
 
@@ -177,6 +184,7 @@ class Config:
     ledger: Path
     scoring: Scoring = field(default_factory=Scoring)
     learning: Learning = field(default_factory=Learning)
+    senders: Senders = field(default_factory=Senders)
     breaker: Breaker = field(default_factory=Breaker)
     log: Log = field(default_factory=Log)
     service: Service = field(default_factory=Service)

@@ -28,6 +28,7 @@ _ROLES = """
 #   spam        spam is moved to the first of these; what you move here is learned as spam
 #   ham         what you move here is learned as ham
 #   neutral     never judged, never learned from
+#   sent        as neutral, and whom you write to is known from it
 #   train_spam  mail put here is learned as spam, then moved to the spam folder
 #   train_ham   mail put here is learned as ham, then moved to the inbox
 """

@@ -10,16 +10,16 @@ from spamnb.filter import FrozenFilter, Judgement
 from spamnb.label import Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.reading import read_tokens
+from spamnb.mail.reading import read_content
 
 _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
 
 
 def judge(raw: bytes, config: Config) -> Delivered:
     """The verdict on a message, by the ledger of a configuration. Raises LedgerError where it cannot be read."""
-    tokens = read_tokens(raw[: DEFAULT_LIMITS.message_bytes + 1])
+    content = read_content(raw[: DEFAULT_LIMITS.message_bytes + 1])
     with Ledger(str(config.ledger), busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
-        (judgement,) = FrozenFilter(ledger.lessons, config.scoring).judge_all([tokens])
+        (judgement,) = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all([content])
         return delivered(judgement, config, is_held=is_held(ledger, config, time.time()))
 
 

@@ -14,6 +14,7 @@ from spamnb.config import Mailbox
 from spamnb.errors import MailError, UsageError
 from spamnb.label import Label
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.header import is_header
 from spamnb.maildir.folders import find_folders
 from spamnb.maildir.messages import scan
@@ -95,7 +96,7 @@ def samples(messages: Sequence[Labelled], *, strict: bool = True, header: bool =
 
 def _without_header(reading: Reading) -> Reading:
     tokens = {token: n for token, n in reading.tokens.items() if not is_header(token)}
-    return replace(reading, tokens=tokens or {"body-empty": 1})
+    return replace(reading, tokens=tokens or {"body-empty": 1}, relations=Relations())
 
 
 def _from_index(index: Path) -> list[Labelled]:

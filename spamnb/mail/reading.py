@@ -1,13 +1,15 @@
 """Everything that the filter wants to know of a message, in one pass over its bytes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from spamnb.mail.identity import Digests, digests, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.fields import address
 from spamnb.mail.parsing.message import Message, parse
+from spamnb.mail.relations import Relations, Sent, relations, sent
 from spamnb.mail.tokens.tokenizer import tokenize
 
 _SUMMARY_CHARS = 100
@@ -18,23 +20,37 @@ class Reading:
     """A message that was read.
 
     digest: its identity. summary: subject and sender, for a person.
-    tokens: each token with its occurrences in the message.
+    tokens: each token with its occurrences in the message. relations: who wrote it, over which path, in which thread.
     """
 
     digest: bytes
     summary: str
     tokens: Mapping[str, int]
+    relations: Relations = field(default_factory=Relations)
+
+
+class Content(NamedTuple):
+    """What a verdict takes of a message, as in `Reading`."""
+
+    tokens: Mapping[str, int]
+    relations: Relations = Relations()
 
 
 def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
     """Read a message. Any bytes at all yield a Reading."""
     message = parse(raw, limits)
-    return Reading(identity(raw), summarise(message), tokenize(message, limits))
+    return Reading(identity(raw), summarise(message), tokenize(message, limits), relations(message))
 
 
-def read_tokens(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Mapping[str, int]:
-    """The tokens alone, which is all that a verdict takes."""
-    return tokenize(parse(raw, limits), limits)
+def read_content(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Content:
+    """Only what a verdict takes."""
+    message = parse(raw, limits)
+    return Content(tokenize(message, limits), relations(message))
+
+
+def read_sent(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Sent:
+    """Whom a message makes known that the person has sent."""
+    return sent(parse(raw, limits))
 
 
 class LazyReading:
@@ -74,7 +90,13 @@ class LazyReading:
     @cached_property
     def reading(self) -> Reading:
         """All of it, with its tokens."""
-        return Reading(self.digest, self.summary, tokenize(self._message, DEFAULT_LIMITS))
+        tokens = tokenize(self._message, DEFAULT_LIMITS)
+        return Reading(self.digest, self.summary, tokens, relations(self._message))
+
+    @property
+    def sent(self) -> Sent:
+        """Whom it makes known, if the person has sent it."""
+        return sent(self._message)
 
 
 def summarise(message: Message) -> str:

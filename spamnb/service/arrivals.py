@@ -23,6 +23,7 @@ from spamnb.policy import Do, Meaning
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
 from spamnb.service.other_places import PastPlaces, appeared_at
+from spamnb.service.sent import sent_in
 
 _log = logging.getLogger(__name__)
 _SLICE = 0.05  # seconds
@@ -47,7 +48,7 @@ class Arrivals:
         self._config = context.config
         self._ledger = context.ledger
         self._now = context.now
-        self._filter = Filter(context.ledger.lessons, context.config.scoring)
+        self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
         self._dwelling: dict[tuple[str, str], Entry] = {}  # by folder and key
         self._order: list[tuple[float, str, str]] = []  # a heap: when each of them is due, its folder, its key
         self._many_until = 0.0  # many known messages have appeared at once, or did just before
@@ -141,11 +142,13 @@ class Arrivals:
         mailbox, label, intent = self._folders.mailbox, _LEARNED.get(meant.do), None
         goals = {Do.LEARN_HAM_AND_FILE: mailbox.inbox_folder, Do.LEARN_SPAM_AND_FILE: mailbox.spam_folder}
         reading = None if label is None else unread.reading  # before the ledger is held
+        sent = sent_in(folder, unread)
         # In one transaction: if the place were not recorded, a move back would not correct what was learned from it.
         with self._ledger.transaction():
             if label is not None and reading is not None:
                 self._context.learn(reading, label, meant.why, weak=meant.weak)
             known = self._record(folder, entry, unread, meant.do)
+            self._ledger.lessons.add_sent(sent)
             if meant.rescued:
                 self._ledger.messages.rescued(known.id, self._now())
             if meant.do in goals:
@@ -185,6 +188,7 @@ class Arrivals:
         verdict, probability = judgement.verdict, judgement.probability
         alike = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
         alike += f"; {_told(told)}" if told is not None else ""
+        alike += f"; by `senders`: {judgement.listed}" if judgement.listed else ""
         intent = None
         with self._ledger.transaction():
             known = self._record(folder, entry, unread, Do.JUDGE, unread.summary)

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Mapping
 
-from spamnb.config import Mailbox, Role
+from spamnb.config import Mailbox
 from spamnb.label import Label
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, locate, read_keywords, scan
@@ -17,6 +17,7 @@ from spamnb.service.folders import Folders, WatchedFolder
 from spamnb.service.log import LogOnce
 from spamnb.service.mailbox_lock import MailboxLock
 from spamnb.service.other_places import Waiting
+from spamnb.service.sent import SentMail
 from spamnb.wording import plural
 
 _log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class WatchedMailbox:
         self.has_begun = False
         self._arrivals = Arrivals(self.folders, context)
         self._waiting = Waiting(self.folders, context)
+        self._sent = SentMail(self.folders, context)
         self.mover = self._arrivals.mover
         self.lock = MailboxLock()
         self._context = context
@@ -57,6 +59,7 @@ class WatchedMailbox:
             _log.info("ended %s that had been interrupted", plural(resolved, "move"))
         if self.folders.started_at is None:
             self._record_existing()
+        self._sent.read_existing()
         self.has_begun = True
 
     def _record_existing(self) -> None:
@@ -98,7 +101,7 @@ class WatchedMailbox:
         names = {key: parse_name(entry.name) for key, entry in changed.items()}
         if any(name.trashed for name in names.values()):
             self._waiting.due = self._now()  # another file may have waited for that
-        wanted = self._learning.keywords and folder.role is not Role.NEUTRAL
+        wanted = self._learning.keywords and not folder.role.is_neutral
         has_keywords = wanted and any(name.keywords for name in names.values())
         keywords = read_keywords(folder) if has_keywords else {}
         # QUIRK: Dovecot gives the file its letter first, and writes down what a new letter means a moment later.

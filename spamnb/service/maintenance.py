@@ -12,6 +12,7 @@ from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.log import LogOnce
+from spamnb.service.sent import forget_gone
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # after which a copy that failed is tried again
@@ -111,6 +112,9 @@ class Forgetting:
         forgotten = 0
         before = (now - days * _DAY if days else -math.inf for days in (retention.gone_days, retention.verdict_days))
         for rows in self._ledger.retention.forget(*before):
+            forgotten += rows
+            yield
+        for rows in forget_gone(self._ledger):
             forgotten += rows
             yield
         self._ledger.set_note(_FORGOTTEN_NOTE, str(now))

@@ -33,7 +33,7 @@ def test_finds_proposes_writes(home: Path, run: Run) -> None:
     rows = [line.split() for line in result.out.splitlines()]
     assert ["INBOX", "inbox", "3", "ham"] in rows
     assert ["Archive/2024", "ham", "5", "ham"] in rows
-    assert ["Sent", "neutral", "2", "nothing"] in rows
+    assert ["Sent", "sent", "2", "nothing"] in rows
     assert ["Junk", "spam", "4", "spam"] in rows
     assert "Spam will be moved to Junk." in result.out
     (mailbox,) = load(home / CONFIG).mailboxes

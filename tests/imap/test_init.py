@@ -31,7 +31,7 @@ def test_init(make_host: Callable[..., Host], layout: str, capsys: pytest.Captur
         "Junk": "spam",
         "Archive": "ham",
         "Trash": "neutral",
-        "Sent": "neutral",
+        "Sent": "sent",
         "Entwürfe": "neutral",
         ABROAD: "ham",
     }

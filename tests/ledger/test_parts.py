@@ -16,7 +16,7 @@ from tests.lessons import learn
 
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {
-    "lessons": {"lesson", "token", "count", "total", "import"},
+    "lessons": {"lesson", "token", "count", "total", "import", "sent", "known"},
     "history": {"message", "early_verdict", "mailbox", "folder", "directory", "file", "action", "note"},
 }
 TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|REFERENCES)\s+([a-z_]+)\b")

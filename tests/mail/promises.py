@@ -56,3 +56,4 @@ def check_reading(reading: Reading, limits: Limits = DEFAULT_LIMITS) -> None:
     assert all(0 < len(token) <= TOKEN_CHARS and number > 0 for token, number in reading.tokens.items())
     assert "".join(reading.tokens).isprintable()
     assert "\n".join(reading.tokens).encode()
+    assert not [token for token in reading.tokens if token.startswith("known:")], "that is the ledger's to say"

@@ -79,6 +79,15 @@ class Locations:
         rows = self._db.rows("SELECT base, flags FROM file WHERE folder = ? AND gone_at IS NULL", (folder,))
         return {os.fsdecode(base): flags for base, flags in rows}
 
+    def digests_in(self, folder: int) -> dict[bytes, tuple[str, str]]:
+        """The identities of the messages in a folder, each with the base name and the flags of a file of it."""
+        rows = self._db.rows(
+            "SELECT m.digest, f.base, f.flags FROM file AS f JOIN message AS m ON m.id = f.message"
+            " WHERE f.folder = ? AND f.gone_at IS NULL",
+            (folder,),
+        )
+        return {digest: (os.fsdecode(base), flags) for digest, base, flags in rows}
+
     def get(self, folder: int, base: str) -> Location | None:
         """The file of that name which is in the folder, or None."""
         last = self.last(folder, base)

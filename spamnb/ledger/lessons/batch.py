@@ -6,6 +6,7 @@ from itertools import chain
 from typing import NamedTuple, Self
 
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations
 
 
 class TokenMatrix(NamedTuple):
@@ -43,15 +44,16 @@ def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
 
 
 class Batch(NamedTuple):
-    """Several messages: their identities and summaries, and their tokens, a row for each message."""
+    """Several messages: their identities, summaries and relations, and their tokens, a row for each message."""
 
     digests: list[bytes]
     summaries: list[str]
     tokens: TokenMatrix
+    relations: list[Relations]
 
     @classmethod
     def of(cls, readings: Iterable[Reading]) -> Self:
         """A batch of messages that were read."""
         read = list(readings)
         tokens = gather(one.tokens for one in read)
-        return cls([one.digest for one in read], [one.summary for one in read], tokens)
+        return cls([one.digest for one in read], [one.summary for one in read], tokens, [one.relations for one in read])

@@ -99,6 +99,19 @@ class Rows(NamedTuple):
             np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
         )
 
+    def with_more(self, more: Sequence[Sequence[str]]) -> Self:
+        """The same messages, each with more tokens, once each, which it does not have yet."""
+        if not any(more):
+            return self
+        vocabulary = sorted({*self.vocabulary, *chain.from_iterable(more)})
+        column = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+        before = np.fromiter(map(column.__getitem__, self.vocabulary), np.int64, len(self.vocabulary))
+        numbers = np.fromiter(map(len, more), np.int64, len(more))
+        ends = np.repeat(np.cumsum(self.lengths), numbers)
+        added = np.fromiter(map(column.__getitem__, chain.from_iterable(more)), np.int64, len(ends))
+        columns, occurrences = np.insert(before[self.columns], ends, added), np.insert(self.occurrences, ends, 1)
+        return type(self)(vocabulary, self.lengths + numbers, columns, occurrences)
+
     def take(self, rows: Sequence[int]) -> Self:
         """Some of the messages, in their order, with the tokens that they hold."""
         if len(rows) == len(self.lengths):

@@ -13,18 +13,25 @@ from spamnb.bayes.base import Counts
 from spamnb.bayes.score import kind
 from spamnb.label import Label
 from spamnb.ledger.lessons.export_format import write
+from spamnb.ledger.lessons.known import Changes, Keeps, Known, known, of_lesson, of_sent, pack, tokens_of
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations, Sent
 from spamnb.mail.tokens.tokenizer import VERSION
 
 
 class _Kept(NamedTuple):
-    """A message that was learned: its tokens' ids, int64 (n,), and their occurrences, int64 (n,)."""
+    """A message that was learned: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its relations."""
 
     lesson: Lesson
     ids: NDArray[np.int64]
     occurrences: NDArray[np.int64]
+    relations: bytes
+
+    def keeps(self) -> Keeps:
+        """What it makes known."""
+        return of_lesson(self.relations, self.lesson.label, self.lesson.weak)
 
 
 class MemoryLessons:
@@ -38,6 +45,8 @@ class MemoryLessons:
         self._totals: NDArray[np.int64] = np.zeros(7, dtype=np.int64)
         self._kept: dict[bytes, _Kept] = {}
         self._last = 0
+        self._known = Changes({})
+        self._sent: dict[bytes, Keeps] = {}
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
         """The counts of these tokens, in their order; zeros for tokens never learned."""
@@ -104,8 +113,8 @@ class MemoryLessons:
             kept = self._kept.get(reading.digest)
             before = None if kept is None else kept.lesson.label
             if kept is None or replaces(label, weak, before, kept.lesson.weak):
-                ids = self._numbered(reading.tokens) if kept is None or before is None else kept[1:]
-                self._set(Lesson(0, reading.digest, reading.summary, label, weak, at, why, None), *ids)
+                lesson = Lesson(0, reading.digest, reading.summary, label, weak, at, why, None)
+                self._set(lesson, *(self._new(reading) if kept is None or before is None else kept[1:]))
                 changed.append(Change(reading.digest, before))
         return changed
 
@@ -118,7 +127,7 @@ class MemoryLessons:
                 made.append(False)
                 continue
             new = Lesson(0, one.digest, kept.lesson.summary, one.after, one.after_weak, at, one.why, one.takes_back)
-            self._set(new, kept.ids, kept.occurrences)
+            self._set(new, *kept[1:])
             made.append(True)
         return made
 
@@ -126,10 +135,36 @@ class MemoryLessons:
         """Forget messages by their identities. Returns how many were learned."""
         return sum(self.relabel(forgetting(self, digests, why), at))
 
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
+        """What decisions and sent mail say of each of these messages."""
+        own = None if without is None else self._kept.get(without)
+        if own is not None:
+            self._known.add(own.keeps(), -1)
+        found = [known(one, self._known.seen) for one in messages]
+        if own is not None:
+            self._known.add(own.keeps(), 1)
+        return found
+
+    def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
+        """Keep what messages that the person has sent make known, by their identities; each once."""
+        for digest, one in messages.items():
+            if digest not in self._sent:
+                self._sent[digest] = of_sent(pack(one.values()))
+                self._known.add(self._sent[digest], 1)
+
+    def drop_sent(self, digests: Iterable[bytes]) -> None:
+        """Forget messages that the person has sent."""
+        for digest in digests:
+            self._known.add(self._sent.pop(digest, Keeps((), 2)), -1)
+
+    def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+        """The first identities of sent messages above that one, and at most so many, sorted."""
+        return sorted(digest for digest in self._sent if digest > after)[:most]
+
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them."""
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
-        for lesson, ids, _ in sorted(self._kept.values(), key=lambda kept: -kept.lesson.number):
+        for lesson, ids, *_ in sorted(self._kept.values(), key=lambda kept: -kept.lesson.number):
             if lesson.label is None or lesson.digest == without:
                 continue
             teacher = Teacher(lesson.number, lesson.summary, lesson.label, lesson.at)
@@ -144,7 +179,10 @@ class MemoryLessons:
         again._counts = np.zeros_like(self._counts)
         for kept in self._kept.values():
             again._add(kept, 1)
+        for keeps in self._sent.values():
+            again._known.add(keeps, 1)
         same = np.array_equal(again._counts, self._counts) and np.array_equal(again._totals, self._totals)
+        same &= all(again._known.seen(value) == self._known.seen(value) for value in self._known.by)
         return [] if same else ["the counts are not the sum of what was learned"]
 
     def export(self) -> Iterator[str]:
@@ -154,6 +192,11 @@ class MemoryLessons:
         used = [row for row in rows if row[0] + row[1]]
         yield from write(used, number, ham, spam, [VERSION] if ham + spam else [])
 
+    def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], bytes]:
+        more = tokens_of(known(reading.relations, self._known.seen))
+        tokens = {**reading.tokens, **dict.fromkeys(more, 1)} if more else reading.tokens
+        return *self._numbered(tokens), pack(reading.relations.values())
+
     def _numbered(self, tokens: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         known = self._ids
         ids = np.fromiter((known.setdefault(token, len(known)) for token in tokens), np.int64, len(tokens))
@@ -161,17 +204,18 @@ class MemoryLessons:
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
         return ids, np.minimum(np.fromiter(tokens.values(), np.int64, len(tokens)), OCCURRENCES_MAX)
 
-    def _set(self, lesson: Lesson, ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> None:
+    def _set(self, lesson: Lesson, ids: NDArray[np.int64], occurrences: NDArray[np.int64], relations: bytes) -> None:
         """Make a message count as its lesson has it, which gets the next number."""
         if lesson.digest in self._kept:
             self._add(self._kept[lesson.digest], -1)
         self._last += 1
-        kept = self._kept[lesson.digest] = _Kept(replace(lesson, number=self._last), ids, occurrences)
+        kept = self._kept[lesson.digest] = _Kept(replace(lesson, number=self._last), ids, occurrences, relations)
         self._add(kept, 1)
 
     def _add(self, kept: _Kept, sign: int) -> None:
         """Add a learned message to the counts, or take it from them."""
         label, ids, occurrences = kept.lesson.label, kept.ids, kept.occurrences
+        self._known.add(kept.keeps(), sign)
         if label is None:
             return
         before = self._counts[0, ids] + self._counts[1, ids]

@@ -1,6 +1,6 @@
 """What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.label import Label
+from spamnb.ledger.lessons.known import Known
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations, Sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class Lessons(Protocol):
         A message that is learned so already is left as it is; one that was learned otherwise is corrected with exactly
         the tokens it was learned with. A weak label changes no decision; a decision replaces a weak label, also the
         same one. Of several messages of one identity the first counts.
+
+        A message that is new is learned with the tokens of what is known of it at that moment (`known.tokens_of`) too.
         """
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
@@ -137,6 +141,21 @@ class Lessons(Protocol):
 
     def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
+
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
+        """What decisions and sent mail say of each of these messages.
+
+        without: a message, by its identity, whose own lesson is left out.
+        """
+
+    def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
+        """Keep what messages that the person has sent make known, by their identities; each once."""
+
+    def drop_sent(self, digests: Iterable[bytes]) -> None:
+        """Forget messages that the person has sent."""
+
+    def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+        """The first identities of sent messages above that one, and at most so many, sorted."""
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them.

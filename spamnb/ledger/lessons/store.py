@@ -1,6 +1,7 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,22 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.counts import Rows, Sum, counts_of, in_messages, look_up, token_ids
 from spamnb.ledger.lessons.export_format import write
+from spamnb.ledger.lessons.known import (
+    Changes,
+    Known,
+    asked,
+    known,
+    of_lesson,
+    of_sent,
+    pack,
+    tokens_of,
+)
+from spamnb.ledger.lessons.known_counts import look_up_seen, write_changes
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
 from spamnb.ledger.lessons.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.verification import faults
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations, Sent
 from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
@@ -23,6 +36,14 @@ _LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_b
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
 # As `kind` has it, in half of the time.
 _KINDS = "SELECT group_concat(id) FROM token GROUP BY substr(text, 1, instr(text, ':'))"
+
+
+class _New(NamedTuple):
+    """A message to be learned, beside its tokens."""
+
+    digest: bytes
+    summary: str
+    relations: Relations
 
 
 class SqliteLessons:
@@ -125,46 +146,98 @@ class SqliteLessons:
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, weak: bool = False
     ) -> list[Change]:
         """As `learn`, for messages in batches."""
-        messages = [one for batch in batches for one in zip(batch.digests, batch.summaries, strict=True)]
+        messages = [
+            _New(*one) for batch in batches for one in zip(batch.digests, batch.summaries, batch.relations, strict=True)
+        ]
         rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
         first: dict[bytes, int] = {}
-        for row, (digest, _) in enumerate(messages):
-            first.setdefault(digest, row)
+        for row, one in enumerate(messages):
+            first.setdefault(one.digest, row)
         with self._db.transaction():
-            found = look_up(self._db, "SELECT digest, label, weak FROM lesson WHERE digest", list(first))
-            known = {digest: (label_or_none(before), bool(was_weak)) for digest, before, was_weak in found}
+            found = look_up(self._db, "SELECT digest, label, weak, relations FROM lesson WHERE digest", list(first))
+            lessons = {
+                digest: (label_or_none(before), bool(was_weak), kept) for digest, before, was_weak, kept in found
+            }
             changes = [
                 Relabel(digest, before, was_weak, label, weak, why)
                 for digest in first
-                for before, was_weak in [known.get(digest, (None, False))]
+                for before, was_weak, _ in [lessons.get(digest, (None, False, b""))]
                 if replaces(label, weak, before, was_weak)
             ]
             sum_ = Sum(self._db)
             new = [first[one.digest] for one in changes if one.before is None]
-            self._learn_new(sum_, [messages[row] for row in new], rows.take(new), (int(label), weak, at, why))
-            for one in changes:
-                if one.before is not None:
-                    self._set_label(sum_, one, at)
+            history = Changes(look_up_seen(self._db, _asked(messages[row].relations for row in new)))
+            more = []  # tokens of each new message, by what those before it have made known
+            for change in changes:
+                kept = lessons[change.digest][2] if change.before is not None else b""
+                if change.before is None:
+                    relations = messages[first[change.digest]].relations
+                    more.append(tokens_of(known(relations, history.seen)))
+                    kept = pack(relations.values())
+                _count(history, kept, change)
+            learned = int(label), weak, at, why
+            self._learn_new(sum_, [messages[row] for row in new], rows.take(new).with_more(more), learned)
+            for change in changes:
+                if change.before is not None:
+                    self._set_label(sum_, change, at)
             sum_.write()
+            write_changes(self._db, history)
         return [Change(one.digest, one.before) for one in changes]
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels. Returns which changes were made."""
         made = []
         with self._db.transaction():
-            sum_ = Sum(self._db)
+            sum_, history = Sum(self._db), Changes({})
             for one in changes:
                 found = self.find(one.digest)
                 made.append(found is not None and (found.label, found.weak) == (one.before, one.before_weak))
                 if made[-1]:
                     self._set_label(sum_, one, at)
+                    _count(history, self._relations(one.digest), one)
             sum_.write()
+            write_changes(self._db, history)
         return made
 
     def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
         """Forget messages by their identities. Returns how many were learned."""
         with self._db.transaction():
             return sum(self.relabel(forgetting(self, digests, why), at))
+
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
+        """What decisions and sent mail say of each of these messages."""
+        with self._db.snapshot():
+            history = Changes(look_up_seen(self._db, _asked(messages)))
+            own = None if without is None else self.find(without)
+            if own is not None:
+                history.add(of_lesson(self._relations(own.digest), own.label, own.weak), -1)
+        return [known(one, history.seen) for one in messages]
+
+    def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
+        """Keep what messages that the person has sent make known, by their identities; each once."""
+        with self._db.transaction():
+            there = {row[0] for row in look_up(self._db, "SELECT digest FROM sent WHERE digest", list(messages))}
+            new = {digest: pack(one.values()) for digest, one in messages.items() if digest not in there}
+            self._db.executemany("INSERT INTO sent VALUES (?, ?)", sorted(new.items()))
+            self._count_sent(new.values(), 1)
+
+    def drop_sent(self, digests: Iterable[bytes]) -> None:
+        """Forget messages that the person has sent."""
+        with self._db.transaction():
+            rows = look_up(self._db, "SELECT digest, relations FROM sent WHERE digest", list(dict.fromkeys(digests)))
+            self._db.executemany("DELETE FROM sent WHERE digest = ?", [row[:1] for row in rows])
+            self._count_sent((row[1] for row in rows), -1)
+
+    def _count_sent(self, kept: Iterable[bytes], sign: int) -> None:
+        changes = Changes({})
+        for packed in kept:
+            changes.add(of_sent(packed), sign)
+        write_changes(self._db, changes)
+
+    def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+        """The first identities of sent messages above that one, and at most so many, sorted."""
+        rows = self._db.all("SELECT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
+        return [row[0] for row in rows]
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them.
@@ -231,10 +304,8 @@ class SqliteLessons:
         (last,) = self._total("change")
         return range(last + 1 - count, last + 1)
 
-    def _learn_new(
-        self, sum_: Sum, messages: list[tuple[bytes, str]], rows: Rows, learned: tuple[int, bool, float, str]
-    ) -> None:
-        """Learn messages that are not learned yet, given as digests and summaries, each with its row of tokens.
+    def _learn_new(self, sum_: Sum, messages: "list[_New]", rows: Rows, learned: tuple[int, bool, float, str]) -> None:
+        """Learn messages that are not learned yet, each with its row of tokens.
 
         learned: label, whether it is weak, when and why, as they are written.
         """
@@ -244,15 +315,21 @@ class SqliteLessons:
         sum_.add_rows(ids, rows, Label(learned[0]))
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
-        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(digest,) for digest, _ in messages])
+        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
         self._db.executemany(
-            "INSERT INTO lesson (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO lesson"
+            " (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens, relations)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (*message, number, *learned, VERSION, blob)
-                for message, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
+                (one.digest, one.summary, number, *learned, VERSION, blob, pack(one.relations.values()))
+                for one, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
             ],
         )
+
+    def _relations(self, digest: bytes) -> bytes:
+        """What is kept of the relations of a message that is or was learned."""
+        row = self._db.row("SELECT relations FROM lesson WHERE digest = ?", (digest,))
+        return b"" if row is None else bytes(row[0])
 
     def _set_label(self, sum_: Sum, change: Relabel, at: float) -> None:
         """Make the kept tokens of a message count for another label."""
@@ -276,6 +353,16 @@ def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     there = np.zeros(int(ids.max(initial=-1)) + 1, dtype=bool)
     there[ids] = True
     return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]
+
+
+def _count(history: Changes, kept: bytes, change: Relabel) -> None:
+    """Change what a message makes known, by what it is learned as from now on."""
+    history.add(of_lesson(kept, change.before, change.before_weak), -1)
+    history.add(of_lesson(kept, change.after, change.after_weak), 1)
+
+
+def _asked(messages: Iterable[Relations]) -> list[int]:
+    return [value for one in messages for value in asked(one)]
 
 
 def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, int | None]) -> Lesson:

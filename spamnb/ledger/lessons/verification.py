@@ -10,6 +10,7 @@ from spamnb.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.counts import ONE, of_class
 from spamnb.ledger.lessons.imports import imported
+from spamnb.ledger.lessons.known_counts import faults_of_known
 from spamnb.ledger.lessons.token_blob import unpacked
 
 _COUNTED = "SELECT token, ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count ORDER BY token"
@@ -36,6 +37,7 @@ def faults(db: Connection, totals: Sequence[int]) -> Iterator[str]:
             sums.add(one.ids, one.counts, one.messages)
     except LedgerError as fault:
         yield str(fault)
+    yield from faults_of_known(db)
     yield from _wrong_ids(named, sums.ids)
     yield from _wrong_counts(sums, counted[:, 1:])
     if list(totals) != sums.totals():

@@ -87,7 +87,7 @@ class Requests:
         clues: Sequence[Clue] = ()
         try:
             with self._ledger(only_read=True) as ledger, ledger.snapshot():
-                found = Filter(ledger.lessons, config.scoring)
+                found = Filter(ledger.lessons, config.scoring, config.senders)
                 missing, stopped = hindrance(ledger, config, self._now())
                 if report:
                     explanation = found.explain(reading, 0)

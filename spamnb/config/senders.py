@@ -1,0 +1,76 @@
+"""Patterns of senders and lists of which a person says what they are: how they are written, and what they match.
+
+An address has an "@", and "*" and "?" stand for any letters and for one: `*@example.org`, `news-*@example.org`. All
+else is a domain or a List-Id, and holds for those below it too: `example.org` for `a@mail.example.org` and for the list
+`announce.example.org`; `*.example` for all of a top level.
+"""
+
+import fnmatch
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated
+
+from spamnb.config.readers import patterns_of
+from spamnb.label import Label
+
+_ATOM = r"[^\s@<>()\[\],;:\"'/\\]+"
+_PATTERN = re.compile(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)
+_LONGEST = 254  # characters: of an address (RFC 5321, 4.5.3.1)
+
+
+def sender_pattern(written: str) -> str:
+    """A pattern in lower case. Raises ValueError with what is wrong, and what to write."""
+    pattern, shown = written.strip().lower(), repr(written[:60])
+    domain = pattern.rpartition("@")[2]
+    example = "an address (*@example.org), a domain (example.org) or a List-Id (list.example.org)"
+    if pattern.startswith("@"):
+        raise ValueError(f"{shown} has nothing before '@'; write '*{pattern[:60]}', or the domain alone")
+    if not _PATTERN.fullmatch(pattern) or len(pattern) > _LONGEST or domain.startswith(".") or ".." in domain:
+        raise ValueError(f"{shown} cannot be a sender; write {example}")
+    if not re.search(r"[^*?.@]", pattern):
+        raise ValueError(f"{shown} would be all mail; write {example}")
+    if "@" not in pattern and "." not in pattern:
+        raise ValueError(f"{shown} has neither '@' nor a dot; write {example}")
+    return pattern
+
+
+_patterns = patterns_of(sender_pattern, "a list of senders, such as ['*@example.org', list.example.org]")
+
+
+@dataclass(frozen=True, slots=True)
+class Senders:
+    """Whose mail stays out of spam, and whose is spam. Where both match, it stays: lost ham costs more."""
+
+    ham: Annotated[tuple[str, ...], _patterns] = ()
+    spam: Annotated[tuple[str, ...], _patterns] = ()
+
+    def named(self, sender: str, list_id: str) -> tuple[Label, str] | None:
+        """What is said of mail of this sender and list, both in lower case, and the pattern that says so; or None."""
+        for label, patterns in ((Label.HAM, self.ham), (Label.SPAM, self.spam)):
+            for pattern in patterns:
+                if matches_sender(pattern, sender, list_id):
+                    return label, pattern
+        return None
+
+
+def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
+    """Whether a pattern names the sender or the list of a message.
+
+    >>> matches_sender("example.org", "a@mail.example.org", ""), matches_sender("example.org", "a@notexample.org", "")
+    (True, False)
+    >>> matches_sender("*@example.org", "a@example.org", ""), matches_sender("*@example.org", "a@b.example.org", "")
+    (True, False)
+    >>> matches_sender("list.example.org", "a@elsewhere.example", "list.example.org")
+    True
+    """
+    expression = _expression(pattern)
+    if "@" in pattern:
+        return expression.fullmatch(sender) is not None
+    return any(expression.fullmatch(name) for name in (sender.rpartition("@")[2], list_id) if name)
+
+
+@lru_cache(maxsize=1024)
+def _expression(pattern: str) -> re.Pattern[str]:
+    exact = fnmatch.translate(pattern.replace("[", "[[]"))
+    return re.compile(exact if "@" in pattern else rf"(?:.*\.)?{exact}", re.DOTALL)

@@ -1,0 +1,236 @@
+"""Who wrote a message, over which path, in which thread and list; and to whom a sent message was written.
+
+From, List-Id and References are a stranger's words. The path is not: of the Received fields (RFC 5321, 4.4) those at
+the top were written by the person's own servers, each of which took the message from the one below. The first that
+names a public address, read from the top, says which server outside delivered it; all fields below that may be forged.
+So an address counts as known only together with the path over which its mail has come. Mail whose fields name no server
+outside has no path, and its sender is not known.
+
+Authentication-Results (RFC 8601) would say more, but which of them the person's own server wrote can be told only by
+that server's name, which is not known here and no secret: it is not read.
+
+What is kept of all this are hashes of 8 bytes: an integer of SQLite's, an eighth of what addresses take. They need no
+key, since the summaries that the ledger keeps beside them name senders in plain text. Of a million that are kept, a
+stranger's value agrees with one by chance with probability 5e-14.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from spamnb.mail.parsing.fields import address, addresses
+from spamnb.mail.parsing.message import Message
+
+_HASH_BYTES = 8
+_MOST_RECEIVED = 12  # Received fields looked at, from the top
+_MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
+_MOST_RECIPIENTS = 50  # of one sent message; with more it is an announcement
+_ADDRESS_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
+_READ = frozenset({"from", "list-id", "received", "message-id", "references", "in-reply-to"})
+_ID = re.compile(r"<([^<>\s]{3,250})>")
+_IP = re.compile(r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:ipv6:)?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])")
+_FETCHED = re.compile(r"\swith\s+(?:pop3|imap)")  # by the person, from a server that had it before
+# A name that the server looked up itself, before the address: `(mail.example.org [192.0.2.1])`, and Exim's
+# `from mail.example.org ([192.0.2.1] helo=`. Not sendmail's `from mail.example.org ([192.0.2.1])`, which is a claim,
+# nor its `(mail.example.org [192.0.2.1] (may be forged))`.
+_NAMED = re.compile(
+    r"\((?:[\w.-]{1,64}@)?([a-z0-9_.-]{3,200}?)\.? \[[0-9a-f:.]+\]\)"
+    r"|\Afrom ([a-z0-9_.-]{3,200}) \(\[[0-9a-f:.]+\] helo="
+)
+_SHORT = 3  # letters of a second level below which names are registered: co.uk, com.au
+_AUTOMATIC = frozenset({"bulk", "auto_reply", "junk", "list"})  # values of Precedence
+_AUTOMATIC_FIELDS = ("x-autoreply", "x-autorespond", "x-vacation", "x-failed-recipients")
+_UNSUBSCRIBING = re.compile(r"unsub|[-+](?:request|leave|signoff|remove|off)\b|\b(?:listserv|majordomo)\b")
+_UNSUBSCRIBE_SUBJECT = re.compile(r"\s*(?:please\s+)?(?:unsub|sign\s?off\b|remove\s+me\b)", re.IGNORECASE)
+_UNSUBSCRIBE_TEXT = re.compile(r"\b(?:unsubscribe|sign\s?off|remove me)\b", re.IGNORECASE)
+_SHORT_TEXT = 300  # characters: a longer text that speaks of unsubscribing is a letter
+
+
+class Relations(NamedTuple):
+    """What a message says of its place among others; empty where it says nothing.
+
+    sender: the address in From, in lower case. list_id: of the mailing list (RFC 2919). path: see `path_of`.
+    message_id: the hash of its Message-ID. refers: of those that it answers (In-Reply-To and References).
+    """
+
+    sender: str = ""
+    list_id: str = ""
+    path: str = ""
+    message_id: int = 0
+    refers: tuple[int, ...] = ()
+
+    @property
+    def address(self) -> int:
+        """The sender, whatever the path."""
+        return hashed("address", self.sender) if self.sender else 0
+
+    @property
+    def address_over_path(self) -> int:
+        """The sender over this path."""
+        return hashed("address", self.sender, self.path) if self.sender and self.path else 0
+
+    @property
+    def list_over_path(self) -> int:
+        """The list over this path."""
+        return hashed("list", self.list_id, self.path) if self.list_id and self.path else 0
+
+    @property
+    def answers(self) -> tuple[int, ...]:
+        """That this sender answers each of the messages that it refers to, as in `Sent`."""
+        return tuple([_answer(one, self.sender) for one in self.refers]) if self.sender else ()
+
+    @property
+    def is_from_home(self) -> bool:
+        """Whether the path is that of the sender's own domain, which vouches for the address by itself."""
+        return bool(self.path) and _site(self.sender.rpartition("@")[2]) == self.path
+
+    def values(self) -> tuple[int, int, int, int]:
+        """What is kept of the message: its Message-ID, the sender, the sender over the path, the list over the path."""
+        return self.message_id, self.address, self.address_over_path, self.list_over_path
+
+
+class Sent(NamedTuple):
+    """What a message that the person has sent says of whom they know, as hashes.
+
+    threads: its Message-ID, and those that it answers. addresses: to whom it was written. answers: for each of these
+    that an answer to it would come from them.
+    """
+
+    threads: tuple[int, ...] = ()
+    addresses: tuple[int, ...] = ()
+    answers: tuple[int, ...] = ()
+
+    def values(self) -> tuple[int, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys(self.threads + self.addresses + self.answers))
+
+
+def relations(message: Message) -> Relations:
+    """The relations of a message."""
+    fields: dict[str, list[str]] = {}
+    for name, value in message.fields:
+        if name in _READ:
+            fields.setdefault(name, []).append(value)
+    return Relations(
+        sender=address(_first(fields, "from")[:_ADDRESS_CHARS])[1].lower()[:_ADDRESS_CHARS],
+        list_id=_list_id(_first(fields, "list-id")),
+        path=path_of(fields.get("received", ())),
+        message_id=next(iter(_ids([_first(fields, "message-id")])), 0),
+        refers=_refers(fields),
+    )
+
+
+def sent(message: Message) -> Sent:
+    """Whom a message that the person has sent makes known: nobody where a program wrote it, or to leave a list."""
+    fields = message.by_name()
+    written = addresses([value[:_REFERENCES_CHARS] for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
+    own = {one.lower() for _, one in addresses(fields.get("from", ["x@x"])[:1])}
+    found = dict.fromkeys(one.lower() for _, one in written if "@" in one)
+    if _is_automatic(fields, message) or _is_unsubscription(message, found):
+        return Sent()
+    own_id = list(_ids([_first(fields, "message-id")]))[:1]
+    threads = tuple(dict.fromkeys([*own_id, *_refers(fields)]))
+    others = [one for one in found if one not in own]
+    if len(others) > _MOST_RECIPIENTS:
+        return Sent(threads)
+    answers = tuple(_answer(number, one) for number in own_id for one in others)
+    return Sent(threads, tuple(hashed("address", one) for one in others), answers)
+
+
+def hashed(kind: str, *of: str) -> int:
+    """Texts, and of which kind they are, as a whole number of 64 bits with a sign; never 0, which stands for nothing.
+
+    >>> hashed("address", "a@example.org") == hashed("address", "a@example.org") != hashed("list", "a@example.org")
+    True
+    """
+    digest = blake2b("\0".join([kind, *of]).encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+    return int.from_bytes(digest, "big", signed=True) or 1
+
+
+def path_of(received: Sequence[str]) -> str:
+    """What server outside delivered a message, by its Received fields, the topmost first; "" where none says.
+
+    Its site, where its name was looked up; else its network. Where several public addresses stand in the field, one may
+    be what the server called itself: together they are the path, so that it cannot pass for another.
+
+    >>> path_of(["from mx (localhost [127.0.0.1]) by mx.example.org", "from hello (a.b.example [9.9.9.7]) by mx"])
+    'b.example'
+    >>> path_of(["from [8.8.8.8] (unknown [9.9.9.7]) by mx.example.org", "from b.example (a.b.example [9.9.9.7]) by c"])
+    '8.8.8 9.9.9'
+    """
+    for field in received[:_MOST_RECEIVED]:
+        lower = field[:_FIELD_CHARS].lower()
+        said = lower.partition(" by ")[0] if lower.startswith("from") else ""
+        networks = [network for network in dict.fromkeys(map(_network, _IP.findall(said))) if network]
+        if networks and not _FETCHED.search(lower):
+            names = [one or other for one, other in _NAMED.findall(said)]
+            site = _site(names[0]) if len(networks) == 1 and len(names) == 1 else ""
+            return site or " ".join(networks)
+    return ""
+
+
+@lru_cache(maxsize=4096)  # most mail comes over few servers; `ipaddress` takes 15 µs
+def _network(written: str) -> str:
+    """The network of a public address, of 24 or 48 bits; "" for any other address."""
+    try:
+        found = ip_address(written.removeprefix("ipv6:"))
+    except ValueError:
+        return ""
+    if not found.is_global:
+        return ""
+    return ".".join(str(found).split(".")[:3]) if found.version == 4 else ":".join(found.exploded.split(":")[:3])
+
+
+def _site(host: str) -> str:
+    """The registered domain of a host, as its labels let one suppose: the last two, or three of `a.example.co.uk`."""
+    labels = host.strip(".").split(".")
+    if len(labels) < 2 or labels[-1].isdigit():
+        return ""
+    return ".".join(labels[-3 if len(labels[-1]) == 2 and len(labels[-2]) <= _SHORT else -2 :])
+
+
+def _answer(message_id: int, sender: str) -> int:
+    return hashed("answer", f"{message_id:x}", sender)
+
+
+def _first(fields: Mapping[str, list[str]], name: str) -> str:
+    return fields.get(name, [""])[0]
+
+
+def _ids(values: Iterable[str]) -> Iterator[int]:
+    return (hashed("id", found) for value in values for found in _ID.findall(value[-_REFERENCES_CHARS:]))
+
+
+def _refers(fields: Mapping[str, list[str]]) -> tuple[int, ...]:
+    named = dict.fromkeys(_ids([_first(fields, "references"), _first(fields, "in-reply-to")]))
+    return tuple(named)[-_MOST_REFERS:]
+
+
+def _list_id(value: str) -> str:
+    inner = value.rpartition("<")[2].partition(">")[0] if "<" in value else value
+    return inner.strip().lower()[:_ADDRESS_CHARS]
+
+
+def _is_automatic(fields: Mapping[str, list[str]], message: Message) -> bool:
+    """Whether a program wrote it: a vacation notice (RFC 3834), a receipt, a report."""
+    submitted = _first(fields, "auto-submitted").strip().lower()
+    return (
+        submitted not in ("", "no")
+        or _first(fields, "precedence").strip().lower() in _AUTOMATIC
+        or any(name in fields for name in _AUTOMATIC_FIELDS)
+        or any("multipart/report" in path for path in message.structure)
+    )
+
+
+def _is_unsubscription(message: Message, recipients: Iterable[str]) -> bool:
+    """Whether it was written to leave a list, or to be left alone, which makes nobody a correspondent."""
+    if any(_UNSUBSCRIBING.search(one.partition("@")[0]) for one in recipients):
+        return True
+    if _UNSUBSCRIBE_SUBJECT.match(message.first("subject")):
+        return True
+    text = "\n".join(one.text for one in message.texts[:1] if not one.is_html)
+    own = "\n".join(line for line in text.splitlines() if not line.startswith(">"))
+    return len(own) <= _SHORT_TEXT and _UNSUBSCRIBE_TEXT.search(own) is not None

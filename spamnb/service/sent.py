@@ -1,0 +1,102 @@
+"""Mail that the person has sent: whom it makes known is kept when it appears, and of what lay there before at a start.
+
+It is read where the role of its folder says so. It is forgotten where the folder has another role since, and with the
+record of its message, when that is gone for `retention.gone_days`.
+"""
+
+import json
+import logging
+from collections.abc import Iterator
+
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import LazyReading
+from spamnb.mail.relations import Sent
+from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.messages import locate
+from spamnb.policy import tells_whom_one_knows
+from spamnb.service.context import Context
+from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.wording import plural
+
+_log = logging.getLogger(__name__)
+_BATCH = 200  # messages a transaction
+_NOTE = "sent folders of "  # and the mailbox's id: a note, the ids of the folders that were read
+
+
+def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, Sent]:
+    """Whom a message in this folder makes known, by its identity; empty where it is no folder of sent mail."""
+    return {unread.digest: unread.sent} if tells_whom_one_knows(folder.role, folder.unsure) else {}
+
+
+class SentMail:
+    """The sent mail of one mailbox."""
+
+    def __init__(self, folders: Folders, context: Context) -> None:
+        self._folders = folders
+        self._context = context
+        self._ledger = context.ledger
+        self._is_read = False
+
+    def read_existing(self) -> None:
+        """Read the sent mail that the ledger knows as files, but not as sent: once, since the rest is read as it comes.
+
+        So it is after the first start, after an upgrade, and where a folder has got the role.
+        """
+        if self._is_read:
+            return
+        now = {folder.id: folder for folder in self._folders if tells_whom_one_knows(folder.role, folder.unsure)}
+        self._forget_other_roles(set(now))
+        read = sum(self._read(folder) for folder in now.values())
+        self._ledger.set_note(f"{_NOTE}{self._folders.id}", json.dumps(sorted(now)))
+        self._is_read = True
+        if read:
+            _log.info("read %s in %s: whom they were written to is known now", plural(read, "sent message"), self._root)
+
+    @property
+    def _root(self) -> str:
+        return self._folders.root
+
+    def _forget_other_roles(self, now: set[int]) -> None:
+        before = set(json.loads(self._ledger.note(f"{_NOTE}{self._folders.id}") or "[]"))
+        for folder in self._folders:
+            if folder.id in before - now:
+                self._ledger.lessons.drop_sent(self._ledger.locations.digests_in(folder.id))
+                _log.info("%s holds no sent mail any more: whom it was written to is forgotten", folder.name)
+
+    def _read(self, folder: WatchedFolder) -> int:
+        known = set(all_sent(self._ledger))
+        files = self._ledger.locations.digests_in(folder.id)
+        missing = [place for digest, place in files.items() if digest not in known]
+        for start in range(0, len(missing), _BATCH):
+            found: dict[bytes, Sent] = {}
+            for base, flags in missing[start : start + _BATCH]:
+                found |= self._one(folder, base, flags)
+            self._ledger.lessons.add_sent(found)
+            self._context.alive(f"reading the sent mail in {self._root}: {start + len(found)} messages")
+        return len(missing)
+
+    def _one(self, folder: WatchedFolder, base: str, flags: str) -> dict[bytes, Sent]:
+        try:
+            entry = locate(folder, base, flags)
+        except FolderUnavailableError:
+            return {}
+        unread = None if entry is None else self._folders.read(folder, entry)
+        return {} if unread is None else sent_in(folder, unread)
+
+
+def all_sent(ledger: Ledger) -> Iterator[bytes]:
+    """The identities of all sent messages that the ledger keeps."""
+    after = b""
+    while some := ledger.lessons.sent(after):
+        yield from some
+        after = some[-1]
+
+
+def forget_gone(ledger: Ledger) -> Iterator[int]:
+    """Forget, step by step, sent messages of which the history keeps no record; gives the number after each step."""
+    after = b""
+    while some := ledger.lessons.sent(after):
+        gone = [digest for digest in some if ledger.messages.find(digest) is None]
+        ledger.lessons.drop_sent(gone)
+        yield len(gone)
+        after = some[-1]

@@ -1,0 +1,142 @@
+"""Who wrote a message, over which path, in which thread and list; and whom a sent message makes known."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spamnb.mail.parsing.message import parse
+from spamnb.mail.reading import read, read_content, read_sent
+from spamnb.mail.relations import Relations, Sent, hashed, path_of, relations, sent
+
+OWN = "from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026 10:00:00 +0000"
+
+
+def received(*fields: str) -> bytes:
+    """A message that came over these servers, the last one on top."""
+    return "".join(f"Received: {field}\n" for field in fields).encode() + b"From: a@example.org\n\nhello\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        # Postfix, and what it calls a server without a name
+        (["from a.example (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 1"], "b.example"),
+        (["from b.example (unknown [9.9.9.7]) by mx.example.org (Postfix)"], "9.9.9"),
+        # sendmail; a name that is only claimed, and one that may be forged, say nothing
+        (["from b.example ([9.9.9.7]) by mx.example.org (8.15.2/8.15.2)"], "9.9.9"),
+        (["from x (root@b.example [9.9.9.7]) by mx.example.org (8.15.2/8.15.2)"], "b.example"),
+        (["from x (b.example [9.9.9.7] (may be forged)) by mx.example.org (8.15.2/8.15.2)"], "9.9.9"),
+        # Exim
+        (["from b.example ([9.9.9.7] helo=friend.example) by mx.example.org with esmtp (Exim 4.94)"], "b.example"),
+        (["from [9.9.9.7] (helo=friend.example) by mx.example.org with esmtp (Exim 4.94)"], "9.9.9"),
+        # qmail, and a provider whose uppermost fields name no sender
+        (["from unknown (HELO friend.example) (9.9.9.7) by mx.example.org with SMTP"], "9.9.9"),
+        (["by 10.1.1.1 with SMTP id x", "from b.example (b.example. [9.9.9.7]) by mx.example.org"], "b.example"),
+        # the person's own servers are passed over, and so is a program that fetches mail
+        ([OWN, "from x (out.b.example [9.9.9.7]) by mx.example.org"], "b.example"),
+        (["from pop.c.example [9.9.9.1] by localhost with POP3", "from x (b.example [9.9.9.7]) by m"], "b.example"),
+        # a server that calls itself an address of another one
+        (["from [8.8.8.8] (unknown [9.9.9.7]) by mx.example.org"], "8.8.8 9.9.9"),
+        (["from (b.example [8.8.8.8]) (evil.example [9.9.9.7]) by mx.example.org"], "8.8.8 9.9.9"),
+        (["from (b.example [9.9.9.7]) (evil.example [9.9.9.7]) by mx.example.org"], "9.9.9"),
+        # what a stranger has written below the field of the person's own server
+        (["from x (evil.example [9.9.9.7]) by mx.example.org", "from y (b.example [8.8.8.8]) by z"], "evil.example"),
+        (["from x (mail.shop.example.co.uk [9.9.9.7]) by mx.example.org"], "example.co.uk"),
+        (["from x (unknown [IPv6:2001:4860:4860::8888]) by mx.example.org"], "2001:4860:4860"),
+        (["from x (unknown [192.168.1.7]) by mx.example.org"], ""),
+        ([], ""),
+    ],
+)
+def test_the_path(fields: list[str], path: str) -> None:
+    """The path is the server outside that the person's own server took the message from, whatever it called itself."""
+    assert relations(parse(received(*fields))).path == path
+
+
+def test_what_a_message_says() -> None:
+    """Sender, list, Message-ID and the last Message-IDs that it answers are read; the same in every reader."""
+    raw = (
+        b"Received: from x (out.b.example [9.9.9.7]) by mx.example.org\nFrom: Ann <Ann@B.example>\n"
+        b"List-Id: Talk about it <Talk.b.example>\nMessage-ID: <3@b.example>\n"
+        b"References: <0@c.example>\n <1@c.example>\nIn-Reply-To: <2@c.example>\n\nhello\n"
+    )
+    found = read(raw).relations
+    assert found == read_content(raw).relations
+    assert found[:3] == ("ann@b.example", "talk.b.example", "b.example")
+    assert found.message_id == hashed("id", "3@b.example")
+    assert found.refers == tuple(hashed("id", f"{number}@c.example") for number in range(3))
+    assert found.is_from_home
+    assert len(set(found.values())) == 4
+    assert Relations().values() == (0, 0, 0, 0)
+
+
+def test_only_the_nearest_references_count() -> None:
+    """However many Message-IDs a stranger writes, the last twenty count."""
+    raw = b"From: a@b.example\nReferences: " + b" ".join(b"<%d@c>" % number for number in range(90)) + b"\n\nx\n"
+    assert relations(parse(raw)).refers == tuple(hashed("id", f"{number}@c") for number in range(70, 90))
+
+
+def written(fields: str = "", text: str = "See you tomorrow.", to: str = "Bob <Bob@B.example>") -> Sent:
+    """What a sent message makes known."""
+    head = f"From: Me <me@example.org>\nTo: {to}\nMessage-ID: <9@example.org>\nSubject: Lunch\n"
+    return read_sent(f"{fields}{head}\n{text}\n".encode())
+
+
+def test_whom_a_sent_message_makes_known() -> None:
+    """All recipients but oneself are known, the threads, and who answers what was written to them."""
+    found = written("Cc: me@example.org, c@c.example\nBcc: d@d.example\nIn-Reply-To: <1@b.example>\n")
+    assert set(found.addresses) == {hashed("address", one) for one in ("bob@b.example", "c@c.example", "d@d.example")}
+    assert found.threads == (hashed("id", "9@example.org"), hashed("id", "1@b.example"))
+    answer = b"From: bob@b.example\nIn-Reply-To: <9@example.org>\n\nyes\n"
+    assert set(relations(parse(answer)).answers) & set(found.answers)
+    assert not set(relations(parse(answer.replace(b"bob", b"eve"))).answers) & set(found.answers)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "to"),
+    [
+        ("Auto-Submitted: auto-replied\n", "I am away.", "b@b.example"),
+        ("Precedence: bulk\n", "I am away.", "b@b.example"),
+        ("Precedence: auto_reply\n", "I am away.", "b@b.example"),
+        ("X-Autoreply: yes\n", "I am away.", "b@b.example"),
+        ("Content-Type: multipart/report; boundary=x\n", "--x\n\nread\n--x--", "b@b.example"),
+        ("", "please", "talk-unsubscribe@b.example"),
+        ("", "please", "talk-request@b.example"),
+        ("", "please", "unsub+77@b.example"),
+        ("Subject: Unsubscribe\n", "", "b@b.example"),
+        ("Subject: please remove me\n", "", "b@b.example"),
+        ("", "unsubscribe\n> their long letter\n", "b@b.example"),
+        ("", "Remove me from this list, or else.", "b@b.example"),
+    ],
+)
+def test_who_is_nobody(fields: str, text: str, to: str) -> None:
+    """An automatic reply, a receipt, or a message to leave a list makes nobody known, and no thread."""
+    assert written(fields, text, to) == Sent()
+
+
+def test_what_is_a_letter_all_the_same() -> None:
+    """A person's letter counts: Auto-Submitted may say no, and a long letter may speak of unsubscribing."""
+    assert written("Auto-Submitted: no\n").addresses
+    assert written(text=f"How do I unsubscribe? {'It has bothered me for weeks. ' * 20}").addresses
+    assert written(to=", ".join(f"a{n}@b.example" for n in range(60))) == Sent(threads=(hashed("id", "9@example.org"),))
+
+
+FIELDS = st.sampled_from(
+    [b"From: ", b"\nReceived: from ", b" by ", b"(", b"[9.9.9.7]", b"\nList-Id: <", b"\nReferences: <a@b>",
+     b"\nTo: a@b",
+     b"\n\n", b"\nPrecedence: ", b">", b"@", b"[::1]", b"\nMessage-ID: <\xff\xfe>", b"\nTo: undisclosed-recipients:;"]
+)  # fmt: skip  # a list of fragments is read more easily in lines
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(FIELDS | st.binary(max_size=20), max_size=40).map(b"".join))
+def test_any_bytes(raw: bytes) -> None:
+    """Any bytes at all have relations, of bounded size, and may be read as sent."""
+    reading = read(raw)
+    assert len(reading.relations.refers) <= 20
+    assert all(-(2**63) <= value < 2**63 for value in (*reading.relations.values(), *sent(parse(raw)).values()))
+
+
+def test_a_path_takes_time_in_proportion() -> None:
+    """What is read of Received fields is bounded, whatever they hold."""
+    for field in ("1.1.1.1 " * 9000, ":" * 9000, "(a." * 9000, "(" * 9000, "a" * 9000):
+        assert len(path_of([f"from {field}"] * 1000)) < 2000
