@@ -12,6 +12,7 @@ from spamnb.ledger.history.journal import Journal
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
 from spamnb.ledger.history.retention import Retention
+from spamnb.ledger.history.trained import TrainedFiles
 from spamnb.ledger.lessons.imports import Imports
 from spamnb.ledger.lessons.pruning import Pruning
 from spamnb.ledger.lessons.store import SqliteLessons
@@ -32,6 +33,7 @@ class Ledger:
     This host's own history:
     messages: who each message is, and the verdicts on it.
     locations: where messages are.
+    trained: the files that messages were learned from at the prompt.
     journal: what was done.
     retention: forgetting what is long over.
 
@@ -46,6 +48,7 @@ class Ledger:
         self.pruning = Pruning(self._connection)
         self.messages = Messages(self._connection)
         self.locations = Locations(self._connection)
+        self.trained = TrainedFiles(self._connection)
         self.journal = Journal(self._connection)
         self.retention = Retention(self._connection)
         self.owner = IntentOwner(path)

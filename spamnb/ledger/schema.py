@@ -21,6 +21,10 @@ file.origin "waiting": the same delivery is in spam; what the file means is deci
 
 file.gone_by: "filter" where the filter itself moved the file away; NULL where another program did, or it is there.
 
+trained_file: a file that a message was learned from at the prompt, and as what; it may not be there any more.
+
+action.kind "settled": a person has answered what the message is, and is not asked again.
+
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
 """
@@ -83,6 +87,12 @@ _HISTORY = """
     CREATE INDEX file_message ON file (message, since);
     CREATE INDEX file_gone ON file (gone_at) WHERE gone_at IS NOT NULL;
     CREATE INDEX file_waiting ON file (folder) WHERE origin = 'waiting' AND gone_at IS NULL;
+    CREATE TABLE trained_directory (id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
+    CREATE TABLE trained_file (
+        directory INTEGER NOT NULL REFERENCES trained_directory, name BLOB NOT NULL,
+        message INTEGER NOT NULL REFERENCES message, label INTEGER NOT NULL CHECK (label IN (0, 1)),
+        PRIMARY KEY (directory, name)
+    ) WITHOUT ROWID;
     CREATE TABLE action (
         id INTEGER PRIMARY KEY, at REAL NOT NULL, message INTEGER NOT NULL REFERENCES message,
         kind TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL, takes_back INTEGER REFERENCES action,

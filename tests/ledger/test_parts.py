@@ -17,7 +17,17 @@ from tests.lessons import learn
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {
     "lessons": {"lesson", "token", "count", "total", "import"},
-    "history": {"message", "mailbox", "folder", "directory", "file", "action", "note"},
+    "history": {
+        "message",
+        "mailbox",
+        "folder",
+        "directory",
+        "file",
+        "action",
+        "note",
+        "trained_directory",
+        "trained_file",
+    },
 }
 TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|REFERENCES)\s+([a-z_]+)\b")
 

@@ -1,6 +1,6 @@
 """Lessons in memory, behind the same port: for evaluations, which learn thousands of messages, and for no ledger."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -79,6 +79,11 @@ class MemoryLessons:
         """Which tokens are of one kind: int64 (n,), a number for each id."""
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(kind(token), len(numbers)) for token in self._ids], dtype=np.int64)
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of these ids."""
+        wanted = set(ids)
+        return {id_: token for token, id_ in self._ids.items() if id_ in wanted}
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
