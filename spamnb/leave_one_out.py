@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score import scores, weights
 from spamnb.config import Scoring
-from spamnb.filter import UNTAUGHT, Filter, Judgement
+from spamnb.filter import UNTAUGHT, Clue, Filter, Judgement
 from spamnb.label import Label
 from spamnb.ledger.lessons.port import Learned, Lesson, Lessons
 
@@ -26,10 +26,14 @@ _PAGE = 1000  # lessons
 
 
 class Left(NamedTuple):
-    """A learned message, and how it is judged without itself."""
+    """A learned message, and how it is judged without itself.
+
+    clues: the strongest that speak for that judgement, where they were asked for.
+    """
 
     lesson: Lesson
     judgement: Judgement
+    clues: tuple[Clue, ...] = ()
 
 
 def without_themselves(lessons: Lessons, scoring: Scoring, *, weak: bool | None = None) -> Iterator[Left]:
@@ -43,14 +47,17 @@ def without_themselves(lessons: Lessons, scoring: Scoring, *, weak: bool | None 
     return without_groups(lessons, scoring, ([one.digest] for one in found if weak is None or one.weak is weak))
 
 
-def without_groups(lessons: Lessons, scoring: Scoring, groups: Iterable[Sequence[bytes]]) -> Iterator[Left]:
+def without_groups(
+    lessons: Lessons, scoring: Scoring, groups: Iterable[Sequence[bytes]], clues: int = 0
+) -> Iterator[Left]:
     """Judge each message of a group, given by identities, as a filter would that has learned none of the group.
 
     Messages that are not learned are left out. A message is to be in one group only. A group is held at once.
+    clues: how many of the clues of each judgement are given.
     """
     leaving = LeaveOneOut(lessons, scoring)
     for some in _packed(groups):
-        yield from leaving.judge_groups(some)
+        yield from leaving.judge_groups(some, clues)
 
 
 def learned(lessons: Lessons) -> Iterator[Lesson]:
@@ -79,7 +86,7 @@ class LeaveOneOut(Filter):
         super().__init__(lessons, scoring)
         self._kinds = lessons.kinds()
 
-    def judge_groups(self, groups: Sequence[Sequence[bytes]]) -> list[Left]:
+    def judge_groups(self, groups: Sequence[Sequence[bytes]], clues: int = 0) -> list[Left]:
         """Judge some groups of learned messages, each without itself."""
         group_of = {digest: number for number, group in enumerate(groups) for digest in group}
         found = self._lessons.learned(list(group_of))
@@ -91,7 +98,33 @@ class LeaveOneOut(Filter):
         weight = weights(log_odds, self._crowd(found))
         means = scores(log_odds, weight, found.lengths).tolist()
         judged = [self._judged(mean) if taught else UNTAUGHT for mean, taught in zip(means, is_taught, strict=True)]
-        return list(map(Left, found.lessons, judged))
+        if not clues:
+            return list(map(Left, found.lessons, judged))
+        strongest = self._clues(found, counts, log_odds, weight, np.array(means), clues)
+        return list(map(Left, found.lessons, judged, strongest))
+
+    def _clues(
+        self,
+        found: Learned,
+        counts: Counts,
+        log_odds: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        means: NDArray[np.float64],
+        most: int,
+    ) -> list[tuple[Clue, ...]]:
+        """Of each message the strongest clues on the side of its score, the strongest first."""
+        support = np.repeat(np.sign(means), found.lengths) * weight * log_odds
+        rows = _rows(found)
+        order = np.lexsort((-support, rows))
+        places = np.arange(len(order)) - np.repeat(np.cumsum(found.lengths) - found.lengths, found.lengths)
+        chosen = order[(places < most) & (support[order] > 0)]
+        ids = found.ids[found.columns[chosen]].tolist()
+        texts = self._lessons.texts(set(ids))
+        columns = *counts.messages[:, chosen].tolist(), log_odds[chosen].tolist(), weight[chosen].tolist()
+        clues: list[list[Clue]] = [[] for _ in found.lessons]
+        for row, id_, *values in zip(rows[chosen].tolist(), ids, *columns, strict=True):
+            clues[row].append(Clue(texts[id_], *values))
+        return list(map(tuple, clues))
 
     def _crowd(self, found: Learned) -> NDArray[np.int64]:
         """How many tokens of its message are of each one's kind, int64 (n_entries,)."""

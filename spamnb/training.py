@@ -36,6 +36,10 @@ def learn_batches(ledger: Ledger, batches: Sequence[Batch], label: Label, why: s
     """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before."""
     changed = ledger.lessons.learn_batches(batches, label, why, at)
     ledger.record_lessons()
+    files = [
+        (digest, path) for one in batches if one.paths for digest, path in zip(one.digests, one.paths, strict=True)
+    ]
+    ledger.trained.record(label, ((digest, path) for digest, path in files if path))
     return changed
 
 

@@ -57,12 +57,14 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
     return _ends(ledger, found)
 
 
-def since(ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "imported")) -> list[Action]:
+def since(
+    ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "imported", "settled")
+) -> list[Action]:
     """What is to be taken back so that all actions of these kinds since a time are undone, the newest first."""
     return _ends(ledger, ledger.journal.since(at, kinds))
 
 
-def undos_since(ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned")) -> list[Action]:
+def undos_since(ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "settled")) -> list[Action]:
     """The undos since a time that can be taken back, the newest first; an import that was taken back is not kept."""
     return ledger.journal.undos(at, kinds)
 
@@ -122,12 +124,14 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[Outcome
 
 
 def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> Outcome:
-    """Take back a move or an import."""
+    """Take back a move, an import, or that a message is not asked about again."""
     if (fault := why_not(ledger, action)) is not None:
         return Outcome(action, fault)
     try:
         if action.kind == "moved":
             mover.take_back(action)
+        elif action.kind == "settled":
+            ledger.journal.settled(action.message, f"undo of {action.id}", now(), takes_back=action.id)
         else:
             take_back_import(ledger, action, now())
     except LedgerError as broken:

@@ -19,7 +19,7 @@ LAYERS = (
     {"ledger"},
     {"filter", "training", "policy"},
     {"leave_one_out", "moves"},
-    {"undo", "breaker", "bulk"},
+    {"undo", "breaker", "bulk", "audit"},
     {"checkup", "delivery"},
     {"service", "evaluation"},
     {"cli"},

@@ -65,7 +65,8 @@ def read_all(chunk: list[Source]) -> list[Done[Reading]]:
 def read_batch(chunk: list[Source]) -> list[tuple[Batch, LeftOut]]:
     """Read messages that are to be learned: a batch, and those that cannot be read."""
     done = read_all(chunk)
-    return [(Batch.of(got for _, got in done if not isinstance(got, MailError)), left_out(done))]
+    found = [(source.path, got) for source, got in done if not isinstance(got, MailError)]
+    return [(Batch.of((got for _, got in found), [path for path, _ in found]), left_out(done))]
 
 
 def identify(chunk: list[Source]) -> list[Done[bytes]]:

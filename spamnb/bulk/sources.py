@@ -33,6 +33,12 @@ class Source:
     content: bytes | None = None
     fault: str = ""
 
+    @property
+    def path(self) -> str:
+        """Its absolute path; of a message in an mbox with its number, and "" for one that came in a stream."""
+        is_stream = self.content is not None and self.where.partition(":")[0] == STANDARD_INPUT
+        return "" if is_stream else os.path.abspath(self.where)
+
     def read(self) -> bytes:
         """The message's bytes as `take` gives them. Raises MailError where they cannot be read."""
         if self.fault:

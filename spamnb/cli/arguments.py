@@ -32,6 +32,8 @@ COMMANDS = {
     "status": "show what the filter knows, and whether it moves mail",
     "history": "list what was judged, moved and learned, the newest first",
     "undo": "take back moves and learnings",
+    "audit": "ask which learned mail is filed wrongly",
+    "review": "ask about the mail whose answers teach most",
     "verify": "prove that the counts are the sum of what was learned",
     "pause": "move nothing for a while",
     "resume": "move mail again",

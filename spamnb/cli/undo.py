@@ -27,7 +27,7 @@ from spamnb.undo import undo as take_back
 from spamnb.wording import clock, escaped, plural
 
 _MANY = 20  # actions; more are not undone without a question
-_NAMES: dict[Kind, str] = {"moved": "move", "learned": "learning", "imported": "import"}
+_NAMES: dict[Kind, str] = {"moved": "move", "learned": "learning", "imported": "import", "settled": "answer"}
 _NOTHING = "There is nothing to undo."
 
 

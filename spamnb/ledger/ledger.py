@@ -14,6 +14,7 @@ from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
 from spamnb.ledger.history.retention import Retention
 from spamnb.ledger.history.tallies import Tallies
+from spamnb.ledger.history.trained import TrainedFiles
 from spamnb.ledger.lessons.imports import Imports
 from spamnb.ledger.lessons.pruning import Pruning
 from spamnb.ledger.lessons.store import SqliteLessons
@@ -35,6 +36,7 @@ class Ledger:
     messages: who each message is, and the verdicts on it.
     early_verdicts: verdicts that were told before the message came.
     locations: where messages are.
+    trained: the files that messages were learned from at the prompt.
     journal: what was done.
     retention: forgetting what is long over.
     tallies: how often each kind of thing was done.
@@ -51,6 +53,7 @@ class Ledger:
         self.messages = Messages(self._connection)
         self.early_verdicts = EarlyVerdicts(self._connection)
         self.locations = Locations(self._connection)
+        self.trained = TrainedFiles(self._connection)
         self.journal = Journal(self._connection)
         self.retention = Retention(self._connection)
         self.tallies = Tallies(self._connection)

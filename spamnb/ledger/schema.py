@@ -27,6 +27,10 @@ early_verdict: verdicts that were told before their message was delivered; asker
 
 tally: how often each kind of thing was done, up to the action that a note names.
 
+trained_file: a file that a message was learned from at the prompt, and as what; it may not be there any more.
+
+action.kind "settled": a person has answered what the message is, and is not asked again.
+
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
 """
@@ -98,6 +102,12 @@ _HISTORY = """
     CREATE INDEX file_message ON file (message, since);
     CREATE INDEX file_gone ON file (gone_at) WHERE gone_at IS NOT NULL;
     CREATE INDEX file_waiting ON file (folder) WHERE origin = 'waiting' AND gone_at IS NULL;
+    CREATE TABLE trained_directory (id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
+    CREATE TABLE trained_file (
+        directory INTEGER NOT NULL REFERENCES trained_directory, name BLOB NOT NULL,
+        message INTEGER NOT NULL REFERENCES message, label INTEGER NOT NULL CHECK (label IN (0, 1)),
+        PRIMARY KEY (directory, name)
+    ) WITHOUT ROWID;
     CREATE TABLE action (
         id INTEGER PRIMARY KEY, at REAL NOT NULL, message INTEGER NOT NULL REFERENCES message,
         kind TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL, takes_back INTEGER REFERENCES action,

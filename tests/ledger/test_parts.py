@@ -17,7 +17,19 @@ from tests.lessons import learn
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {
     "lessons": {"lesson", "token", "count", "total", "import", "sent", "known"},
-    "history": {"message", "early_verdict", "mailbox", "folder", "directory", "file", "action", "note"},
+    "history": {
+        "message",
+        "early_verdict",
+        "mailbox",
+        "folder",
+        "directory",
+        "file",
+        "action",
+        "note",
+        "tally",
+        "trained_directory",
+        "trained_file",
+    },
 }
 TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|REFERENCES)\s+([a-z_]+)\b")
 

@@ -9,7 +9,7 @@ from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.port import Lesson
 
-Kind = Literal["judged", "moved", "learned", "imported"]
+Kind = Literal["judged", "moved", "learned", "imported", "settled"]
 # An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
 # withheld where the breaker or a pause stopped the move.
 State = Literal["intent", "done", "failed", "undone", "withheld"]
@@ -99,7 +99,7 @@ _LINES = (
     " FROM action AS a CROSS JOIN message AS m ON m.id = a.message"
     " LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
 )
-_UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported")
+_UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported", "settled")
 
 
 class Journal:
@@ -168,6 +168,22 @@ class Journal:
                 " SELECT ?, id, 'imported', 'done', ?, ? FROM message WHERE digest = ?",
                 (at, why, takes_back, digest),
             )
+
+    def settled(self, message: int, why: str, at: float, takes_back: int | None = None) -> int:
+        """Record that a person has answered what a message is, so that nobody asks again; or take that back."""
+        with self._db.transaction():
+            action = self._db.execute(
+                "INSERT INTO action (at, message, kind, state, why, takes_back) VALUES (?, ?, 'settled', 'done', ?, ?)",
+                (at, message, why, takes_back),
+            )
+            if takes_back is not None:
+                self.taken_back(takes_back)
+            return action
+
+    def all_settled(self) -> set[bytes]:
+        """The identities of the messages about which nobody is to be asked again."""
+        where = "a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
+        return {action.digest for action in self._actions(where)}
 
     def import_of(self, digest: bytes) -> Action | None:
         """The newest action that imported these very counts, if it stands."""

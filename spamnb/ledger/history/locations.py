@@ -137,6 +137,17 @@ class Locations:
         )
         return list(self._found(wanted, folder, *origins))
 
+    def undecided(self, most: int) -> list[Location]:
+        """The newest files of messages that were judged as spam or unsure, and of which nobody has ever said more.
+
+        Nothing was learned from these, nor forgotten.
+        """
+        where = (
+            "m.verdict IN ('spam', 'unsure') AND m.learned_at IS NULL AND m.rescued_at IS NULL"
+            " AND f.gone_at IS NULL ORDER BY f.since DESC LIMIT ?"
+        )
+        return list(self._found(where, most))
+
     def _found(self, where: str, *parameters: object, index: str = "") -> Iterator[Location]:
         for folder, mailbox, name, base, *rest in self._db.rows(_SELECT.format(index=index) + where, parameters):
             yield Location(folder, mailbox, name, os.fsdecode(base), *rest)

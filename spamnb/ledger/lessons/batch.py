@@ -1,7 +1,7 @@
 """Messages that were read, ready to be learned, with their tokens as one matrix. Worker processes load it: no numpy."""
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, Self
 
@@ -44,16 +44,21 @@ def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
 
 
 class Batch(NamedTuple):
-    """Several messages: their identities, summaries and relations, and their tokens, a row for each message."""
+    """Several messages: their identities, summaries and relations, and their tokens, a row for each message.
+
+    paths: the file of each; empty where there are none.
+    """
 
     digests: list[bytes]
     summaries: list[str]
     tokens: TokenMatrix
     relations: list[Relations]
+    paths: Sequence[str] = ()
 
     @classmethod
-    def of(cls, readings: Iterable[Reading]) -> Self:
-        """A batch of messages that were read."""
+    def of(cls, readings: Iterable[Reading], paths: Sequence[str] = ()) -> Self:
+        """A batch of messages that were read, from files at these paths."""
         read = list(readings)
         tokens = gather(one.tokens for one in read)
-        return cls([one.digest for one in read], [one.summary for one in read], tokens, [one.relations for one in read])
+        relations = [one.relations for one in read]
+        return cls([one.digest for one in read], [one.summary for one in read], tokens, relations, paths)

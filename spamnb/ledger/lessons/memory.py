@@ -1,7 +1,7 @@
 """Lessons in memory, behind the same port: for evaluations, which learn thousands of messages, and for no ledger."""
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -103,6 +103,11 @@ class MemoryLessons:
         new = islice(self._ids, len(self._kinds), None)
         self._kinds += [numbers.setdefault(kind(token), len(numbers)) for token in new]
         return np.array(self._kinds, dtype=np.int64)
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of these ids."""
+        wanted = set(ids)
+        return {id_: token for token, id_ in self._ids.items() if id_ in wanted}
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False

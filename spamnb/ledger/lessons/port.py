@@ -1,6 +1,6 @@
 """What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -120,6 +120,9 @@ class Lessons(Protocol):
 
     def kinds(self) -> NDArray[np.int64]:
         """Which tokens are of one kind: int64 (n,), a number for each `Learned.ids` up to the highest there is."""
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of these ids."""
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False

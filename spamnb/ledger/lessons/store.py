@@ -1,6 +1,6 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -135,6 +135,11 @@ class SqliteLessons:
             for number, (ids,) in enumerate(self._db.rows(_KINDS)):
                 kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of these ids; all of the dictionary is looked through for them."""
+        named = "SELECT id, text FROM token WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(self._db.all(named, (str(list(ids)),)))
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False

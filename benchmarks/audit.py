@@ -1,0 +1,128 @@
+"""How well `spamnb audit` finds wrong labels, and how well `spamnb review` chooses what to ask.
+
+audit: all messages of a corpus are learned, a share of the files with the other label, as `spamnb train` does it, and
+`misfiled` lists what it takes for wrong. Precision among the first k, where k is the number of those files; recall
+among the first 2k. Two copies of one message may have been given different labels.
+
+review: some messages are learned, and then so many answers given: of messages drawn at random, or in the order of
+`review`, which is asked again after each round. (1-ROCA)% is that of all messages that were neither learned at the
+beginning nor asked about in any of the ways.
+
+    python benchmarks/audit.py csdmc2010 enron1
+"""
+
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import common
+import numpy as np
+
+from spamnb import training
+from spamnb.audit.findings import misfiled
+from spamnb.audit.near_copies import shape
+from spamnb.audit.review import teaching_order
+from spamnb.config import Config, Scoring
+from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
+from spamnb.evaluation.measures import one_minus_roca
+from spamnb.filter import FrozenFilter, Judgement
+from spamnb.label import Label
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.memory import MemoryLessons
+
+_LEARNED, _ANSWERS, _ROUND = 100, 60, 10
+
+Choose = Callable[[Sequence[Sample], Sequence[Judgement], int], list[Sample]]
+
+
+def audited(messages: Sequence[Labelled], read: Sequence[Sample], seed: int, share: float) -> tuple[float, float, int]:
+    """Precision among the first k, recall among the first 2k, in percent, and how many findings there are."""
+    k = round(share * len(messages))
+    turned = set(random.Random(seed).sample(range(len(messages)), k))
+    with tempfile.TemporaryDirectory() as directory, Ledger(f"{directory}/ledger.sqlite") as ledger:
+        for label in Label:
+            called = [n for n, one in enumerate(messages) if (one.label is label) != (n in turned)]
+            batch = Batch.of(
+                [read[n].reading for n in called], [str(Path(messages[n].path).absolute()) for n in called]
+            )
+            training.learn_batches(ledger, [batch], label, "benchmark", 1.0)
+        found = misfiled(ledger, Config(mailboxes=(), ledger=Path(ledger.path)))
+    wrong = {str(Path(messages[n].path).absolute()) for n in turned}
+    paths = [one.place.path for one in found if one.place is not None]
+    first, second = ([path in wrong for path in paths[:most]] for most in (k, 2 * k))
+    return 100 * sum(first) / k, 100 * sum(second) / k, len(found)
+
+
+def reviewed(read: Sequence[Sample], seed: int, choose: Choose) -> tuple[list[Sample], MemoryLessons]:
+    """What was asked about, and the lessons with the answers."""
+    order = random.Random(seed).sample(range(len(read)), len(read))
+    lessons = MemoryLessons()
+    pool = [read[n] for n in order]
+    for one in pool[:_LEARNED]:
+        lessons.learn([one.reading], one.label, "benchmark", 1.0)
+    pool, asked = pool[_LEARNED:], []
+    while len(asked) < _ANSWERS:
+        judged = FrozenFilter(lessons, Scoring()).judge_all([one.reading.tokens for one in pool])
+        answered = choose(pool, judged, min(_ROUND, _ANSWERS - len(asked)))
+        for one in answered:
+            lessons.learn([one.reading], one.label, "benchmark", 2.0)
+        asked += answered
+        known = {one.reading.digest for one in answered}
+        pool = [one for one in pool if one.reading.digest not in known]
+    return asked, lessons
+
+
+def at_random(pool: Sequence[Sample], judged: Sequence[Judgement], most: int) -> list[Sample]:
+    """The pool is in a random order already."""
+    return list(pool[:most])
+
+
+def by_teaching(pool: Sequence[Sample], judged: Sequence[Judgement], most: int) -> list[Sample]:
+    """In the order of `review`."""
+    items = ((one, how.probability, shape(one.reading.summary)[0]) for one, how in zip(pool, judged, strict=True))
+    return teaching_order(items)[:most]
+
+
+def main() -> None:
+    """Measure each corpus."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("corpora", nargs="+", metavar="CORPUS")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N")
+    parser.add_argument("--share", type=float, default=0.01, help="of the files, with the other label")
+    options = parser.parse_args()
+    figures: list[dict[str, object]] = []
+    for corpus in options.corpora:
+        messages = load_corpus(corpus)
+        read = list(samples(messages))
+        runs = [audited(messages, read, seed, options.share) for seed in range(options.seeds)]
+        precision, recall, found = np.mean(runs, axis=0).tolist()
+        figures.append(
+            {"corpus": Path(corpus).name, "precision of k": precision, "recall of 2k": recall, "findings": found}
+            | _after_answers(read, options.seeds)
+        )
+    common.report(figures, options.json)
+
+
+def _after_answers(read: Sequence[Sample], seeds: int) -> dict[str, object]:
+    """(1-ROCA)% without answers, and after as many in each way, on messages asked about in none of them."""
+    values: dict[str, list[float]] = {}
+    for seed in range(seeds):
+        ways = {"at random": at_random, "by review": by_teaching}
+        done = {name: reviewed(read, seed, choose) for name, choose in ways.items()}
+        none = reviewed(read, seed, at_random)[1]
+        none.forget([one.reading.digest for one in done["at random"][0]], "benchmark", 3.0)
+        order = random.Random(seed).sample(range(len(read)), len(read))
+        known = {read[n].reading.digest for n in order[:_LEARNED]}
+        known |= {one.reading.digest for asked, _ in done.values() for one in asked}
+        rest = [one for one in read if one.reading.digest not in known]
+        y = np.array([one.label for one in rest], dtype=bool)
+        for name, lessons in {"no answers": none, **{name: lessons for name, (_, lessons) in done.items()}}.items():
+            judged = FrozenFilter(lessons, Scoring()).judge_all([one.reading.tokens for one in rest])
+            values.setdefault(name, []).append(one_minus_roca(np.array([one.log_odds for one in judged]), y))
+    return {f"(1-ROCA)% {name}": float(np.mean(some)) for name, some in values.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""Ask which learned mail is filed wrongly.
+
+Each learned message is judged as if it and its near-copies were not learned. Shown is what
+is rather of the other class, the clearest first; what nobody has decided comes before what
+a person has. At a terminal each is asked about, and all answers can be undone. Answered
+messages are not asked about again.
+
+example:
+  spamnb audit
+  spamnb audit --json
+"""
+
+import argparse
+
+from spamnb.audit.findings import misfiled
+from spamnb.cli.arguments import add_json
+from spamnb.cli.questions import ask_or_show
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_json(parser, "one JSON object a line: path, label, probability, weak, clues, message, digest")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show or ask."""
+    return ask_or_show(misfiled, "Nothing that was learned seems to be filed wrongly.", options)

@@ -1,0 +1,27 @@
+"""Ask about the mail whose answers teach most.
+
+First mail that you have read and kept though the filter calls it spam; then what it is
+unsure about, and what it learned without your decision, the least certain first, one of
+each sender before the second. At most 50 at once. At a terminal each is asked about, and
+all answers can be undone. Answered messages are not asked about again.
+
+example:
+  spamnb review
+  spamnb review --json
+"""
+
+import argparse
+
+from spamnb.audit.review import to_answer
+from spamnb.cli.arguments import add_json
+from spamnb.cli.questions import ask_or_show
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_json(parser, "one JSON object a line: path, label, probability, weak, clues, message, digest")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show or ask."""
+    return ask_or_show(to_answer, "There is nothing to ask about.", options)

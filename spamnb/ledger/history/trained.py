@@ -1,0 +1,54 @@
+"""The files that messages were learned from at the prompt, and what each was called."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from spamnb.label import Label
+from spamnb.ledger.connection import Connection
+
+
+class TrainedFile(NamedTuple):
+    """A file, by its absolute path, that a message was learned from, and as what."""
+
+    path: str
+    digest: bytes
+    label: Label
+
+
+_SELECT = (
+    "SELECT d.path, f.name, m.digest, f.label FROM trained_file AS f"
+    " JOIN trained_directory AS d ON d.id = f.directory JOIN message AS m ON m.id = f.message WHERE "
+)
+
+
+class TrainedFiles:
+    """Where trained mail lay. Paths are given and taken as `os.fsdecode` makes them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def record(self, label: Label, files: Iterable[tuple[bytes, str]]) -> None:
+        """Record that messages, by their identities, were learned from files as that; also where they were before."""
+        named = [(*os.path.split(os.fsencode(path)), digest) for digest, path in files]
+        with self._db.transaction():
+            directories = sorted({directory for directory, *_ in named})
+            self._db.executemany("INSERT OR IGNORE INTO trained_directory (path) VALUES (?)", zip(directories))
+            self._db.executemany(
+                "INSERT OR REPLACE INTO trained_file"
+                " SELECT d.id, ?, m.id, ? FROM trained_directory AS d, message AS m WHERE d.path = ? AND m.digest = ?",
+                [(name, int(label), directory, digest) for directory, name, digest in named],
+            )
+
+    def of_messages(self, digests: Collection[bytes]) -> Iterator[TrainedFile]:
+        """The files of these messages."""
+        wanted = set(digests)
+        return (one for one in self._found("1") if one.digest in wanted)
+
+    def called_otherwise(self) -> Iterator[TrainedFile]:
+        """Files that were called another thing than what their message is learned as: a copy of it was called that."""
+        return self._found("m.label IS NOT NULL AND m.label <> f.label")
+
+    def _found(self, where: str) -> Iterator[TrainedFile]:
+        for directory, name, digest, label in self._db.rows(_SELECT + where):
+            yield TrainedFile(os.fsdecode(os.path.join(directory, name)), digest, Label(label))
