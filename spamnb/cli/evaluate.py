@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
@@ -80,14 +80,10 @@ def run(options: argparse.Namespace) -> int:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
         shown = progress(itertools.chain(first, read), "evaluating", options.quiet, len(messages))
-        if options.orders == 1:
-            outcomes = _outcomes(options, scoring, shown)
-        else:
-            kept = Packed(shown)
-    if options.orders == 1:
-        _report(options, config.scoring, outcomes)
-    else:
-        _report_orders(options, scoring, kept)
+        if options.orders > 1:
+            return _run_in_orders(options, scoring, Packed(shown))
+        outcomes = _outcomes(options, scoring, shown)
+    _report(options, config.scoring, outcomes)
     return 0
 
 
@@ -162,12 +158,18 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
         plot_run(options.plots, outcomes)
 
 
-def _report_orders(options: argparse.Namespace, scoring: Scoring, kept: Packed) -> None:
-    """Run the protocol over several orders of the messages, and print the means."""
-    from spamnb.evaluation.runs import average, figures, in_orders, over_orders
+def _run_in_orders(options: argparse.Namespace, scoring: Scoring, kept: Packed) -> int:
+    from spamnb.evaluation.runs import figures
 
     def figures_of(ordered: Packed, _: int) -> Figures:
         return figures(_outcomes(options, scoring, ordered)[options.warm_up :])
+
+    return _print_average(options, kept, figures_of)
+
+
+def _print_average(options: argparse.Namespace, kept: Packed, figures_of: Callable[[Packed, int], Figures]) -> int:
+    """Run the protocol over several orders of the messages, and print the means."""
+    from spamnb.evaluation.runs import average, in_orders, over_orders
 
     orders = progress(in_orders(kept, options.orders), "orders", options.quiet, options.orders)
     averaged = average(over_orders(orders, figures_of))
@@ -178,3 +180,4 @@ def _report_orders(options: argparse.Namespace, scoring: Scoring, kept: Packed) 
     else:
         print(f"{options.orders} orders of {len(kept)} messages\n")
         print(measured.several_runs(averaged))
+    return 0

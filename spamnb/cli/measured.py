@@ -24,6 +24,15 @@ _NAMES = {
     "brier": "Brier score × 100",
     "calibration": "calibration error",
 }
+_COUNTS = {
+    "messages": "messages",
+    "ham": "messages that are ham",
+    "spam": "messages that are spam",
+    "ham_lost": "ham taken for spam, messages",
+    "unscored": "judged before a message of each class was learned",
+    "contradicting": "judged the opposite of their label",
+    "one_minus_roca_of_all": "the same with the unscored messages",
+}
 _NAMED = 5  # messages at most, of those that contradict their label
 
 
@@ -44,9 +53,9 @@ def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> s
 
 def several_runs(averaged: Average) -> str:
     """The figures of several orders: the mean of each, the least and the greatest."""
-    rows = [("figure", "mean", "least", "greatest", "")]
+    rows, meanings = [("figure", "mean", "least", "greatest", "")], _COUNTS | _NAMES
     for name, (least, greatest) in averaged.spread.items():
-        meaning = _NAMES.get(name, "")
+        meaning = meanings[name]
         rows.append((name, _shown(averaged.mean[name]), _shown(least), _shown(greatest), meaning))
     return table(rows)
 
