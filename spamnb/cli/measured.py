@@ -53,10 +53,11 @@ def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> s
 
 def several_runs(averaged: Average) -> str:
     """The figures of several orders: the mean of each, the least and the greatest."""
-    rows, meanings = [("figure", "mean", "least", "greatest", "")], _COUNTS | _NAMES
-    for name, (least, greatest) in averaged.spread.items():
-        meaning = meanings[name]
-        rows.append((name, _shown(averaged.mean[name]), _shown(least), _shown(greatest), meaning))
+    rows = [("figure", "mean", "least", "greatest", "")]
+    for name, meaning in (_COUNTS | _NAMES).items():
+        if name in averaged.mean:
+            least, greatest = averaged.spread.get(name, (None, None))
+            rows.append((name, _shown(averaged.mean[name]), _shown(least), _shown(greatest), meaning))
     return table(rows)
 
 
