@@ -147,7 +147,7 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
         about = {"intervals": intervals, "protocol": options.protocol, "seed": options.seed}
         print(as_json(measured.rounded(found) | about | (measured.advice_as_object(advice) if advice else {})))
     else:
-        print(measured.contradictions(contradicting(outcomes)), end="")
+        print(measured.contradictions(contradicting(outcomes), own=not options.corpus), end="")
         print(measured.one_run(found, measures))
         if advice:
             said = measured.advice(advice, options.at_most_one_ham_in, configured.spam_cutoff, found["ham"])

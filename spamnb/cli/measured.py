@@ -67,14 +67,18 @@ def _shown(figure: Figure) -> str:
     return f"{figure:.4f}" if isinstance(figure, float) else str(figure)
 
 
-def contradictions(found: Sequence[Outcome]) -> str:
-    """A line that says how many messages contradict their label, and names the strongest; "" for none."""
+def contradictions(found: Sequence[Outcome], *, own: bool) -> str:
+    """A line that says how many messages contradict their label, and names the strongest; "" for none.
+
+    `own`: they are the user's own mail, of which `audit` tells more.
+    """
     if not found:
         return ""
     names = ", ".join(escaped(outcome.name) for outcome in found[:_NAMED])
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    hint = ". `spamnb audit` shows what you have taught wrongly" if own else ""
     verb = "is" if len(found) == 1 else "are"
-    return f"{plural(len(found), 'message')} {verb} judged the opposite of their label: {names}{more}\n"
+    return f"{plural(len(found), 'message')} {verb} judged the opposite of their label: {names}{more}{hint}\n"
 
 
 def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
