@@ -3,6 +3,8 @@
 online: each message is scored, and then learned. batch: the first half is learned, the second
 scored. folds: each message is scored by a filter that has learned all but its tenth.
 
+One order of the messages is one draw: --orders 4 gives the mean and the spread of four.
+
 example:
   spamnb evaluate ~/corpus --protocol batch --json
 """
@@ -12,34 +14,26 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from spamnb.cli import output_files
+from spamnb.cli import measured, output_files
 from spamnb.cli.argument_types import at_least
 from spamnb.cli.arguments import add_json
-from spamnb.cli.output import as_json, progress, table
-from spamnb.errors import MailError, SpamnbError
-from spamnb.evaluation.corpus import Labelled, load_corpus, own_mail, samples
-from spamnb.label import Label, Verdict
+from spamnb.cli.output import as_json, progress
+from spamnb.errors import SpamnbError, UsageError
+from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, own_mail, samples
 
 if TYPE_CHECKING:
-    from spamnb.evaluation.measures import Measure, Outcome
+    from spamnb.config import Scoring
+    from spamnb.evaluation.measures import Outcome
+    from spamnb.evaluation.packed import Packed
+    from spamnb.evaluation.runs import Figures
 
 CORPUS = "a directory with a file `index`, or with ham/ and spam/"
-_NAMES = {
-    "hm": "ham taken for spam",
-    "sm": "spam not caught",
-    "unsure": "unsure",
-    "lam": "logistic mean of both",
-    "one_minus_roca": "1 − area under the ROC curve",
-    "sm_at_hm": "spam not caught where 0.1 % of the ham is lost",
-    "brier": "Brier score × 100",
-    "calibration": "calibration error",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scores = "write a line for each message, in the form of the TREC spam track"
     option("--scores", type=output_files.output_file, metavar="FILE", help=scores)
     add_json(parser)
-    option("--delay", type=number, default=0, metavar="N", help="learn a label only N messages later")
+    option("--delay", type=number, default=0, metavar="N", help="learn a label only N messages later (online)")
     rules = ("everything", "near-errors", "errors")
     option("--train", choices=rules, default="everything", help="what is learned (default: everything)")
     folds = "how many, for --protocol folds (default: 10)"
     option("--folds", type=at_least(2), default=10, metavar="N", help=folds)
     option("--shuffle", type=number, metavar="SEED", help="in another order than the corpus's")
+    orders = "in the corpus's order and in N-1 others, of the seeds 1, 2, …: means, and the spread (online, batch)"
+    option("--orders", type=at_least(1), default=1, metavar="N", help=orders)
     option("--seed", type=number, default=0, help="of every random choice (default: 0)")
     option("--no-header", action="store_true", help="read subject and body only")
     cutoff = "tell which cutoff loses no more ham than that"
@@ -71,42 +67,37 @@ def run(options: argparse.Namespace) -> int:
     # Of one's own mail the spam is often younger than the ham, since Junk is emptied: in the order of arrival a filter
     # that has met no spam would judge most of it.
     options.protocol = options.protocol or ("online" if options.corpus else "folds")
+    _refuse_what_has_no_meaning(options)
     check_places(options.scores, options.plots)
     messages = _messages(options)
     with closing(samples(messages, strict=bool(options.corpus), header=not options.no_header)) as read:
         first = list(itertools.islice(read, 1))  # workers first, then numpy: see `train`
         from spamnb.cli.context import configuration
-        from spamnb.evaluation.measures import cutoff_for, measure
-        from spamnb.evaluation.protocols import Learner, outcomes_of
+        from spamnb.evaluation.packed import Packed
 
         config = configuration(options)
         if options.scores:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
         shown = progress(itertools.chain(first, read), "evaluating", options.quiet, len(messages))
-        how = {"delay": options.delay, "n_folds": options.folds, "seed": options.seed}
-        outcomes = list(outcomes_of(options.protocol, shown, lambda: Learner(scoring, options.train), **how))
-    if options.scores:
-        _write_scores(options.scores, outcomes)
-    outcomes = outcomes[options.warm_up :]
-    if {outcome.label for outcome in outcomes} != set(Label):
-        raise MailError(
-            "nothing can be measured: both ham and spam have to be among the messages that are scored;"
-            " give more of them, see --limit and --warm-up"
-        )
-    measures = measure(outcomes, options.seed)
-    cutoff, least = None, config.scoring.spam_cutoff
-    if options.at_most_one_ham_in:
-        cutoff = cutoff_for(outcomes, options.at_most_one_ham_in, least)
-    _report(outcomes, measures, cutoff, options)
-    if cutoff and not options.json:
-        n_ham = sum(outcome.label is Label.HAM for outcome in outcomes)
-        print(f"\n{_advice(*cutoff, least, n_ham, options.at_most_one_ham_in)}")
-    if options.plots:
-        from spamnb.evaluation.plots import plot_run
-
-        plot_run(options.plots, outcomes)
+        if options.orders > 1:
+            return _run_in_orders(options, scoring, Packed(shown))
+        outcomes = _outcomes(options, scoring, shown)
+    _report(options, config.scoring, outcomes)
     return 0
+
+
+def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
+    if options.delay and options.protocol != "online":
+        raise UsageError(f"--delay is for --protocol online: {options.protocol} learns before it scores")
+    if options.orders == 1:
+        return
+    if options.protocol == "folds":
+        raise UsageError("--orders is for a protocol that has an order: give --protocol online, or batch")
+    of_one_run = ("scores", "shuffle", "plots", "at_most_one_ham_in")
+    given = [f"--{name.replace('_', '-')}" for name in of_one_run if getattr(options, name) is not None]
+    if given:
+        raise UsageError(f"{' and '.join(given)} cannot be given with --orders: leave --orders out, which runs once")
 
 
 def check_places(scores: str | None, plots: str | None) -> None:
@@ -129,44 +120,64 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     return messages[: options.limit] if options.limit else messages
 
 
-def _advice(cutoff: float, caught: float, least: float, n_ham: int, one_in: int) -> str:
-    doubt = f" {n_ham} ham are too few to be sure of that." if n_ham < one_in else ""
-    if cutoff == least:
-        return f"At the cutoff of {cutoff} at most one ham in {one_in} is lost here: keep it.{doubt}"
-    return (
-        f"To lose at most one ham in {one_in}, which here catches {caught:.1f} % of the spam, write this into"
-        f" the configuration.{doubt}\n\nscoring:\n  spam_cutoff: {cutoff}"
-    )
+def _outcomes(options: argparse.Namespace, scoring: Scoring, read: Iterable[Sample]) -> list[Outcome]:
+    from spamnb.evaluation.protocols import Learner, outcomes_of
+
+    how = {"delay": options.delay, "n_folds": options.folds, "seed": options.seed}
+    return list(outcomes_of(options.protocol, read, lambda: Learner(scoring, options.train), **how))
 
 
-def _write_scores(path: str, outcomes: Iterable[Outcome]) -> None:
-    with output_files.opened(path) as file:
-        for one in outcomes:
-            line = f"{one.name} judge={one.label.word} class={one.verdict} score={one.score:.9g}\n"
-            file.write(line.encode("utf-8", "surrogateescape"))
+def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Outcome]) -> None:
+    """Print the measures of one run, and write what is asked for."""
+    from spamnb.evaluation.contradictions import contradicting
+    from spamnb.evaluation.cutoff import advise
+    from spamnb.evaluation.measures import measure
+    from spamnb.evaluation.runs import figures
 
-
-def _report(
-    outcomes: Sequence[Outcome],
-    measures: dict[str, Measure],
-    cutoff: tuple[float, float] | None,
-    options: argparse.Namespace,
-) -> None:
-    n_spam = sum(outcome.label for outcome in outcomes)
-    n_ham = len(outcomes) - n_spam
-    lost = sum(outcome.verdict is Verdict.SPAM and outcome.label is Label.HAM for outcome in outcomes)
+    if options.scores:
+        measured.write_scores(options.scores, outcomes)
+    outcomes = outcomes[options.warm_up :]
+    found, measures = figures(outcomes), measure(outcomes, options.seed)
+    advice = None
+    if options.at_most_one_ham_in:
+        cutoffs = configured.spam_cutoff, configured.ham_cutoff
+        advice = advise(outcomes, options.at_most_one_ham_in, *cutoffs, options.seed)
     if options.json:
-        figures: dict[str, object] = {"messages": len(outcomes), "ham": n_ham, "spam": n_spam, "ham_lost": lost}
-        figures |= {name: round(one.value, 6) for name, one in measures.items()}
-        figures["intervals"] = {name: [round(one.low, 6), round(one.high, 6)] for name, one in measures.items()}
-        figures |= {"protocol": options.protocol, "seed": options.seed}
-        if cutoff:
-            figures |= {"spam_cutoff": cutoff[0], "spam_caught": round(cutoff[1], 4)}
-        print(as_json(figures))
-        return
-    print(f"{len(outcomes)} messages scored, {n_ham} ham and {n_spam} spam; {lost} ham lost\n")
-    rows = [("measure", "percent", "95 % interval", "")]
-    for name, meaning in _NAMES.items():
-        one = measures[name]
-        rows.append((name, f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}", meaning))
-    print(table(rows))
+        intervals = {name: [round(one.low, 6), round(one.high, 6)] for name, one in measures.items()}
+        about = {"intervals": intervals, "protocol": options.protocol, "seed": options.seed}
+        print(as_json(measured.rounded(found) | about | (measured.advice_as_object(advice) if advice else {})))
+    else:
+        print(measured.contradictions(contradicting(outcomes), own=not options.corpus), end="")
+        print(measured.one_run(found, measures))
+        if advice:
+            said = measured.advice(advice, options.at_most_one_ham_in, configured.spam_cutoff, found["ham"])
+            print(f"\n{said}")
+    if options.plots:
+        from spamnb.evaluation.plots import plot_run
+
+        plot_run(options.plots, outcomes)
+
+
+def _run_in_orders(options: argparse.Namespace, scoring: Scoring, kept: Packed) -> int:
+    from spamnb.evaluation.runs import figures
+
+    def figures_of(ordered: Packed, _: int) -> Figures:
+        return figures(_outcomes(options, scoring, ordered)[options.warm_up :])
+
+    return _print_average(options, kept, figures_of)
+
+
+def _print_average(options: argparse.Namespace, kept: Packed, figures_of: Callable[[Packed, int], Figures]) -> int:
+    """Run the protocol over several orders of the messages, and print the means."""
+    from spamnb.evaluation.runs import average, in_orders, over_orders
+
+    orders = progress(in_orders(kept, options.orders), "orders", options.quiet, options.orders)
+    averaged = average(over_orders(orders, figures_of))
+    if options.json:
+        spread = {name: [round(least, 6), round(most, 6)] for name, (least, most) in averaged.spread.items()}
+        about = {"spread": spread, "orders": options.orders, "protocol": options.protocol, "seed": options.seed}
+        print(as_json(measured.rounded(averaged.mean) | about))
+    else:
+        print(f"{options.orders} orders of {len(kept)} messages\n")
+        print(measured.several_runs(averaged))
+    return 0

@@ -2,30 +2,41 @@
 
 Cormack and Lynam, "TREC 2005 Spam Track Overview". All rates are in percent. A message counts as taken for spam
 only if that is the verdict: what the filter is unsure of stays in the inbox.
+
+A filter that has not learned a message of each class has no score for a message. In the TREC track such messages have
+whatever number the filter printed, and enter the ROC curve with it. Here they have no rank: they count as not taken for
+spam, and are left out of the ROC curve and of sm_at_hm. `one_minus_roca_of_all` is the track's figure, in which they
+have the score 0.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.errors import MailError
 from spamnb.label import Label, Verdict
 
 _BINS = 10
 _Z = 1.959963984540054  # of the normal distribution, for 95 %
+_RESAMPLES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the filter judged one message. `label`: the truth. `score`: what it ranks by."""
+    """How the filter judged one message. `label`: the truth. `score`: what it ranks by.
+
+    has_score: False where the filter had not learned a message of each class; its score is then 0, and means nothing.
+    """
 
     name: str
     label: Label
     verdict: Verdict
     probability: float
     score: float
+    has_score: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,50 +48,97 @@ class Measure:
     high: float
 
 
-def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = 200) -> dict[str, Measure]:
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Outcomes as arrays of shape (n,): label, verdict, probability; and label and score of those that have a score."""
+
+    is_spam: NDArray[np.bool_]
+    called_spam: NDArray[np.bool_]
+    called_unsure: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+    ranked_is_spam: NDArray[np.bool_]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> "Columns":
+        """The columns of outcomes. Raises MailError where ham or spam is missing among those that have a score."""
+        ranked = [outcome for outcome in outcomes if outcome.has_score]
+        if {outcome.label for outcome in ranked} != set(Label):
+            raise MailError(
+                "nothing can be measured: both ham and spam have to be among the messages that are scored by a filter"
+                " that has learned both; give more of them (see --limit, --warm-up), or another order (--shuffle 1)"
+            )
+        return cls(
+            np.array([outcome.label for outcome in outcomes], dtype=bool),
+            np.array([outcome.verdict is Verdict.SPAM for outcome in outcomes]),
+            np.array([outcome.verdict is Verdict.UNSURE for outcome in outcomes]),
+            np.array([outcome.probability for outcome in outcomes]),
+            np.array([outcome.label for outcome in ranked], dtype=bool),
+            np.array([outcome.score for outcome in ranked]),
+        )
+
+
+def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMPLES) -> dict[str, Measure]:
     """All measures of a run.
 
-    hm: ham taken for spam. sm: spam not taken for spam. lam: their logistic mean. one_minus_roca: 100 minus the
-    area under the ROC curve in percent. sm_at_hm: spam missed where 0.1 % of the ham is lost. unsure: what got
-    no verdict. brier and calibration: 100 times the Brier score and the expected calibration error.
+    hm: ham taken for spam. sm: spam not taken for spam. unsure: what got no verdict. lam: the logistic mean of hm and
+    sm. one_minus_roca: 100 minus the area under the ROC curve in percent. sm_at_hm: spam missed where 0.1 % of the ham
+    is lost. brier and calibration: 100 times the Brier score and the expected calibration error.
 
-    Intervals of hm, sm and unsure are Wilson's; of the others, percentiles of a stratified bootstrap.
+    Every interval has a width, also where there was no error. Those of hm, sm and unsure are Wilson's, and so is that
+    of the Brier score, a mean of values from 0 to 1, of which the widest distribution is a share. That of
+    one_minus_roca holds the percentiles of a stratified bootstrap. Where every spam ranks above every ham a bootstrap
+    sees nothing but that: then it is Wilson's for the smaller class, since no area A has a variance above
+    A (1 - A) / min(ham, spam) (Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic", 1957).
+    Raises MailError where nothing can be measured.
     """
-    y = np.array([outcome.label for outcome in outcomes], dtype=bool)
-    score = np.array([outcome.score for outcome in outcomes])
-    probability = np.array([outcome.probability for outcome in outcomes])
-    spam = np.array([outcome.verdict is Verdict.SPAM for outcome in outcomes])
-    unsure = np.array([outcome.verdict is Verdict.UNSURE for outcome in outcomes])
-    exact = {
-        "hm": _wilson(int((spam & ~y).sum()), int((~y).sum())),
-        "sm": _wilson(int((~spam & y).sum()), int(y.sum())),
-        "unsure": _wilson(int(unsure.sum()), len(y)),
-    }
-    values = _resampled(y, score, probability, spam)
+    run = Columns.of(outcomes)
+    n, n_spam = len(run.is_spam), int(run.is_spam.sum())
+    lost, missed = _errors(run)
     choose = np.random.default_rng(seed)
-    classes = np.flatnonzero(~y), np.flatnonzero(y)
-    tries = []
-    for _ in range(resamples):
-        taken = np.concatenate([choose.choice(places, len(places)) for places in classes])
-        tries.append(list(_resampled(y[taken], score[taken], probability[taken], spam[taken]).values()))
-    low, high = np.percentile(np.array(tries), [2.5, 97.5], axis=0) if tries else (list(values.values()),) * 2
-    return exact | {
-        name: Measure(value, float(low[place]), float(high[place]))
-        for place, (name, value) in enumerate(values.items())
-    }
-
-
-def _resampled(
-    y: NDArray[np.bool_], score: NDArray[np.float64], probability: NDArray[np.float64], spam: NDArray[np.bool_]
-) -> dict[str, float]:
-    n_ham, n_spam = int((~y).sum()), int(y.sum())
     return {
-        "lam": logistic_mean(int((spam & ~y).sum()), n_ham, int((~spam & y).sum()), n_spam),
-        "one_minus_roca": one_minus_roca(score, y),
-        "sm_at_hm": missed_at(score, y, 0.001),
-        "brier": 100 * float(np.mean((probability - y) ** 2)),
-        "calibration": calibration_error(probability, y),
+        "hm": _wilson(lost, n - n_spam),
+        "sm": _wilson(missed, n_spam),
+        "unsure": _wilson(int(run.called_unsure.sum()), n),
+        "lam": _logistic_mean_interval(lost, n - n_spam, missed, n_spam),
+        "one_minus_roca": _roca_interval(run, choose, resamples),
+        "sm_at_hm": _missed_at_interval(run, choose, resamples),
+        "brier": _wilson(_brier(run) / 100 * n, n),
+        "calibration": _calibration_interval(run, choose, resamples),
     }
+
+
+def values(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """The values of `measure` without their intervals, which take most of its time. Raises MailError as it does."""
+    run = Columns.of(outcomes)
+    n_spam = int(run.is_spam.sum())
+    n_ham = len(run.is_spam) - n_spam
+    lost, missed = _errors(run)
+    return {
+        "hm": 100 * lost / n_ham,
+        "sm": 100 * missed / n_spam,
+        "unsure": 100 * float(run.called_unsure.mean()),
+        "lam": logistic_mean(lost, n_ham, missed, n_spam),
+        "one_minus_roca": one_minus_roca(run.score, run.ranked_is_spam),
+        "sm_at_hm": missed_at(run.score, run.ranked_is_spam, 0.001),
+        "brier": _brier(run),
+        "calibration": calibration_error(run.probability, run.is_spam),
+    }
+
+
+def one_minus_roca_of_all(outcomes: Sequence[Outcome]) -> float:
+    """(1−ROCA)% as the TREC spam track has it: a message that no score was known for enters with the score 0."""
+    is_spam = np.array([outcome.label for outcome in outcomes], dtype=bool)
+    return one_minus_roca(np.array([outcome.score for outcome in outcomes]), is_spam)
+
+
+def _errors(run: Columns) -> tuple[int, int]:
+    """Ham that was taken for spam, and spam that was not."""
+    return int((run.called_spam & ~run.is_spam).sum()), int((~run.called_spam & run.is_spam).sum())
+
+
+def _brier(run: Columns) -> float:
+    return 100 * float(np.mean((run.probability - run.is_spam) ** 2))
 
 
 def one_minus_roca(score: NDArray[np.float64], y: NDArray[np.bool_]) -> float:
@@ -104,46 +162,99 @@ def missed_at(score: NDArray[np.float64], y: NDArray[np.bool_], ham_lost: float)
 
 def logistic_mean(ham_lost: int, n_ham: int, spam_missed: int, n_spam: int) -> float:
     """lam% = logit⁻¹((logit hm + logit sm) / 2), with half an error more in each cell so that 0 has a logit."""
-
-    def logit(errors: int, n: int) -> float:
-        return math.log((errors + 0.5) / (n - errors + 0.5))
-
-    mean = (logit(ham_lost, n_ham) + logit(spam_missed, n_spam)) / 2
+    mean = (_logit(ham_lost, n_ham) + _logit(spam_missed, n_spam)) / 2
     return 100 / (1 + math.exp(-mean))
 
 
 def calibration_error(probability: NDArray[np.float64], y: NDArray[np.bool_]) -> float:
     """Mean distance between probability and truth over ten bins of equal width, weighted by messages, in percent."""
-    bins = np.minimum((probability * _BINS).astype(int), _BINS - 1)
+    bins = _bins(probability)
     gaps = [abs(float((probability[bins == b] - y[bins == b]).sum())) for b in range(_BINS)]
     return 100 * sum(gaps) / len(y)
 
 
-def cutoff_for(outcomes: Sequence[Outcome], one_in: int, least: float) -> tuple[float, float]:
-    """The lowest spam cutoff from `least` up at which at most one ham in `one_in` is lost, and the spam then caught.
-
-    The cutoff is a probability, the spam caught in percent. The cutoff is above the strongest ham that has to be
-    spared, about half the way to the next spam, and has no more decimals than that takes: it is written down. Where no
-    ham comes near, that would be anything from 0 to 1: some mail can show that a cutoff is too low, hardly that it is
-    too high.
-    """
-    ham = sorted((outcome.probability for outcome in outcomes if outcome.label is Label.HAM), reverse=True)
-    spam = sorted(outcome.probability for outcome in outcomes if outcome.label is Label.SPAM)
-    spared = ham[min(len(ham) // one_in, len(ham) - 1)]
-    above = next((probability for probability in spam if probability > spared), 1.0)
-    cutoff = max(least, _between(spared, above))
-    return cutoff, 100 * sum(probability >= cutoff for probability in spam) / len(spam)
+def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+    bins: NDArray[np.int64] = np.minimum((probability * _BINS).astype(np.int64), _BINS - 1)
+    return bins
 
 
-def _between(low: float, high: float) -> float:
-    """A number with few decimals above `low`, and up to `high`."""
-    tries = (round((low + high) / 2, decimals) for decimals in range(2, 17))
-    return next((number for number in tries if low < number <= high), high)
+def _logit(errors: int, n: int) -> float:
+    return math.log((errors + 0.5) / (n - errors + 0.5))
 
 
-def _wilson(errors: int, n: int) -> Measure:
+def _wilson(errors: float, n: int) -> Measure:
     """Wilson, "Probable inference, the law of succession, and statistical inference", 1927."""
     p = errors / n
     centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
-    return Measure(100 * p, 100 * max(0.0, centre - half), 100 * min(1.0, centre + half))
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return Measure(100 * p, 100 * min(low, p), 100 * max(high, p))  # rounding could put the ends on the wrong side of p
+
+
+def _logistic_mean_interval(ham_lost: int, n_ham: int, spam_missed: int, n_spam: int) -> Measure:
+    """Normal on the scale of the logit, whose variance is 1 / (e + ½) + 1 / (n - e + ½) (Gart and Zweifel, 1967)."""
+    value = logistic_mean(ham_lost, n_ham, spam_missed, n_spam)
+    cells = (ham_lost, n_ham - ham_lost, spam_missed, n_spam - spam_missed)
+    reach = _Z * math.sqrt(sum(1 / (cell + 0.5) for cell in cells)) / 2
+    mean = (_logit(ham_lost, n_ham) + _logit(spam_missed, n_spam)) / 2
+    low, high = (100 / (1 + math.exp(-(mean + sign * reach))) for sign in (-1, 1))
+    return Measure(value, low, high)
+
+
+def _roca_interval(run: Columns, choose: np.random.Generator, resamples: int) -> Measure:
+    value = one_minus_roca(run.score, run.ranked_is_spam)
+    if value in (0.0, 100.0):
+        n_spam = int(run.ranked_is_spam.sum())
+        smaller = min(n_spam, len(run.score) - n_spam)
+        return _wilson(value / 100 * smaller, smaller)
+    low, high = _bootstrap(one_minus_roca, run, choose, resamples)
+    return Measure(value, min(low, value), max(high, value))
+
+
+def _missed_at_interval(run: Columns, choose: np.random.Generator, resamples: int) -> Measure:
+    """The bootstrap's, which knows that the cutoff is uncertain, or Wilson's for the share of the spam, if wider."""
+    value = missed_at(run.score, run.ranked_is_spam, 0.001)
+    n_spam = int(run.ranked_is_spam.sum())
+    low, high = _bootstrap(lambda score, is_spam: missed_at(score, is_spam, 0.001), run, choose, resamples)
+    share = _wilson(value / 100 * n_spam, n_spam)
+    return Measure(value, min(low, share.low), max(high, share.high))
+
+
+def _bootstrap(
+    statistic: Callable[[NDArray[np.float64], NDArray[np.bool_]], float],
+    run: Columns,
+    choose: np.random.Generator,
+    resamples: int,
+) -> tuple[float, float]:
+    """The 2.5 and 97.5 percentiles over resamples with as much of each class."""
+    classes = np.flatnonzero(~run.ranked_is_spam), np.flatnonzero(run.ranked_is_spam)
+    tries = []
+    for _ in range(resamples):
+        taken = np.concatenate([choose.choice(places, len(places)) for places in classes])
+        tries.append(statistic(run.score[taken], run.ranked_is_spam[taken]))
+    low, high = np.percentile(tries, [2.5, 97.5]).tolist()
+    return low, high
+
+
+def _calibration_interval(run: Columns, choose: np.random.Generator, resamples: int) -> Measure:
+    """Drawn from Jeffreys' posterior of each bin's share of spam, which has a width also where a bin has no spam.
+
+    The error is a sum of absolute values: any noise makes it larger, in the draws and once before in the messages
+    themselves. So the draws exceed the value by about as much as the value exceeds what it estimates, and both ends are
+    lowered by twice that (the basic bootstrap's correction: Davison and Hinkley, "Bootstrap Methods", 1997, 5.2).
+    Where probabilities without any error would show as much (Bröcker and Smith, "Increasing the Reliability of
+    Reliability Diagrams", 2007), the interval begins at 0.
+    """
+    value = calibration_error(run.probability, run.is_spam)
+    bins = _bins(run.probability)
+    n = np.bincount(bins, minlength=_BINS)
+    spam = np.bincount(bins, weights=run.is_spam, minlength=_BINS)
+    expected = np.bincount(bins, weights=run.probability, minlength=_BINS)
+    share = choose.beta(spam + 0.5, n - spam + 0.5, size=(resamples, _BINS))
+    draws = 100 * np.abs(expected - n * share).sum(axis=1) / len(bins)
+    low, high = (np.percentile(draws, [2.5, 97.5]) - 2 * max(0.0, float(draws.mean()) - value)).tolist()
+    without_error = [
+        calibration_error(run.probability, choose.random(len(bins)) < run.probability) for _ in range(resamples)
+    ]
+    is_consistent = value <= float(np.percentile(without_error, 97.5))
+    return Measure(value, 0.0 if is_consistent else min(value, max(0.0, low)), max(value, high))

@@ -11,8 +11,10 @@ from typing import Literal
 import numpy as np
 
 from spamnb.config import Scoring
+from spamnb.errors import UsageError
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
+from spamnb.evaluation.packed import Packed
 from spamnb.filter import Filter, Judgement
 from spamnb.label import Label
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -32,7 +34,8 @@ class Learner:
     def judge(self, sample: Sample) -> Outcome:
         """Score a message without learning it."""
         judgement = self._filter.judge(sample.reading)
-        return Outcome(sample.name, sample.label, judgement.verdict, judgement.probability, judgement.log_odds)
+        verdict, probability, score = judgement.verdict, judgement.probability, judgement.log_odds
+        return Outcome(sample.name, sample.label, verdict, probability, score, has_score=self._knows_both())
 
     def learn(self, sample: Sample) -> None:
         """Learn a message's true label, if the training rule wants it learned."""
@@ -40,11 +43,14 @@ class Learner:
             self._learned.learn([sample.reading], sample.label, "evaluation", 0.0)
 
     def _is_wanted(self, judgement: Judgement, label: Label) -> bool:
-        if not self._learned.totals()[:2].all():
+        if not self._knows_both():
             return True
         if self._train == "errors":
             return (judgement.probability > 0.5) != bool(label)
         return judgement.verdict != label.word
+
+    def _knows_both(self) -> bool:
+        return bool(self._learned.totals()[:2].all())
 
 
 def outcomes_of(
@@ -56,12 +62,15 @@ def outcomes_of(
     n_folds: int = 10,
     seed: int = 0,
 ) -> Iterator[Outcome]:
-    """The outcomes of a protocol."""
+    """The outcomes of a protocol, in the order of the samples. Raises UsageError for a delay that it does not have."""
     if protocol == "online":
         return online(samples, learner(), delay)
+    if delay:
+        raise UsageError(f"a delay is for the protocol online: {protocol} learns before it scores")
+    kept = samples if isinstance(samples, Packed) else Packed(samples)
     if protocol == "batch":
-        return batch(list(samples), learner())
-    return folds(list(samples), learner, n_folds, seed)
+        return batch(kept, learner())
+    return folds(kept, learner, n_folds, seed)
 
 
 def online(samples: Iterable[Sample], learner: Learner, delay: int = 0) -> Iterator[Outcome]:
@@ -85,7 +94,8 @@ def batch(samples: Sequence[Sample], learner: Learner) -> Iterator[Outcome]:
 def folds(samples: Sequence[Sample], learner: Callable[[], Learner], n: int, seed: int) -> Iterator[Outcome]:
     """Cross-validation: each message is scored once, by a learner that learned all other folds; each has both classes.
 
-    Copies of one message are in one fold: who has learned a message knows what its copy is.
+    Copies of one message are in one fold: who has learned a message knows what its copy is. The outcomes are in the
+    order of the samples.
     """
     labels = np.array([sample.label for sample in samples])
     first: dict[bytes, int] = {}
@@ -96,9 +106,11 @@ def folds(samples: Sequence[Sample], learner: Callable[[], Learner], n: int, see
         places = choose.permutation(np.flatnonzero((labels == label) & (copy_of == np.arange(len(samples)))))
         fold[places] = np.arange(len(places)) % n
     fold = fold[copy_of]
+    outcomes: dict[int, Outcome] = {}
     for held_out in range(n):
         taught = learner()
         for place in np.flatnonzero(fold != held_out).tolist():
             taught.learn(samples[place])
         for place in np.flatnonzero(fold == held_out).tolist():
-            yield taught.judge(samples[place])
+            outcomes[place] = taught.judge(samples[place])
+    yield from (outcomes[place] for place in range(len(samples)))

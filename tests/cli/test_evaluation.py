@@ -94,6 +94,83 @@ def test_scores(run: Run, corpus: Path, home: Path) -> None:
     )
 
 
+def names(scores: Path) -> list[str]:
+    """The messages of a file of scores, in its order."""
+    return [line.partition(" ")[0].rpartition("/")[2] for line in scores.read_text().splitlines()]
+
+
+def test_folds_are_in_the_order_of_the_corpus(run: Run, corpus: Path, home: Path) -> None:
+    """With folds, too, scores are in the order of the corpus, and what is left out is what comes first in it."""
+    index = (corpus / "index").read_text().splitlines()
+    first_ham = sorted(index, key=lambda line: line.startswith("spam"))
+    (corpus / "index").write_text("\n".join(first_ham))
+    found = measured(run, corpus, "--protocol", "folds", "--folds", 4, "--warm-up", 50, "--scores", "scores")
+    assert names(home / "scores") == [line.split()[1] for line in first_ham]
+    assert (found["ham"], found["spam"]) == (MESSAGES - 50, MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--protocol", "folds", "--delay", 5), "--delay is for --protocol online"),
+        (("--protocol", "batch", "--delay", 5), "--delay is for --protocol online"),
+        (("--protocol", "folds", "--orders", 3), "--orders is for a protocol that has an order"),
+        (("--orders", 3, "--scores", "scores"), "--scores cannot be given with --orders"),
+        (("--orders", 3, "--shuffle", 0), "--shuffle cannot be given with --orders"),
+        (("--orders", 3, "--plots", "p", "--at-most-one-ham-in", 9), "--plots and --at-most-one-ham-in cannot be"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(run: Run, corpus: Path, arguments: tuple[object, ...], said: str) -> None:
+    """An option that would have no effect, or no meaning, is a wrong call, and nothing is read."""
+    result = run("evaluate", corpus, *arguments)
+    assert (result.code, result.out) == (64, "")
+    assert said in result.err
+
+
+def test_first_messages_have_no_rank(run: Run, corpus: Path) -> None:
+    """Messages from before the filter knew both classes are counted as such, and are no part of the ROC curve."""
+    index = (corpus / "index").read_text().splitlines()
+    ham_first = [line for line in index if line.startswith("ham")][:40]
+    (corpus / "index").write_text("\n".join([*ham_first, *(line for line in index if line not in ham_first)]))
+    found = measured(run, corpus)
+    assert found["unscored"] == 41
+    assert found["one_minus_roca"] == measured(run, corpus, "--warm-up", 41)["one_minus_roca"]
+    assert float(str(found["one_minus_roca_of_all"])) > float(str(found["one_minus_roca"]))
+
+
+@pytest.mark.parametrize("protocol", ["online", "batch"])
+def test_several_orders(run: Run, corpus: Path, protocol: str) -> None:
+    """With `--orders` each figure is the mean of the order of the corpus and of those of the seeds from 1 on."""
+    runs = [measured(run, corpus, "--protocol", protocol, *more) for more in ((), ("--shuffle", 1), ("--shuffle", 2))]
+    found = measured(run, corpus, "--protocol", protocol, "--orders", 3)
+    spread = found["spread"]
+    assert isinstance(spread, dict)
+    assert found["orders"] == 3
+    assert {"messages", "ham", "spam", "ham_lost", "hm", "sm", "lam", "one_minus_roca"} <= set(spread)
+    for name, (least, greatest) in spread.items():
+        of_runs = [float(str(one[name])) for one in runs]
+        assert (least, greatest) == (min(of_runs), max(of_runs)), name
+        assert found[name] == pytest.approx(sum(of_runs) / 3, abs=1e-6), name
+    shown = run("evaluate", corpus, "--protocol", protocol, "--orders", 3).out
+    assert re.search(r"^figure +mean +least +greatest", shown, re.MULTILINE)
+    assert re.search(rf"^unsure +{found['unsure']:.4f} +{spread['unsure'][0]:.4f}", shown, re.MULTILINE)
+
+
+def test_mail_that_contradicts_itself(run: Run, corpus: Path) -> None:
+    """Spam that is filed as ham is named before anything else, and no cutoff is advised that would spare it."""
+    index = (corpus / "index").read_text()
+    (corpus / "index").write_text(index.replace("spam 61.eml", "ham 61.eml").replace("spam 95.eml", "ham 95.eml"))
+    said = run("evaluate", corpus, "--protocol", "folds", "--at-most-one-ham-in", 50).out
+    assert said.startswith("2 messages are judged the opposite of their label: ")
+    assert "61.eml" in (refusal := said.partition("contradicts itself")[2])
+    assert "95.eml" in refusal
+    assert "spamnb audit" in refusal
+    assert "spam_cutoff" not in said
+    found = measured(run, corpus, "--protocol", "folds", "--at-most-one-ham-in", 50)
+    assert (found["spam_cutoff"], found["contradicting"]) == (None, 2)
+    assert len(found["look_at"]) == 2  # type: ignore[arg-type]
+
+
 def test_training_rules_and_delay(run: Run, corpus: Path) -> None:
     """What is learned later, or only from errors, leaves the filter unsure for longer."""
     unsure = [
@@ -123,7 +200,7 @@ def test_own_mail(run: Run, home: Path) -> None:
                 (directory.parent / other).mkdir(exist_ok=True)
             file = directory / f"{1000 + number}.{kind}.host:2,S"
             file.write_bytes(message(kind, number))
-            os.utime(file, times=(0, 1000 * (kind == "spam") + number))
+            os.utime(file, times=(0, 1000 * (kind == "spam" and number > 0) + number))
     (home / "Maildir/cur/999.empty.host:2,S").touch()
     assert run("init").code == 0
     found = measured(run, "--at-most-one-ham-in", 20)

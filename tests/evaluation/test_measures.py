@@ -8,14 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
+from spamnb.errors import MailError
 from spamnb.evaluation.measures import (
     Outcome,
     calibration_error,
-    cutoff_for,
     logistic_mean,
     measure,
     missed_at,
     one_minus_roca,
+    one_minus_roca_of_all,
+    values,
 )
 from spamnb.label import Label, Verdict
 
@@ -87,27 +89,55 @@ def test_intervals_hold_their_value(n: int, lost: int, random: object) -> None:
         assert math.isfinite(found.value)
 
 
-def test_cutoff_loses_no_more_than_allowed() -> None:
-    """The cutoff for one ham in N loses at most that, and catches all spam that it can."""
-    outcomes = run_of(*[(0, i / 1000) for i in range(900)], (0, 0.97), (1, 0.96), (1, 0.98), (1, 0.99), (1, 0.5))
-    cutoff, caught = cutoff_for(outcomes, 100_000, 0.5)
-    assert 0.97 < cutoff <= 0.98
-    assert caught == 50.0
-    cutoff, caught = cutoff_for(outcomes, 901, 0.5)
-    assert 0.899 < cutoff <= 0.96
-    assert caught == 75.0
+def test_no_interval_is_without_width() -> None:
+    """Where no error was made, an interval says that there may be some: fewer, the more messages there were."""
+    few, many = (measure(run_of(*[(0, 0.0)] * n, *[(1, 1.0)] * n)) for n in (30, 300))
+    for name, found in few.items():
+        assert found.low < found.high, name
+        assert found.low <= found.value <= found.high, name
+        assert many[name].high - many[name].low < found.high - found.low, name
+    assert few["one_minus_roca"].high == few["sm_at_hm"].high == pytest.approx(100 * 1.96**2 / (30 + 1.96**2), rel=1e-3)
 
 
-@given(st.lists(st.floats(0.9, 0.99999999), min_size=1, max_size=9), st.lists(st.floats(0.9, 0.99999999), max_size=9))
-def test_cutoff_as_it_is_written(ham: list[float], spam: list[float]) -> None:
-    """The cutoff is what it is in few decimals, however near the ham: as it is written, it loses none."""
-    cutoff, _ = cutoff_for(run_of(*((0, p) for p in ham), *((1, p) for p in [*spam, 0.99999999])), 10, 0.5)
-    assert max(ham) < float(str(cutoff)) <= 1
-    wide = cutoff_for(run_of((0, 0.91), (1, 0.99)), 10, 0.5)
-    assert str(wide[0]) == "0.95"
+def test_interval_of_the_logistic_mean() -> None:
+    """The interval of lam follows from the errors of both classes, as those of log-odds do."""
+    found = measure(run_of(*[(0, 0.95)] * 2, *[(0, 0.0)] * 98, *[(1, 0.97)] * 90, *[(1, 0.3)] * 10))["lam"]
+    middle, reach = (
+        math.log(found.value / (100 - found.value)),
+        1.96 / 2 * math.sqrt(1 / 2.5 + 1 / 98.5 + 1 / 10.5 + 1 / 90.5),
+    )
+    for end, sign in ((found.low, -1), (found.high, 1)):
+        assert math.log(end / (100 - end)) == pytest.approx(middle + sign * reach, rel=1e-3)
 
 
-def test_cutoff_is_not_lowered() -> None:
-    """Where less than the least cutoff would do, it stays: mail in which no ham comes near says little."""
-    outcomes = run_of(*[(0, 0.001)] * 50, *[(1, 0.99)] * 9, (1, 0.2))
-    assert cutoff_for(outcomes, 10, 0.95) == (0.95, 90.0)
+def test_interval_of_the_calibration_error_is_not_too_high() -> None:
+    """Probabilities that are right are found consistent with an error of 0; wrong ones are not, nor overestimated."""
+    choose = np.random.default_rng(5)
+    low, high = [], []
+    for shift in [0.0] * 20 + [0.1] * 20:
+        p = choose.beta(0.2, 0.4, 1000)
+        y = choose.random(1000) < p + shift * (1 - p)
+        found = measure([Outcome("", Label(int(t)), Verdict.UNSURE, q, q) for t, q in zip(y, p, strict=True)], 1, 50)
+        low.append(found["calibration"].low)
+        high.append(found["calibration"].high)
+    truth = 6.67  # 0.1 · (1 − 0.2 / (0.2 + 0.4))
+    assert sum(one == 0 for one in low[:20]) >= 18
+    assert sum(low[n] <= truth <= high[n] for n in range(20, 40)) >= 17
+
+
+def test_unscored_messages_have_no_rank() -> None:
+    """Messages that were judged before both classes were known are no part of the ROC curve, but of every rate."""
+    early = [Outcome(str(i), Label.HAM, Verdict.UNSURE, 0.5, 0.0, has_score=False) for i in range(10)]
+    late = [Outcome("h", Label.HAM, Verdict.HAM, 0.01, -2.0), Outcome("s", Label.SPAM, Verdict.UNSURE, 0.4, -0.2)]
+    found = measure([*early, *late])
+    assert found["one_minus_roca"].value == found["sm_at_hm"].value == 0
+    assert found["unsure"].value == pytest.approx(100 * 11 / 12)
+    assert one_minus_roca_of_all([*early, *late]) == pytest.approx(100 * 10 / 11), "the TREC track's figure"
+    assert values([*early, *late]) == {name: one.value for name, one in found.items()}
+
+
+def test_nothing_to_rank() -> None:
+    """Where no message of a class has a score, nothing can be measured, and that is said."""
+    early = Outcome("e", Label.SPAM, Verdict.UNSURE, 0.5, 0.0, has_score=False)
+    with pytest.raises(MailError, match="both ham and spam"):
+        measure([early, Outcome("h", Label.HAM, Verdict.HAM, 0.01, -2.0)])

@@ -6,9 +6,10 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Scoring
+from spamnb.errors import UsageError
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
-from spamnb.evaluation.protocols import Learner, batch, folds, online
+from spamnb.evaluation.protocols import Learner, Protocol, batch, folds, online, outcomes_of
 from spamnb.label import Label
 from spamnb.mail.reading import read
 
@@ -71,6 +72,28 @@ def test_folds_score_each_message_once() -> None:
         assert not judged & taught
         assert {int(name) % 2 for name in judged} == {0, 1}
     assert [o.name for o in folds(samples(20), learner, 4, seed=3)] == [o.name for o in found], "by seed"
+
+
+@pytest.mark.parametrize("protocol", ["online", "batch", "folds"])
+def test_outcomes_are_in_the_order_of_the_samples(protocol: Protocol) -> None:
+    """Whatever the protocol, its outcomes come in the order of the messages."""
+    mail = samples(20)
+    found = [outcome.name for outcome in outcomes_of(protocol, mail, lambda: Learner(Scoring()), n_folds=4)]
+    assert found == [sample.name for sample in mail][-len(found) :]
+
+
+@pytest.mark.parametrize("protocol", ["batch", "folds"])
+def test_a_delay_without_a_meaning_is_refused(protocol: Protocol) -> None:
+    """A protocol that learns before it scores has no delay."""
+    with pytest.raises(UsageError, match="delay"):
+        outcomes_of(protocol, samples(20), lambda: Learner(Scoring()), delay=5)
+
+
+def test_a_filter_that_knows_one_class_has_no_score() -> None:
+    """Outcomes say whether the filter had learned both classes."""
+    mail = [sample for sample in samples(20) if sample.label is Label.HAM] + samples(4)
+    found = [outcome.has_score for outcome in online(mail, Learner(Scoring()))]
+    assert found == [False] * 12 + [True] * 2
 
 
 def test_copies_are_in_one_fold() -> None:

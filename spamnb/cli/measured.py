@@ -1,0 +1,126 @@
+"""What `evaluate` prints: the figures of a run, those of several orders, and which cutoff to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from spamnb.cli import output_files
+from spamnb.cli.output import table
+from spamnb.wording import escaped, plural
+
+if TYPE_CHECKING:
+    from spamnb.evaluation.cutoff import Advice
+    from spamnb.evaluation.measures import Measure, Outcome
+    from spamnb.evaluation.runs import Average, Figure
+
+_NAMES = {
+    "hm": "ham taken for spam",
+    "sm": "spam not caught",
+    "unsure": "unsure",
+    "lam": "logistic mean of both",
+    "one_minus_roca": "1 − area under the ROC curve",
+    "sm_at_hm": "spam not caught where 0.1 % of the ham is lost",
+    "brier": "Brier score × 100",
+    "calibration": "calibration error",
+}
+_COUNTS = {
+    "messages": "messages",
+    "ham": "messages that are ham",
+    "spam": "messages that are spam",
+    "ham_lost": "ham taken for spam, messages",
+    "unscored": "judged before a message of each class was learned",
+    "contradicting": "judged the opposite of their label",
+    "one_minus_roca_of_all": "the same with the unscored messages",
+}
+_NAMED = 5  # messages at most, of those that contradict their label
+
+
+def rounded(figures: Mapping[str, Figure]) -> dict[str, object]:
+    """Figures as they are printed: six decimals do for any percentage."""
+    return {name: round(one, 6) if isinstance(one, float) else one for name, one in figures.items()}
+
+
+def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> str:
+    """The measures of one run, with their intervals."""
+    counts = "{messages} messages scored, {ham} ham and {spam} spam; {ham_lost} ham lost\n".format_map(figures)
+    rows = [("measure", "percent", "95 % interval", "")]
+    for name, meaning in _NAMES.items():
+        one = measures[name]
+        rows.append((name, f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}", meaning))
+    return f"{counts}\n{table(rows)}"
+
+
+def several_runs(averaged: Average) -> str:
+    """The figures of several orders: the mean of each, the least and the greatest."""
+    rows = [("figure", "mean", "least", "greatest", "")]
+    for name, meaning in (_COUNTS | _NAMES).items():
+        if name in averaged.mean:
+            least, greatest = averaged.spread.get(name, (None, None))
+            rows.append((name, _shown(averaged.mean[name]), _shown(least), _shown(greatest), meaning))
+    return table(rows)
+
+
+def _shown(figure: Figure) -> str:
+    if figure is None:
+        return "-"
+    return f"{figure:.4f}" if isinstance(figure, float) else str(figure)
+
+
+def contradictions(found: Sequence[Outcome], *, own: bool) -> str:
+    """A line that says how many messages contradict their label, and names the strongest; "" for none.
+
+    `own`: they are the user's own mail, of which `audit` tells more.
+    """
+    if not found:
+        return ""
+    names = ", ".join(escaped(outcome.name) for outcome in found[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    hint = ". `spamnb audit` shows what you have taught wrongly" if own else ""
+    verb = "is" if len(found) == 1 else "are"
+    return f"{plural(len(found), 'message')} {verb} judged the opposite of their label: {names}{more}{hint}\n"
+
+
+def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
+    """Which cutoff to take, or why there is no saying."""
+    if given.cutoff is None:
+        return (
+            f"This mail contradicts itself, so there is no cutoff to advise: to lose at most one ham in {one_in} it"
+            f" would give up {given.given_up:.0f} % of the spam that is caught now. Look at these first: they are filed"
+            f" as ham and look like spam. Your own mail is checked by `spamnb audit`.\n\n{_listed(given.look_at)}"
+        )
+    doubt = "" if given.enough else f" {n_ham} ham are too few to be sure of that."
+    if given.cutoff == configured:
+        return f"At the cutoff of {configured} at most one ham in {one_in} is lost here: keep it.{doubt}"
+    look_at = f"\n\nThese decide it. Are they ham?\n\n{_listed(given.look_at)}" if given.look_at else ""
+    return (
+        f"To lose at most one ham in {one_in}, write this into the configuration. On mail that it was not chosen on"
+        f" such a cutoff catches {given.caught:.1f} % of the spam and loses {given.ham_lost} of {n_ham} ham, where"
+        f" {configured} catches {given.caught_now:.1f} % and loses {given.ham_lost_now}.{doubt}{look_at}"
+        f"\n\nscoring:\n  spam_cutoff: {given.cutoff}"
+    )
+
+
+def _listed(outcomes: Sequence[Outcome]) -> str:
+    rows: list[tuple[object, object]] = [("probability", "filed as ham")]
+    rows += [(f"{outcome.probability:.6f}", outcome.name) for outcome in outcomes[:_NAMED]]
+    more = len(outcomes) - _NAMED
+    return table(rows) + (f"\nand {more} more" if more > 0 else "")
+
+
+def advice_as_object(given: Advice) -> dict[str, object]:
+    """The advice as part of a JSON object; `spam_cutoff` is null where the mail contradicts itself."""
+    return {
+        "spam_cutoff": given.cutoff,
+        "spam_caught": round(given.caught, 4),
+        "spam_caught_now": round(given.caught_now, 4),
+        "look_at": [{"path": one.name, "probability": one.probability} for one in given.look_at],
+    }
+
+
+def write_scores(path: str, outcomes: Iterable[Outcome]) -> None:
+    """Write a line for each message, in the form of the TREC spam track."""
+    with output_files.opened(path) as file:
+        for one in outcomes:
+            line = f"{one.name} judge={one.label.word} class={one.verdict} score={one.score:.9g}\n"
+            file.write(line.encode("utf-8", "surrogateescape"))
