@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spamnb import policy
+from spamnb import arming, policy
 from spamnb.config import Breaker, Config, Mailbox, Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter
@@ -61,8 +61,8 @@ def stop_of(ledger: Ledger, now: float) -> Stop | None:
 
 def hindrance(ledger: Ledger, config: Config, now: float) -> tuple[str, bool]:
     """What the filter has to learn before it may move mail ("" for nothing), and whether moving is stopped."""
-    ham, spam = ledger.lessons.totals()[:2].tolist()
-    return policy.missing_lessons(ham, spam, config.learning), stop_of(ledger, now) is not None
+    missing = arming.missing(ledger, config.scoring, config.learning)
+    return missing, stop_of(ledger, now) is not None
 
 
 def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
@@ -72,7 +72,7 @@ def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
     if len(verdicts) < breaker.window:
         return False
     spam = verdicts.count(Verdict.SPAM)
-    if not policy.trips(spam, breaker, ledger.messages.usual(policy.USUAL, breaker.window)):
+    if not policy.trips(spam, breaker, lambda: ledger.messages.usual(policy.USUAL, breaker.window)):
         return False
     ledger.set_note(policy.BREAKER_NOTE, str(now))
     _log.warning(
@@ -106,10 +106,9 @@ def move_withheld(ledger: Ledger, config: Config, now: Callable[[], float] = tim
     filter knows now. The verdicts are not kept: they are about mail that came before, and would open the breaker again.
     May be called while the service runs. Raises LedgerError where the ledger cannot be used any more.
     """
-    ham, spam = ledger.lessons.totals().tolist()[:2]
     folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
     mover = Mover(ledger, now, bases_now(), folder_of)
-    review = _Review(ledger, config, policy.missing_lessons(ham, spam, config.learning), folder_of, mover)
+    review = _Review(ledger, config, arming.missing(ledger, config.scoring, config.learning), folder_of, mover)
     mover.resolve()  # what an earlier call that was killed has left open would stand in the way
     for action in ledger.journal.withheld():
         yield review.of(action)

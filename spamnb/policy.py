@@ -316,19 +316,19 @@ def paused_until(note: str | None, now: float) -> float | None:
     return None if note is None or float(note) <= now else float(note)
 
 
-def trips(spam: int, breaker: Breaker, before: tuple[int, int]) -> bool:
+def trips(spam: int, breaker: Breaker, usual: Callable[[], tuple[int, int]]) -> bool:
     """Whether so many spam of the last `breaker.window` verdicts are abnormal for this person.
 
-    before: ham and spam among the messages judged before these. More than `breaker.share` is abnormal, unless this
+    usual: gives ham and spam among the messages judged before these. More than `breaker.share` is abnormal, unless this
     person's mail is like that: where the chance of so many spam, by what came before, is above one in a million. (The
     beta-binomial distribution: that share is itself only known from what came before.)
 
-    >>> trips(97, Breaker(), (600, 400)), trips(97, Breaker(), (50, 950)), trips(97, Breaker(), (0, 0))
-    (True, False, True)
+    >>> [trips(97, Breaker(), lambda: before) for before in ((600, 400), (50, 950), (0, 0))]
+    [True, False, True]
     """
     if spam <= breaker.share * breaker.window:
         return False
-    ham_before, spam_before = before
+    ham_before, spam_before = usual()
     if not spam_before:
         return True
     chance = sum(

@@ -1,6 +1,7 @@
 """What a place means, and what follows from a verdict: the table of the folder roles, row by row."""
 
 import itertools
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spamnb import policy
 from spamnb.config import Breaker, Learning, Role
 from spamnb.label import Label, Verdict
 from spamnb.maildir.names import parse_name
@@ -535,13 +537,36 @@ def test_missing_lessons(ham: int, spam: int, said: str) -> None:
     assert missing_lessons(ham, spam, LEARNING) == said
 
 
-def test_breaker_trips() -> None:
-    """An abnormal share of spam among the newest verdicts opens the breaker; a short history never does."""
-    breaker = Breaker(window=10, share=0.8)
-    assert not trips(["spam"] * 9, breaker)
-    assert not trips(["spam"] * 8 + ["ham"] * 2, breaker)
-    assert trips(["spam"] * 9 + ["unsure"], breaker)
-    assert not trips(["ham"] * 2 + ["spam"] * 50, breaker)
+@pytest.mark.parametrize(
+    ("spam", "ham_before", "spam_before", "stops"),
+    [
+        (95, 600, 400, False),  # no more than the share that is allowed
+        (96, 600, 400, True),
+        (100, 0, 0, True),  # nothing is known of this person yet
+        (100, 200, 0, True),
+        (96, 50, 950, False),
+        (100, 50, 950, False),
+        (100, 100, 900, False),
+        (100, 300, 700, True),
+        (96, 5, 45, False),  # little is known, so much is possible
+        (99, 30, 20, True),
+    ],
+)
+def test_breaker_trips(spam: int, ham_before: int, spam_before: int, stops: bool) -> None:
+    """An abnormal share of spam opens the breaker, unless this person's mail has always been like that."""
+    assert trips(spam, Breaker(), lambda: (ham_before, spam_before)) is stops
+
+
+def test_breaker_may_never_trip() -> None:
+    """A share of 1 is for never."""
+    assert not trips(100, Breaker(share=1.0), lambda: (900, 100))
+
+
+@given(st.integers(1, 60), st.integers(0, 100), st.integers(1, 100))
+def test_chances_are_a_distribution(of: int, ham: int, spam: int) -> None:
+    """The chances of all numbers of spam sum to one."""
+    chances = [math.exp(policy._log_chance(number, of, spam, ham + 1)) for number in range(of + 1)]
+    assert sum(chances) == pytest.approx(1)
 
 
 # A client's keywords.

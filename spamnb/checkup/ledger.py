@@ -7,9 +7,10 @@ import shutil
 import time
 from collections.abc import Iterator
 
+from spamnb import arming
 from spamnb.breaker import Stop, stop_of
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
-from spamnb.config import Config, Learning
+from spamnb.config import Config, Learning, Scoring
 from spamnb.label import Label
 from spamnb.ledger.file.copies import faults_of_copy
 from spamnb.ledger.file.locks import is_running
@@ -19,7 +20,6 @@ from spamnb.ledger.file.recovery import RESTORED_NOTE
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.tokens.tokenizer import VERSION
-from spamnb.policy import missing_lessons
 from spamnb.wording import clock, days, megabytes, plural
 
 _DAY = 86_400.0
@@ -50,7 +50,8 @@ def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
         if not faults:
             with Ledger(path, only_read=True) as ledger:
                 faults = ledger.lessons.verify()
-                yield from _lessons(ledger, config.learning if config else Learning())
+                scoring, learning = (config.scoring, config.learning) if config else (Scoring(), Learning())
+                yield from _lessons(ledger, scoring, learning)
                 yield from _moving(ledger, running)
         for one in faults[:3]:
             yield fault("ledger", one, "start the service, which restores its newest copy, or: spamnb restore FILE")
@@ -99,10 +100,10 @@ def _former(path: str) -> Iterator[Finding]:
         yield ok("ledger", f"{means}; {step}")
 
 
-def _lessons(ledger: Ledger, learning: Learning) -> Iterator[Finding]:
+def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[Finding]:
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
-    if missing := missing_lessons(ham, spam, learning):
+    if missing := arming.missing(ledger, scoring, learning):
         yield warning("learned", f"{known}: nothing is moved yet, {missing}", "spamnb init --learn, or spamnb train")
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from spamnb import arming
 from spamnb.breaker import Stop, stop_of
 from spamnb.config import Config
 from spamnb.ledger.file.locks import is_running, running_since
@@ -47,7 +48,7 @@ def status(config: Config, ledger: Ledger | None, now: float) -> Status:
         return replace(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},
-            missing=missing_lessons(ham, spam, config.learning),
+            missing=arming.missing(ledger, config.scoring, config.learning),
             ham=ham,
             spam=spam,
             tokens=tokens,

@@ -300,7 +300,7 @@ class _Mailbox:
     def _is_stopped(self) -> bool:
         if not self._stopped and not self._missing and len(self._verdicts) == self._breaker.window:
             spam = self._verdicts.count(Verdict.SPAM)
-            if trips(spam, self._breaker, self._usual()):
+            if trips(spam, self._breaker, self._usual):
                 self._stopped = True
                 self._verdicts.clear()
                 self._run.breaker_tripped += 1

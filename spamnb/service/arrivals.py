@@ -7,7 +7,8 @@ import heapq
 import logging
 
 from spamnb import policy
-from spamnb.breaker import hindrance, stop_if_abnormal
+from spamnb.arming import Arming
+from spamnb.breaker import stop_if_abnormal, stop_of
 from spamnb.config import Role
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter, Judgement
@@ -49,6 +50,7 @@ class Arrivals:
         self._ledger = context.ledger
         self._now = context.now
         self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
+        self._arming = Arming(context.ledger, context.config.scoring, context.config.learning)
         self._dwelling: dict[tuple[str, str], Entry] = {}  # by folder and key
         self._order: list[tuple[float, str, str]] = []  # a heap: when each of them is due, its folder, its key
         self._many_until = 0.0  # many known messages have appeared at once, or did just before
@@ -211,8 +213,8 @@ class Arrivals:
 
     def _hindrance(self) -> tuple[str, bool]:
         """What is still to learn before mail may be moved, and whether moving is stopped, from this verdict on too."""
-        now = self._now()
-        missing, stopped = hindrance(self._ledger, self._config, now)
+        now, missing = self._now(), self._arming.missing()
+        stopped = stop_of(self._ledger, now) is not None
         return missing, stopped or (not missing and stop_if_abnormal(self._ledger, self._config.breaker, now))
 
     def _consequence(self, judgement: Judgement, entry: Entry, known: Known) -> policy.Consequence:

@@ -1,17 +1,22 @@
 """What the mailboxes of one service have in common."""
 
 import logging
+import math
 from collections.abc import Callable
 
 from spamnb import training
 from spamnb.config import Config, Role
 from spamnb.label import Label
+from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.moves import bases_now
+from spamnb.policy import learns_kept
 from spamnb.service.log import name_of
+from spamnb.silence import MissedSpam, Trace, missed_spam
 
 _log = logging.getLogger(__name__)
+DAY = 86_400.0  # seconds
 
 
 class Context:
@@ -29,6 +34,9 @@ class Context:
         self.now = now
         self.alive = alive
         self.bases = bases_now()
+        self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability when last looked at
+        self._missed_spam = MissedSpam.UNKNOWN
+        self._asked_at = -math.inf
         self._mailboxes = {ledger.locations.mailbox(str(mailbox.path))[0]: mailbox for mailbox in config.mailboxes}
 
     def role_of(self, mailbox: int, folder: str) -> tuple[Role, bool]:
@@ -37,6 +45,23 @@ class Context:
         if configured is None:
             return Role.NEUTRAL, False
         return configured.role_of(folder), folder == configured.unsure_folder
+
+    def missed_spam(self) -> MissedSpam:
+        """What this person does about spam in the inbox, looked at once a day."""
+        now = self.now()
+        if not 0 <= now - self._asked_at < DAY:
+            self._asked_at = now
+            kept_after = self.config.learning.kept_days * DAY
+            traces = [
+                Trace(one.at if one.is_spam else one.at + kept_after, one.digest, one.is_spam, self._probability(one))
+                for one in self.ledger.messages.acted_on()
+                if one.is_spam or learns_kept(*self.role_of(one.mailbox, one.folder), self.config.learning)
+            ]
+            self._missed_spam = missed_spam(self.ledger.lessons, self.config.scoring, traces)
+        return self._missed_spam
+
+    def _probability(self, one: ActedOn) -> float:
+        return self.doubted.get(one.digest, one.probability)
 
     def learn(self, reading: Reading, label: Label, why: str, *, weak: bool = False) -> None:
         """Learn a message, and log it if that is news. weak: no person may have decided it."""

@@ -19,6 +19,7 @@ from spamnb.service.maintenance import DailyCopies, Forgetting, MetricsFile
 from spamnb.service.notify import Notifier
 from spamnb.service.spamd.service import Spamd
 from spamnb.service.spamd.sockets import Listener
+from spamnb.service.untouched import OutdatedLessons
 from spamnb.service.watcher import Watcher
 from spamnb.wording import escaped, plural
 
@@ -64,7 +65,9 @@ class Daemon:
         self._handed = handed
         self._spamd: Spamd
         self._mailboxes: Mailboxes
+        self._context: Context
         self._forgetting: Forgetting
+        self._outdated: OutdatedLessons
         self._faults = LogOnce(_log, logging.ERROR)
         self._copies = DailyCopies(str(self._config.ledger), notifier.alive)
         self._metrics = MetricsFile()
@@ -116,6 +119,9 @@ class Daemon:
                     self._watcher.next(min(1.0, due - self._now()))
                     mailboxes.act_on_due()
                 mailboxes.touch_departed(self._watcher.next)
+                outdated = OutdatedLessons(self._context)
+                while outdated.step_if_due():
+                    self._long_work("looking at weak lessons")
                 forgetting = Forgetting(ledger, mailboxes.present)
                 while forgetting.step_if_due(self._now(), self._config.retention):
                     self._long_work("forgetting what is long gone")
@@ -127,6 +133,7 @@ class Daemon:
         with closing(self._when_usable(lambda: self._over(ledger))) as self._mailboxes:
             self._when_usable(self._mailboxes.open_new)
             self._forgetting = Forgetting(ledger, self._mailboxes.present)
+            self._outdated = OutdatedLessons(self._context)
             self._spamd.use(self._config)
             self._begin(ledger)
             while not (self._stop or self._reload):
@@ -137,8 +144,8 @@ class Daemon:
         return open_sound(str(self._config.ledger), self._now())
 
     def _over(self, ledger: Ledger, *, strict: bool = False) -> Mailboxes:
-        context = Context(self._config, ledger, self._now, self._long_work)
-        return Mailboxes(context, self._faults, strict=strict)
+        self._context = Context(self._config, ledger, self._now, self._long_work)
+        return Mailboxes(self._context, self._faults, strict=strict)
 
     def _when_usable(self, wanted: Callable[[], _Wanted]) -> _Wanted:
         """What is wanted of the ledger, once it can be used. Raises _StoppedError where nothing is to be waited for."""
@@ -192,6 +199,7 @@ class Daemon:
         if LEDGER not in self._faults:
             self._copy_if_due()
             self._forgetting.step_if_due(self._now(), self._config.retention)
+            self._outdated.step_if_due()
             self._write_metrics(ledger)
         self._notify.alive(self._status if self._status_replaced else None)
         self._status_replaced = False
@@ -216,7 +224,7 @@ class Daemon:
         if LEDGER not in self._faults:
             if (due := self._mailboxes.due()) is not None:
                 waits.append(due - self._now())
-            if self._forgetting.under_way:
+            if self._forgetting.under_way or self._outdated.under_way:
                 waits.append(_BETWEEN_STEPS)
         return max(0.0, min(waits))
 

@@ -5,12 +5,11 @@ import logging
 import os
 from collections.abc import Mapping
 
-from spamnb.config import Mailbox
-from spamnb.label import Label
+from spamnb.config import Mailbox, Role
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import KEYWORDS_FILE, Entry, locate, read_keywords, scan
-from spamnb.maildir.names import Name, parse_name
-from spamnb.policy import KEPT_ORIGINS, contradicts, kept, label_of_keywords, learns_kept
+from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
+from spamnb.maildir.names import parse_name
+from spamnb.policy import MARKS, contradicts, label_of_keywords
 from spamnb.service.arrivals import Arrivals
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
@@ -18,6 +17,7 @@ from spamnb.service.log import LogOnce
 from spamnb.service.mailbox_lock import MailboxLock
 from spamnb.service.other_places import Waiting
 from spamnb.service.sent import SentMail
+from spamnb.service.untouched import UntouchedMail
 from spamnb.wording import plural
 
 _log = logging.getLogger(__name__)
@@ -37,6 +37,7 @@ class WatchedMailbox:
         self._arrivals = Arrivals(self.folders, context)
         self._waiting = Waiting(self.folders, context)
         self._sent = SentMail(self.folders, context)
+        self._untouched = UntouchedMail(self.folders, context)
         self.mover = self._arrivals.mover
         self.lock = MailboxLock()
         self._context = context
@@ -120,6 +121,9 @@ class WatchedMailbox:
                 message = self._ledger.messages.find(unread.digest)
                 weak = not contradicts(label, None if message is None else message.verdict)
                 self._context.learn(unread.reading, label, "marked by a mail client", weak=weak)
+        for key, name in names.items() if folder.role is Role.SPAM else ():
+            if set(name.flags) & MARKS > set(before[key]) & MARKS:
+                self._untouched.opened_spam(folder, self._ledger.locations.get(folder.id, key))
         # After learning: killed before this, the same flags are learned once more.
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
 
@@ -130,7 +134,8 @@ class WatchedMailbox:
         self.mover.resolve()  # one that failed at its last step is ours: no person moved what is there
         self._ledger.record_lessons()  # learned when the ledger could not be written any more
         self._compare_all()
-        self._learn_kept()
+        self._untouched.learn_kept()
+        self._untouched.learn_left_in_spam()
 
     def act_on_due(self) -> None:
         """Act on the files that have dwelt long enough where they are.
@@ -173,7 +178,10 @@ class WatchedMailbox:
             found |= {parse_name(entry.name).key: entry for entry in scan(folder)}
             if not found and self.folders.is_bare():
                 return
-            self._ledger.locations.gone(folder.id, missing - found.keys(), self._now())
+            gone = missing - found.keys()
+            for key in gone if folder.role is Role.SPAM else ():
+                self._untouched.opened_spam(folder, self._ledger.locations.get(folder.id, key))
+            self._ledger.locations.gone(folder.id, gone, self._now())
         changed = {
             key: entry for key, entry in found.items() if key in known and parse_name(entry.name).flags != known[key]
         }
@@ -188,25 +196,6 @@ class WatchedMailbox:
         # A change within the same tick of the clock would leave the same stamp: do not keep a recent one.
         if self._now() - max(stamp) / 1e9 > 2:
             self._stamps[folder.path] = stamp
-
-    def _learn_kept(self) -> None:
-        now = self._now()
-        for folder in self.folders:
-            if not learns_kept(folder.role, folder.unsure, self._learning):
-                continue
-            for place in self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS):
-                name = Name(place.base).with_flags(place.flags)
-                meant = kept(name, folder.role, now - place.since, self._learning, place.origin)
-                if meant is None:
-                    continue
-                try:
-                    entry = locate(folder, place.base, place.flags)
-                except FolderUnavailableError:
-                    break
-                unread = None if entry is None else self.folders.read(folder, entry)
-                if unread is not None:
-                    self._context.learn(unread.reading, Label.HAM, meant.why, weak=meant.weak)
-                    self._context.alive(f"learning what was kept in {self.folders.root}")
 
 
 def _stamp(folder: WatchedFolder) -> tuple[int, ...]:

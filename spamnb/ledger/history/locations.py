@@ -127,12 +127,12 @@ class Locations:
     def unlearned(self, folder: int, origins: Sequence[Origin]) -> list[Location]:
         """Files of these origins that are in the folder, were read or answered, and never learned.
 
-        Or only weakly, where they were answered by now. A message that a person made the filter forget is left out: it
-        would be learned again at once.
+        Or only weakly, where they were answered by now. What the filter has forgotten by itself, weakly, is looked at
+        again; a message that a person made it forget is left out: it would be learned again at once.
         """
         wanted = (
             f"f.folder = ? AND f.gone_at IS NULL AND f.origin IN ({','.join('?' * len(origins))})"
-            " AND (m.learned_at IS NULL AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')"
+            " AND ((m.learned_at IS NULL OR m.label IS NULL AND m.weak) AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')"
             " OR m.label IS NOT NULL AND m.weak AND f.flags GLOB '*R*')"
         )
         return list(self._found(wanted, folder, *origins))
@@ -147,6 +147,17 @@ class Locations:
             " AND f.gone_at IS NULL ORDER BY f.since DESC LIMIT ?"
         )
         return list(self._found(where, most))
+
+    def left_in_spam(self, folder: int, before: float) -> list[Location]:
+        """Files that the filter has moved to the folder before that time, and that are neither learned nor deleted.
+
+        Nor rescued once, nor forgotten by a person. `before`: seconds since the epoch.
+        """
+        where = (
+            "f.folder = ? AND f.gone_at IS NULL AND f.origin = 'filter' AND f.since < ? AND NOT f.flags GLOB '*T*'"
+            " AND m.rescued_at IS NULL AND m.verdict = 'spam' AND (m.learned_at IS NULL OR m.label IS NULL AND m.weak)"
+        )
+        return list(self._found(where, folder, before))
 
     def _found(self, where: str, *parameters: object, index: str = "") -> Iterator[Location]:
         for folder, mailbox, name, base, *rest in self._db.rows(_SELECT.format(index=index) + where, parameters):

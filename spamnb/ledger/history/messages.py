@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
@@ -27,6 +27,30 @@ class Known:
     learned_at: float | None
 
 
+class ActedOn(NamedTuple):
+    """A message that came to an inbox: a person has moved it to spam, or read it and let it lie in a folder.
+
+    at: when it was learned as spam, or came there; seconds since the epoch. probability: of the verdict on it.
+    """
+
+    at: float
+    digest: bytes
+    is_spam: bool
+    probability: float
+    mailbox: int
+    folder: str
+
+
+_NEWEST = 5000  # judged messages among which those that a person has acted on are looked for
+_ACTED_ON = """
+    SELECT learned_at, digest, 1, probability, 0, '' FROM (SELECT * FROM message WHERE judged_at IS NOT NULL
+    ORDER BY judged_at DESC LIMIT ?1) WHERE label = 1 AND NOT weak
+    UNION ALL
+    SELECT f.since, m.digest, 0, m.probability, o.mailbox, o.name FROM (SELECT * FROM message
+    WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT ?1) AS m
+    JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
+    WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
+    AND (m.label = 0 AND m.weak OR m.label IS NULL AND (m.weak OR m.learned_at IS NULL))"""
 _SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, rescued_at, learned_at FROM message"
 
 
@@ -102,6 +126,22 @@ class Messages:
         """When a message was judged last, in seconds since the epoch."""
         (at,) = self._db.row("SELECT max(judged_at) FROM message WHERE judged_at IS NOT NULL")
         return None if at is None else float(at)
+
+    def judged_at(self, number: int) -> float | None:
+        """When the last message but so many was judged, in seconds since the epoch; None where fewer were."""
+        row = self._db.row(
+            "SELECT judged_at FROM message WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT 1 OFFSET ?",
+            (number,),
+        )
+        return None if row is None else float(row[0])
+
+    def acted_on(self) -> list[ActedOn]:
+        """Of the newest judged messages those that a person has moved to spam, and those that were read and kept.
+
+        What was answered or filed is neither, nor what a person has made the filter forget.
+        """
+        rows = self._db.rows(_ACTED_ON, (_NEWEST,))
+        return [ActedOn(at, digest, bool(is_spam), *rest) for at, digest, is_spam, *rest in rows]
 
     def numbers(self) -> dict[str, int]:
         """How many messages were judged, by verdict."""

@@ -1,0 +1,200 @@
+"""Mail that a person has not touched: read and kept, or left where the filter has put it; what that teaches, weakly.
+
+What it means is decided by `policy.kept` and `silence`; this module finds the files, and learns them some at a time.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from spamnb import silence, training
+from spamnb.config import Role
+from spamnb.errors import LedgerUnavailableError
+from spamnb.filter import Filter
+from spamnb.label import Label
+from spamnb.ledger.history.locations import Location
+from spamnb.ledger.lessons.known import is_known
+from spamnb.ledger.lessons.port import Relabel
+from spamnb.mail.reading import Reading
+from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.messages import locate
+from spamnb.maildir.names import Name
+from spamnb.policy import KEPT_ORIGINS, Do, Meaning, kept, learns_kept, missing_lessons
+from spamnb.service.context import DAY, Context
+from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.wording import plural
+
+_log = logging.getLogger(__name__)
+_Item = TypeVar("_Item")
+_TOGETHER = 20  # messages a transaction: one by one, each writes some 60 KB to the write-ahead log
+_OPENED = "spam folders looked at, mailbox "  # and its id: a note, seconds since the epoch
+_OPENED_SECONDS = 3600.0  # a later look is written down no sooner
+_OUTDATED = "weak lessons looked at"  # a note, seconds since the epoch
+_OUTDATED_DAYS = 10.0
+_AGAIN_SECONDS = 3600.0  # after which a look that failed is tried again
+_WHY_OUTDATED = "learned weakly, and contradicted by what was learned since"
+
+
+class _Found(NamedTuple):
+    """A message that may be learned."""
+
+    folder: WatchedFolder
+    place: Location
+    meant: Meaning
+
+
+class UntouchedMail:
+    """The untouched mail of one mailbox."""
+
+    def __init__(self, folders: Folders, context: Context) -> None:
+        self._folders = folders
+        self._context = context
+        self._config = context.config
+        self._ledger = context.ledger
+        self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
+        self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
+        self._spam_looked_at = 0.0
+
+    def opened_spam(self, folder: WatchedFolder, place: Location | None) -> None:
+        """A file has got marks or has left: a person has looked into the folder, if it is spam that the filter moved.
+
+        Long after, a server may have removed it.
+        """
+        now, note = self._context.now(), f"{_OPENED}{self._folders.id}"
+        if folder.role is not Role.SPAM or place is None or place.origin != "filter":
+            return
+        if now - place.since <= silence.SILENT_DAYS * DAY and now - self._opened_at() > _OPENED_SECONDS:
+            self._ledger.set_note(note, str(now))
+
+    def _opened_at(self) -> float:
+        return float(self._ledger.note(f"{_OPENED}{self._folders.id}") or 0.0)
+
+    def learn_kept(self) -> None:
+        """Learn what was answered; and what was read and kept, unless the filter doubts that it is ham.
+
+        What it doubts is looked at again each day: it may know more by then, of the message or of the person.
+        """
+        found = [one for folder in self._folders for one in self._kept(folder)]
+        keys = {(one.folder.id, one.place.base) for one in found}
+        self._look_again = {key: at for key, at in self._look_again.items() if key in keys}
+        now = self._context.now()
+        due = (one for one in found if self._look_again.get((one.folder.id, one.place.base), 0.0) <= now)
+        for some in _grouped(due):
+            self._learn(some, Label.HAM, self._teaches_ham)
+            self._context.alive(f"learning what was kept in {self._folders.root}")
+
+    def _kept(self, folder: WatchedFolder) -> Iterator[_Found]:
+        learning, now = self._config.learning, self._context.now()
+        if not learns_kept(folder.role, folder.unsure, learning):
+            return
+        for place in self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS):
+            name = Name(place.base).with_flags(place.flags)
+            meant = kept(name, folder.role, now - place.since, learning, place.origin)
+            if meant is not None:
+                yield _Found(folder, place, meant)
+
+    def _teaches_ham(self, one: _Found, reading: Reading) -> bool:
+        if not one.meant.weak:
+            return True
+        ham, spam = self._ledger.lessons.totals().tolist()[:2]
+        is_taught = not missing_lessons(ham, spam, self._config.learning)
+        probability = self._filter.judge(reading).probability
+        teaches = silence.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
+        if not teaches:
+            self._context.doubted[reading.digest] = probability
+            self._look_again[one.folder.id, one.place.base] = self._context.now() + DAY
+        return teaches
+
+    def learn_left_in_spam(self) -> None:
+        """Learn what the filter has moved to spam long ago, which nobody has taken out, though somebody has looked."""
+        now = self._context.now()
+        if 0 <= now - self._spam_looked_at < DAY:
+            return
+        self._spam_looked_at = now
+        enough = self._ledger.messages.judged_at(silence.SILENT_MESSAGES)
+        before = min(now - silence.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
+        meant = Meaning(Do.LEARN_SPAM, silence.LAY_IN_SPAM, weak=True)
+        found = (
+            _Found(folder, place, meant)
+            for folder in self._folders
+            if folder.role is Role.SPAM
+            for place in self._ledger.locations.left_in_spam(folder.id, before)
+        )
+        for some in _grouped(found):
+            self._learn(some, Label.SPAM, self._teaches_spam)
+            self._context.alive(f"learning what was left in spam in {self._folders.root}")
+
+    def _teaches_spam(self, one: _Found, reading: Reading) -> bool:
+        then = self._ledger.messages.get(one.place.message).probability
+        if then is None or is_known(self._ledger.lessons.known([reading.relations])[0]):
+            return False
+        return silence.teaches_spam(then, self._filter.judge(reading).probability)
+
+    def _learn(self, some: Sequence[_Found], label: Label, teaches: Callable[[_Found, Reading], bool]) -> None:
+        """Learn those of some messages that teach it, in one transaction."""
+        read = [(one, reading) for one in some if (reading := self._read(one)) is not None]
+        wanted = [(one, reading) for one, reading in read if teaches(one, reading)]
+        with self._ledger.transaction():
+            for one, reading in wanted:
+                self._context.learn(reading, label, one.meant.why, weak=one.meant.weak)
+
+    def _read(self, one: _Found) -> Reading | None:
+        try:
+            entry = locate(one.folder, one.place.base, one.place.flags)
+        except FolderUnavailableError:
+            return None  # the comparison of the folders has logged it
+        unread = None if entry is None else self._folders.read(one.folder, entry)
+        return None if unread is None else unread.reading
+
+
+class OutdatedLessons:
+    """Forgets weak lessons that what was learned since contradicts, in steps between which mail is looked at."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._ledger = context.ledger
+        self._steps: Iterator[None] | None = None
+        self._not_before = 0.0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether there may be more steps to make."""
+        return self._steps is not None
+
+    def step_if_due(self) -> bool:
+        """Make the next step; where the ledger cannot be used for now, begin again later.
+
+        Returns False where nothing is to do.
+        """
+        now = self._context.now()
+        if 0 < self._not_before - now <= _OUTDATED_DAYS * DAY:  # more than that: the clock was set back
+            return False
+        self._steps = self._steps or self._all(now)
+        try:
+            if next(self._steps, self) is self:
+                self._steps = None
+        except LedgerUnavailableError as fault:
+            self._steps, self._not_before = None, now + _AGAIN_SECONDS
+            _log.warning("weak lessons are not looked at for now: %s", fault)
+        return self._steps is not None
+
+    def _all(self, now: float) -> Iterator[None]:
+        done, forgotten = float(self._ledger.note(_OUTDATED) or 0.0), 0
+        if 0 <= now - done < _OUTDATED_DAYS * DAY:
+            self._not_before = done + _OUTDATED_DAYS * DAY
+            return
+        for page in silence.outdated(self._ledger.lessons, self._context.config.scoring, self._context.missed_spam()):
+            changes = [Relabel(one.digest, one.label, one.weak, None, True, _WHY_OUTDATED) for one in page]
+            forgotten += sum(training.relabel(self._ledger, changes, now))
+            yield
+        self._ledger.set_note(_OUTDATED, str(now))
+        self._not_before = now + _OUTDATED_DAYS * DAY
+        if forgotten:
+            _log.info("forgot %s, %s", plural(forgotten, "message"), _WHY_OUTDATED)
+
+
+def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    rest = iter(items)
+    while some := list(islice(rest, _TOGETHER)):
+        yield some
