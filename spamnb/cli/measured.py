@@ -44,6 +44,11 @@ def rounded(figures: Mapping[str, Figure]) -> dict[str, object]:
 def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> str:
     """The measures of one run, with their intervals."""
     counts = "{messages} messages scored, {ham} ham and {spam} spam; {ham_lost} ham lost\n".format_map(figures)
+    if figures["unscored"]:
+        counts += (
+            "{unscored} of them, before a message of each class was learned, have no rank: with them one_minus_roca is"
+            " {one_minus_roca_of_all:.4f}\n"
+        ).format_map(figures)
     rows = [("measure", "percent", "95 % interval", "")]
     for name, meaning in _NAMES.items():
         one = measures[name]

@@ -66,7 +66,7 @@ class Columns:
         if {outcome.label for outcome in ranked} != set(Label):
             raise MailError(
                 "nothing can be measured: both ham and spam have to be among the messages that are scored by a filter"
-                " that has learned both; give more of them (see --limit, --warm-up), or another order (--shuffle 1)"
+                " that has learned both; give more of them (see --limit, --warm-up), or --protocol folds"
             )
         return cls(
             np.array([outcome.label for outcome in outcomes], dtype=bool),

@@ -136,6 +136,9 @@ def test_first_messages_have_no_rank(run: Run, corpus: Path) -> None:
     assert found["unscored"] == 41
     assert found["one_minus_roca"] == measured(run, corpus, "--warm-up", 41)["one_minus_roca"]
     assert float(str(found["one_minus_roca_of_all"])) > float(str(found["one_minus_roca"]))
+    said = run("evaluate", corpus).out
+    assert "41 of them, before a message of each class was learned, have no rank" in said
+    assert f"with them one_minus_roca is {found['one_minus_roca_of_all']:.4f}" in said
 
 
 @pytest.mark.parametrize("protocol", ["online", "batch"])
