@@ -83,6 +83,25 @@ def with_text(raw: bytes, more: str, markup: bytes = IN_SIGHT) -> bytes:
     return message.as_bytes()
 
 
+def with_fields_of(raw: bytes, other: bytes, names: Iterable[str]) -> bytes:
+    """The message with these header fields of another one in the place of its own."""
+    message, source = (message_from_bytes(one, policy=_AS_IT_WAS) for one in (raw, other))
+    for name in names:
+        del message[name]
+        for value in source.get_all(name, []):
+            message[name] = value
+    return message.as_bytes()
+
+
+def as_answer(raw: bytes, other: bytes) -> bytes:
+    """The message with another one's Message-ID in In-Reply-To and References."""
+    message, source = (message_from_bytes(one, policy=_AS_IT_WAS) for one in (raw, other))
+    for name in ("In-Reply-To", "References"):
+        del message[name]
+        message[name] = source["message-id"]
+    return message.as_bytes()
+
+
 def _add(part: Message, more: str, markup: bytes) -> None:
     content = part.get_payload(decode=True) or b""
     assert isinstance(content, bytes)

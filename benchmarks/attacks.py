@@ -12,6 +12,9 @@ taken for ham: k spam messages with 200 of the person's words are filed as ham b
 dictionary: mail that is rightly learned as spam holds the 3500 words that are in most of the person's ham (Nelson
     et al., "Exploiting machine learning to subvert your spam filter", 2008); its share of the training mail is given.
 corrections: n of the messages with 200 of the person's words are moved to Junk by the person, then the rest comes.
+history: each spam has the From field of a letter of the person's own ham, or its Received fields too (as if the mailbox
+    of a correspondent had been broken into), or answers such a letter, which whoever reads a list's archive can forge;
+    and spam that was answered once, so that its sender is a correspondent, before all spam comes from there.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
@@ -26,11 +29,22 @@ from pathlib import Path
 
 import common
 import numpy as np
-from attacked import HIDDEN, HIDDEN_BY_SHEET, IN_SIGHT, Vocabulary, letter, lines, with_text
+from attacked import (
+    HIDDEN,
+    HIDDEN_BY_SHEET,
+    IN_SIGHT,
+    Vocabulary,
+    as_answer,
+    letter,
+    lines,
+    with_fields_of,
+    with_text,
+)
 
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.label import Label
+from spamnb.mail.parsing.message import parse
 
 _NUMBERS = (50, 200, 1000)
 _CORRECTIONS = (5, 20)
@@ -38,6 +52,12 @@ _MISTAKES = (1, 5, 20, 100)
 _SHARES = (0.01, 0.05, 0.10)
 _BAIT = 200  # words of the person's in mail that is meant to be taken for ham
 _DICTIONARY = 3500  # words: with those of the message itself, about as many tokens as are read of one
+
+_ANSWERED = (1, 5)
+_FORGED = {
+    "From forged: a correspondent, over another path": ("from",),
+    "a correspondent's mailbox: From and Received": ("from", "received"),
+}
 
 _SHOWN = {"spam caught %": ".1f", "ham lost": "d", "unsure ham %": ".1f", "(1-ROCA)%": ".2g"}  # in the narrow table
 
@@ -133,6 +153,35 @@ class _Attacker:
         yield from self._moved_to_junk()
         for how, markup in HIDDEN_BY_SHEET.items():
             yield self._with_letters(f"hidden by a style sheet: {how}", markup)
+        yield from self._of_history()
+
+    def _of_history(self) -> Iterator[Attack]:
+        """Attacks on what is known of senders and threads; none where the mail has no header to speak of."""
+        letters = [raw for raw in self._known_ham if _has_all(raw)]
+        bait = [raw for raw in map(_bytes, self._spam) if _has_all(raw)]
+        if not letters or not bait:
+            return
+        for name, fields in _FORGED.items():
+            yield self._changed(name, lambda raw, f=fields: with_fields_of(raw, self._chance.choice(letters), f))
+        yield self._changed(
+            "an answer in a thread of the ham", lambda raw: as_answer(raw, self._chance.choice(letters))
+        )
+
+        def all_of_it(raw: bytes) -> bytes:
+            other = self._chance.choice(letters)
+            return as_answer(with_fields_of(raw, other, ("from", "received")), other)
+
+        yield self._changed("a correspondent's mailbox, and an answer in their thread", all_of_it)
+        answered = self._chance.choice(bait)
+
+        def from_there(each: Labelled, label: Label) -> Labelled:
+            return self._file(with_fields_of(_bytes(each), answered, ("from", "received")), label)
+
+        order = self._chance.sample(self._spam, len(self._spam))
+        for number in _ANSWERED:
+            learned = [from_there(each, Label.HAM) for each in order[:number]]
+            scored = [from_there(each, Label.SPAM) for each in order[number:]]
+            yield Attack(f"{number} spam of one sender answered, then all from there", learned, [*self._ham, *scored])
 
     def _with_letters(self, how: str, markup: bytes) -> Attack:
         return self._changed(
@@ -184,6 +233,12 @@ class _Attacker:
         path = self._directory / f"{self._number}.eml"
         path.write_bytes(raw)
         return Labelled(str(path), path.name, label)
+
+
+def _has_all(raw: bytes) -> bool:
+    """Whether it has the fields that history is made of."""
+    fields = parse(raw).by_name()
+    return {"from", "received", "message-id"} <= fields.keys()
 
 
 def _bytes(message: Labelled) -> bytes:

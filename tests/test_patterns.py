@@ -20,6 +20,7 @@ import spamnb
 from spamnb.cli.argument_types import moment as _moment
 from spamnb.config.folder_names import matches
 from spamnb.config.readers import dotted
+from spamnb.config.senders import matches_sender
 from spamnb.config.writing import _end_of_mailboxes
 from spamnb.errors import UsageError
 from spamnb.ledger.file.parts import rolling
@@ -315,6 +316,27 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         fullmatch,
         (fill("1", BODY, after="x"), fill("1e", BODY), fill("1.", BODY), fill("+", BODY)),
     ),
+    "config.senders._PATTERN": (fullmatch, (fill("a", NAME), fill("a@", NAME), fill("*", NAME, after=" "))),
+    "config.senders._LETTER": (every, (fill("*", NAME), fill("?.", NAME))),
+    "mail.relations._ID": (every, (fill("<", VALUE), fill("<a", VALUE), fill("a", VALUE, before="<"))),
+    "mail.relations._IP": (
+        every,
+        (fill("1.", 1000), fill("1:", 1000), fill(":", 1000), fill("1.1.1.1", 1000), fill("ipv6:", 1000)),
+    ),
+    "mail.relations._FETCHED": (every, (fill(" ", 1000), fill(" with ", 1000), fill(" with  ", 1000))),
+    "mail.relations._NAMED": (
+        every,
+        (
+            fill("(", 1000),
+            fill("(a.", 1000),
+            fill("a", 1000, before="("),
+            fill("a@", 1000, before="("),
+            fill("[1", 1000),
+        ),
+    ),
+    "mail.relations._UNSUBSCRIBING": (every, (fill("-", VALUE), fill("uns", VALUE), fill("+remove", VALUE))),
+    "mail.relations._UNSUBSCRIBE_SUBJECT": (match, (fill(" ", VALUE), fill("please ", VALUE))),
+    "mail.relations._UNSUBSCRIBE_TEXT": (every, (fill("sign ", 300), fill("remove ", 300))),
     "config.readers._WHOLE": (fullmatch, (fill("1", BODY), fill("-", BODY))),
     "config.readers._LOOPBACK": (fullmatch, (fill("127.1.1.1", BODY), fill("127.", BODY), fill("2", BODY, "127."))),
     "config.readers._USER": (fullmatch, (fill("a", BODY, after="/"), fill("a.-$", BODY))),
@@ -364,6 +386,10 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
     ),
     "config.readers.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),
+    "config.senders._expression": (
+        lambda text: matches_sender(fill("a*", 100), "", text),
+        (fill("a", NAME), fill("ab", NAME), fill("a.", NAME)),
+    ),
     "config.folder_names._expression": (
         lambda text: matches(fill("a*", 60), text),
         (fill("a", NAME), fill("ab", NAME)),

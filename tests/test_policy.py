@@ -24,6 +24,8 @@ from spamnb.policy import (
     label_of_keywords,
     meaning,
     missing_lessons,
+    taught_by,
+    tells_whom_one_knows,
     trips,
 )
 
@@ -165,6 +167,14 @@ def in_trash_or_gone() -> None:
         assert lesson(Role.NEUTRAL, *traces) == (Do.NOTHING, False)
 
 
+def in_sent() -> None:
+    for traces in ((), (INBOX,), (BY_FILTER,), (IN_HAM,)):
+        assert lesson(Role.SENT, *traces) == (Do.NOTHING, False)
+    assert [role for role in Role if tells_whom_one_knows(role, False)] == [Role.SENT]
+    assert not tells_whom_one_knows(Role.SENT, True)
+    assert taught_by(Role.SENT) is None
+
+
 def in_the_inbox_with_a_known_head() -> None:
     for trace in (
         HEADERS,
@@ -204,7 +214,8 @@ ROWS = {
     "first seen in a training folder": first_seen_in_training,
     "marked `$Junk` or `$NotJunk`, against the verdict": marked_against_the_verdict,
     "marked `$Junk` or `$NotJunk` otherwise": marked_otherwise,
-    "in Trash, Drafts, Sent; or gone": in_trash_or_gone,
+    "in Trash or Drafts; or gone": in_trash_or_gone,
+    "in Sent": in_sent,
     "in the inbox, with the Message-ID, Date and From of another message": in_the_inbox_with_a_known_head,
     "in Junk or a ham folder, with the Message-ID, Date and From of a message that has just left its folder": (
         moved_and_changed

@@ -16,6 +16,7 @@ from spamnb.label import Label
 
 _ATOM = r"[^\s@<>()\[\],;:\"'/\\]+"
 _PATTERN = re.compile(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)
+_LETTER = re.compile(r"[^*?.@]")
 _LONGEST = 254  # characters: of an address (RFC 5321, 4.5.3.1)
 
 
@@ -26,9 +27,9 @@ def sender_pattern(written: str) -> str:
     example = "an address (*@example.org), a domain (example.org) or a List-Id (list.example.org)"
     if pattern.startswith("@"):
         raise ValueError(f"{shown} has nothing before '@'; write '*{pattern[:60]}', or the domain alone")
-    if not _PATTERN.fullmatch(pattern) or len(pattern) > _LONGEST or domain.startswith(".") or ".." in domain:
+    if len(pattern) > _LONGEST or not _PATTERN.fullmatch(pattern) or domain.startswith(".") or ".." in domain:
         raise ValueError(f"{shown} cannot be a sender; write {example}")
-    if not re.search(r"[^*?.@]", pattern):
+    if not _LETTER.search(pattern):
         raise ValueError(f"{shown} would be all mail; write {example}")
     if "@" not in pattern and "." not in pattern:
         raise ValueError(f"{shown} has neither '@' nor a dot; write {example}")

@@ -117,8 +117,10 @@ def test_sent_mail(lessons: Lessons) -> None:
 
 def test_learned_with_what_was_known_then(lessons: Lessons) -> None:
     """A message is learned with the tokens of what is known of it at that moment, and is forgotten with them."""
-    lessons.learn([reading(1), reading(2), reading(3, path="8.8.8", refers=(1, 2))], HAM, "filed", 1.0)
-    tokens = ["known:correspondent", "known:thread", "hello"]
+    answer = reading(3, path="8.8.8", refers=(9,))
+    lessons.add_sent({digest(9): Sent((ident(9),), (), answer.relations.answers)})
+    lessons.learn([reading(1), reading(2), answer], HAM, "filed", 1.0)
+    tokens = ["known:correspondent", "known:answer", "hello"]
     assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
     lessons.forget([digest(2)], "an error", 2.0)
     assert lessons.counts(tokens).messages.tolist() == [[0, 1, 2], [0, 0, 0]]
