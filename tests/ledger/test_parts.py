@@ -17,7 +17,7 @@ from tests.lessons import learn
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {
     "lessons": {"lesson", "token", "count", "total", "import"},
-    "history": {"message", "early_verdict", "mailbox", "folder", "directory", "file", "action", "note"},
+    "history": {"message", "early_verdict", "mailbox", "folder", "directory", "file", "action", "tally", "note"},
 }
 TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|REFERENCES)\s+([a-z_]+)\b")
 
