@@ -3,7 +3,7 @@
 import time
 
 from spamnb.bayes.calibration import points
-from spamnb.breaker import stop_of
+from spamnb.breaker import hindrance
 from spamnb.config import Config
 from spamnb.delivery.verdict import Delivered
 from spamnb.filter import FrozenFilter, Judgement
@@ -11,7 +11,6 @@ from spamnb.label import Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read_tokens
-from spamnb.policy import missing_lessons
 
 _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
 
@@ -29,8 +28,7 @@ def is_held(ledger: Ledger, config: Config, now: float) -> bool:
 
     It has not learned enough, or moving is stopped: what the service would not move, a rule at delivery shall not.
     """
-    ham, spam = ledger.lessons.totals().tolist()[:2]
-    return bool(missing_lessons(ham, spam, config.learning)) or stop_of(ledger, now) is not None
+    return any(hindrance(ledger, config, now))
 
 
 def delivered(judgement: Judgement, config: Config, *, is_held: bool) -> Delivered:
