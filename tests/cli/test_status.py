@@ -166,3 +166,13 @@ def test_pause(configured: Path, run: Run) -> None:
     assert (found["paused"], found["paused_until"], found["stopped_at"]) == (True, None, None)
     assert run("resume").out == "Spam is moved again.\n"
     assert json.loads(run("status", "--json").out)["paused"] is False
+
+
+def test_metrics(configured: Path, run: Run) -> None:
+    """`status --prometheus` prints metrics, and ends with 0 also where moving has stopped: its output is the answer."""
+    with Ledger(str(ledger_file(configured))) as ledger:
+        ledger.set_note(BREAKER_NOTE, "5.0")
+    result = run("status", "--prometheus")
+    assert (result.code, result.err) == (0, "")
+    assert "\nspamnb_breaker_open 1\n" in result.out
+    assert result.out == run("status", "--prometheus").out

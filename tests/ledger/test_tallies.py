@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.ledger.history import tallies
@@ -125,7 +125,8 @@ def test_forgotten_actions_stay_counted(ledger: Ledger) -> None:
     assert ledger.tallies.read(how) == before == {Tally("judged", "ham", "judged for stays"): 6}
 
 
-@given(st.lists(st.sampled_from(["ham", "spam", "keep", "read"]), max_size=30), st.integers(1, 4))
+@settings(max_examples=20)  # each waits for the disk many times
+@given(st.lists(st.sampled_from(["ham", "spam", "keep", "read"]), max_size=15), st.integers(1, 4))
 def test_kept_at_any_time(tmp_path_factory: pytest.TempPathFactory, steps: list[str], most: int) -> None:
     """However often the numbers are kept, in steps of whatever size, they are those of all that was done."""
     expected: Counter[Tally] = Counter()

@@ -1,0 +1,69 @@
+"""The file of metrics that the service writes."""
+
+import logging
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Config, Service
+from spamnb.ledger.ledger import Ledger
+from spamnb.service.maintenance import MetricsFile
+from tests.service.conftest import Site
+
+
+def value(text: str, sample: str) -> float:
+    """The value of a sample."""
+    found = re.search(rf"^{re.escape(sample)} (\S+)$", text, re.MULTILINE)
+    assert found, sample
+    return float(found[1])
+
+
+def test_the_service_writes_it(site: Site) -> None:
+    """What the service does is in the file, and its counters go on where they were after a new start."""
+    path = site.directory / "spamnb.prom"
+    site.teach()
+    site.configure(f"service:\n  metrics: {path}\n")
+    site.work()
+    spam = 'spamnb_judged_messages_total{verdict="spam",via="maildir"}'
+    assert value(path.read_text(), spam) == 0
+    for number in (501, 502):
+        site.deliver(message("spam", number))
+        site.work()
+        text = path.read_text()
+        assert value(text, spam) == value(text, 'spamnb_moved_messages_total{to="spam"}') == number - 500
+        assert value(text, "spamnb_service_running") == 1
+        assert value(text, "spamnb_watched_directories") > 0
+    assert value(text, 'spamnb_learned_messages_total{label="spam",by="hand"}') == 25
+
+
+def test_each_half_minute(tmp_path: Path) -> None:
+    """It is written anew when half a minute is over, or the clock was set back, and not sooner."""
+    path = tmp_path / "m" / "spamnb.prom"
+    path.parent.mkdir()
+    config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
+    with Ledger(str(config.ledger)) as ledger:
+        metrics = MetricsFile()
+        for now, is_written in ((1000.0, True), (1029.0, False), (1031.0, True), (500.0, True)):
+            metrics.write_if_due(now, config, ledger, 1)
+            assert path.exists() == is_written
+            path.unlink(missing_ok=True)
+        MetricsFile().write_if_due(1000.0, Config(mailboxes=(), ledger=config.ledger), ledger, 1)
+        assert os.listdir(path.parent) == []
+
+
+def test_a_directory_that_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Where it cannot be written that is logged once, and it is written when it can be."""
+    path = tmp_path / "away" / "spamnb.prom"
+    config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
+    with Ledger(str(config.ledger)) as ledger, caplog.at_level(logging.WARNING):
+        metrics = MetricsFile()
+        for now in (1000.0, 2000.0):
+            metrics.write_if_due(now, config, ledger, 1)
+        assert len(caplog.records) == 1
+        assert "check its directory" in caplog.text
+        path.parent.mkdir()
+        metrics.write_if_due(3000.0, config, ledger, 1)
+        assert path.exists()
