@@ -21,6 +21,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 
 MOST = 50  # a person is asked at once
+ROUND = 10  # answers, after which it is looked again what teaches most
 _LOOKED_AT = 1000  # files: the newest; each is read, which takes some milliseconds
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spamnb.checkup.proposal import Proposal, as_configured, check_apart, check_rights, propose
-from spamnb.cli.context import config_path
+from spamnb.cli.context import config_path, open_to_read
 from spamnb.cli.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, Role, load, parse, render
@@ -92,6 +92,7 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
         _show(one, options)
         inform(options, "")
         codes.append(_learn(one, options))
+    _say_what_contradicts(options)
     if not is_running(str(config.ledger)):
         record_existing(config)
     return max(codes)
@@ -118,6 +119,8 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     """Learn, if that is wanted, and name what comes next."""
     is_wanted = _is_learning_wanted(any(map(any, (one.messages.values() for one in proposals))), options)
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
+    if is_wanted:
+        _say_what_contradicts(options)
     if is_running:
         inform(options, "\nNext: let the service read it again: systemctl --user reload spamnb, or send it SIGHUP")
     else:
@@ -173,6 +176,20 @@ def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
             why = f"was in a {label.word} folder at the start"
             codes.append(learn(found, len(found), label, why, options))
     return max(codes)
+
+
+def _say_what_contradicts(options: argparse.Namespace) -> None:
+    """Say where mail that was learned looks as if it were filed wrongly."""
+    from spamnb.audit.findings import contradictions  # numpy takes 0.1 s to import
+
+    config, ledger = open_to_read(options)
+    if ledger is None or options.quiet:
+        return
+    with ledger:
+        number = contradictions(ledger, config.scoring)
+    if number:
+        looks = "looks as if it were" if number == 1 else "look as if they were"
+        print(f"\n{plural(number, 'message')} {looks} filed wrongly. Look first: {_command(options)} audit")
 
 
 def _command(options: argparse.Namespace) -> str:

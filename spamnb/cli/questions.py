@@ -20,8 +20,11 @@ _KEYS = {"r": Answer.RIGHT, "m": Answer.OTHERWISE, "f": Answer.FORGET, "n": Answ
 _QUESTION = "[r]ight, [m]ove and learn otherwise, [f]orget, [n]ever ask again, [s]top, Enter: later? "
 
 
-def ask_or_show(find: Find, nothing: str, options: argparse.Namespace) -> int:
-    """Ask about what `find` finds at a terminal, again until nothing is left; elsewhere only show it."""
+def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: int | None = None) -> int:
+    """Ask about what `find` finds at a terminal, again until nothing is left; elsewhere only show it.
+
+    at_once: how many are asked about before it finds again.
+    """
     is_asking = not options.json and not options.quiet and is_terminal(sys.stdin) and is_terminal(sys.stdout)
     config, ledger = open_ledger(options) if is_asking else open_to_read(options)
     if ledger is None:
@@ -36,7 +39,7 @@ def ask_or_show(find: Find, nothing: str, options: argparse.Namespace) -> int:
         elif not found:
             print(nothing)
         elif is_asking:
-            _ask_all(ledger, config, found, find)
+            _ask_all(ledger, config, found, find, at_once)
         else:
             for number, one in enumerate(found, 1):
                 print("\n".join(_lines(one, f"{number}.")))
@@ -59,18 +62,18 @@ def as_object(one: Finding) -> dict[str, object]:
     }
 
 
-def _ask_all(ledger: Ledger, config: Config, found: Sequence[Finding], find: Find) -> None:
+def _ask_all(ledger: Ledger, config: Config, found: Sequence[Finding], find: Find, at_once: int | None) -> None:
     """Ask about all findings, and then about those that the answers have brought up, until a person stops."""
     answers = Answers(ledger, config)
     asked: set[tuple[bytes, Label]] = set()
     try:
-        while found:
-            asked.update((one.digest, one.label) for one in found)
-            if not _ask(answers, found):
+        while some := [one for one in found if (one.digest, one.label) not in asked][:at_once]:
+            if asked:
+                print(f"\nWith what you have said, {plural(len(some), 'more message')} to look at:")
+            asked.update((one.digest, one.label) for one in some)
+            if not _ask(answers, some):
                 return
-            found = [one for one in find(ledger, config) if (one.digest, one.label) not in asked]
-            if found:
-                print(f"\nWith what you have said, {plural(len(found), 'more message')} to look at:")
+            found = find(ledger, config)
         print("That was all.")
     finally:
         answers.end()

@@ -12,7 +12,7 @@ example:
 
 import argparse
 
-from spamnb.audit.review import to_answer
+from spamnb.audit.review import ROUND, to_answer
 from spamnb.cli.arguments import add_json
 from spamnb.cli.questions import ask_or_show
 
@@ -24,4 +24,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show or ask."""
-    return ask_or_show(to_answer, "There is nothing to ask about.", options)
+    return ask_or_show(to_answer, "There is nothing to ask about.", options, ROUND)

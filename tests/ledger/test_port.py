@@ -190,6 +190,8 @@ def test_kinds_of_tokens(lessons: Lessons) -> None:
     assert kinds[1] == kinds[2]
     assert kinds[0] == kinds[3] == kinds[5]
     assert len({kinds[0], kinds[1], kinds[4]}) == 3
+    assert lessons.texts(ids[1:3]) == {ids[1]: "subject:word", ids[2]: "subject:a:b"}
+    assert lessons.texts([]) == lessons.texts([99]) == {}
 
 
 def test_export(lessons: Lessons) -> None:

@@ -1,0 +1,221 @@
+"""What follows from an answer, in real folders, and that all of it can be undone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb import training
+from spamnb.audit.answers import Answer, Answers, Done
+from spamnb.audit.findings import Finding, misfiled
+from spamnb.audit.review import to_answer
+from spamnb.cli.sample_mail import message
+from spamnb.config import Config, Mailbox, Role
+from spamnb.errors import MaildirError
+from spamnb.label import Label
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.reading import read
+from spamnb.undo import of_ids, undo
+from tests.service.desk import ROLES, Desk
+
+HAM, SPAM = Label
+
+
+class Asked(Desk):
+    """A watched mailbox whose filter knows 30 messages of each kind, and answers to what it asks."""
+
+    def __init__(self, directory: Path, unsure_folder: str | None = None) -> None:
+        super().__init__(directory, "Maildir")
+        if unsure_folder is not None:
+            self.stop()
+            self.unsure_folder = unsure_folder
+            self.roles = {**ROLES, unsure_folder: Role.HAM}
+            self.folder(unsure_folder)
+            self.start()
+        for label in Label:
+            some = [read(message(label.word, number)) for number in range(30)]
+            training.learn_batches(self.ledger, [Batch.of(some)], label, "a test", 1.0)
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the mailbox."""
+        mailboxes = (Mailbox(self.roots[0], self.roles, unsure_folder=self.unsure_folder),)
+        return Config(mailboxes, self.directory / "ledger", learning=self.learning)
+
+    def findings(self) -> list[Finding]:
+        """What `audit` finds."""
+        return misfiled(self.ledger, self.config)
+
+    def give(self, finding: Finding, answer: Answer) -> Done:
+        """Answer."""
+        return Answers(self.ledger, self.config, self.now).give(finding, answer)
+
+    def label(self, content: bytes) -> tuple[Label | None, bool] | None:
+        """What a message is learned as, and whether weakly."""
+        found = self.ledger.lessons.find(read(content).digest)
+        return None if found is None else (found.label, found.weak)
+
+    def undo(self, done: Done) -> None:
+        """Take an answer back."""
+        assert all(one.fault is None for one in undo(self.ledger, of_ids(self.ledger, done.actions), self.now))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Asked]:
+    """A watched mailbox and its filter."""
+    desk = Asked(tmp_path)
+    yield desk
+    desk.stop()
+    desk.ledger.close()
+
+
+def filed_wrongly(desk: Asked, weak: bool = False) -> Finding:
+    """A spam message that lies in the archive and is learned as ham, as audit finds it."""
+    path = desk.deliver(message("spam", 100), "Archive", "S")
+    training.learn_message(desk.ledger, message("spam", 100), HAM, "a test", 2.0, weak=weak)
+    (found,) = desk.findings()
+    assert found.place is not None
+    assert (found.place.path, found.place.label, found.label) == (str(path), HAM, HAM)
+    return found
+
+
+def test_moved_and_learned_otherwise(desk: Asked) -> None:
+    """Called the other class, a message is learned so and moved where it belongs; the service leaves it there."""
+    found = filed_wrongly(desk)
+    done = desk.give(found, Answer.OTHERWISE)
+    assert (desk.number("Archive"), desk.number("Junk"), done.stays) == (0, 1, "")
+    assert desk.label(message("spam", 100)) == (SPAM, False)
+    desk.work()
+    assert (desk.number("Archive"), desk.number("Junk")) == (0, 1)
+    assert desk.findings() == []
+    desk.undo(done)
+    desk.work()
+    assert (desk.number("Archive"), desk.number("Junk")) == (1, 0)
+    assert desk.label(message("spam", 100)) == (HAM, False)
+    assert [one.digest for one in desk.findings()] == [found.digest]
+    assert desk.ledger.lessons.verify() == []
+
+
+def test_ham_goes_to_the_inbox(desk: Asked) -> None:
+    """Ham that was filed as spam returns to the inbox, and is not moved again."""
+    desk.deliver(message("ham", 105), "Junk", "S")
+    training.learn_message(desk.ledger, message("ham", 105), SPAM, "a test", 2.0)
+    (found,) = desk.findings()
+    desk.give(found, Answer.OTHERWISE)
+    desk.work()
+    assert (desk.number("Junk"), desk.number("INBOX")) == (0, 1)
+    assert desk.label(message("ham", 105)) == (HAM, False)
+
+
+def test_right_makes_it_a_decision(desk: Asked) -> None:
+    """What is right is a person's decision from then on, stays where it is, and is not asked about again."""
+    done = desk.give(filed_wrongly(desk, weak=True), Answer.RIGHT)
+    assert desk.label(message("spam", 100)) == (HAM, False)
+    assert (desk.number("Archive"), desk.findings()) == (1, [])
+    desk.undo(done)
+    assert desk.label(message("spam", 100)) == (HAM, True)
+    assert len(desk.findings()) == 1
+
+
+def test_forgotten(desk: Asked) -> None:
+    """What is forgotten teaches nothing, and stays where it is."""
+    done = desk.give(filed_wrongly(desk), Answer.FORGET)
+    assert desk.label(message("spam", 100)) == (None, False)
+    assert (desk.number("Archive"), desk.findings()) == (1, [])
+    desk.undo(done)
+    assert desk.label(message("spam", 100)) == (HAM, False)
+
+
+def test_never_asked_again(desk: Asked) -> None:
+    """What is not to be asked about again is not, also by a later process, until that is undone, and redone."""
+    done = desk.give(filed_wrongly(desk), Answer.NEVER)
+    assert desk.label(message("spam", 100)) == (HAM, False)
+    assert desk.findings() == []
+    desk.undo(done)
+    assert len(desk.findings()) == 1
+    desk.undo(Done((desk.ledger.journal.newest_id(),)))
+    assert desk.findings() == []
+
+
+def test_a_file_outside_the_mailboxes_stays(desk: Asked, tmp_path: Path) -> None:
+    """A file that is in no watched folder is learned otherwise, and stays where it is."""
+    file = tmp_path / "a.eml"
+    file.write_bytes(message("spam", 100))
+    batch = Batch.of([read(file.read_bytes())], [str(file)])
+    training.learn_batches(desk.ledger, [batch], HAM, "a test", 2.0)
+    (found,) = desk.findings()
+    done = desk.give(found, Answer.OTHERWISE)
+    assert str(file) in done.stays
+    assert file.exists()
+    assert desk.label(message("spam", 100)) == (SPAM, False)
+
+
+def test_gone_meanwhile(desk: Asked) -> None:
+    """A message that a person has deleted meanwhile is learned otherwise by the tokens that are kept."""
+    found = filed_wrongly(desk)
+    assert found.place is not None
+    Path(found.place.path).unlink()
+    desk.give(found, Answer.OTHERWISE)
+    assert desk.label(message("spam", 100)) == (SPAM, False)
+    assert desk.number("Junk") == 0
+
+
+def kept_spam(desk: Asked) -> bytes:
+    """Spam that a person has read and left in the inbox, where the filter does not move it."""
+    content = message("spam", 101)
+    path = desk.deliver(content, "INBOX", "S")
+    assert path.exists()
+    return content
+
+
+def test_read_and_kept_spam_is_asked_about_first(desk: Asked) -> None:
+    """What the filter calls spam and a person has read and kept comes before anything it is unsure about."""
+    desk.deliver(b"Subject: odd\nFrom: x@y.example\n\nunheard words\n", flags="S")
+    content = kept_spam(desk)
+    first, second = to_answer(desk.ledger, desk.config)
+    assert (first.digest, first.label, first.judgement.verdict) == (read(content).digest, HAM, "spam")
+    assert second.judgement.verdict == "unsure"
+    assert len(first.clues) == 3
+    assert [one.digest for one in to_answer(desk.ledger, desk.config, 1)] == [first.digest]
+
+
+def test_an_answer_about_what_is_not_learned(desk: Asked) -> None:
+    """Mail that was not learned is learned by an answer, and moved if it is spam; undone, it is as before."""
+    content = kept_spam(desk)
+    (found,) = to_answer(desk.ledger, desk.config)
+    done = desk.give(found, Answer.OTHERWISE)
+    assert (desk.label(content), desk.number("INBOX"), desk.number("Junk")) == ((SPAM, False), 0, 1)
+    assert to_answer(desk.ledger, desk.config) == []
+    desk.undo(done)
+    assert (desk.label(content), desk.number("INBOX"), desk.number("Junk")) == ((None, False), 1, 0)
+
+
+def test_an_answer_about_what_is_gone(desk: Asked) -> None:
+    """Nothing is learned, and nothing settled, of a message that was never learned and is gone."""
+    kept_spam(desk)
+    (found,) = to_answer(desk.ledger, desk.config)
+    assert found.place is not None
+    Path(found.place.path).unlink()
+    with pytest.raises(MaildirError, match="nothing was learned"):
+        desk.give(found, Answer.RIGHT)
+    assert desk.ledger.journal.all_settled() == set()
+
+
+def test_weak_lessons_are_asked_about(desk: Asked) -> None:
+    """What was learned weakly is asked about where the filter without it is not of that opinion."""
+    for number, label in ((100, HAM), (101, SPAM)):
+        training.learn_message(desk.ledger, message("spam", number), label, "a test", 2.0, weak=True)
+    (found,) = to_answer(desk.ledger, desk.config)
+    assert (found.digest, found.label, found.weak) == (read(message("spam", 100)).digest, HAM, True)
+
+
+def test_unsure_mail_leaves_its_folder(tmp_path: Path) -> None:
+    """Mail in the folder for unsure mail goes to the inbox or to Junk, by the answer."""
+    desk = Asked(tmp_path, unsure_folder="Unsure")
+    desk.deliver(b"Subject: odd\nFrom: x@y.example\nMessage-ID: <1@y>\n\nunheard words\n")
+    assert desk.number("Unsure") == 1
+    (found,) = to_answer(desk.ledger, desk.config)
+    desk.give(found, Answer.RIGHT)
+    assert (desk.number("Unsure"), desk.number("INBOX" if found.label is HAM else "Junk")) == (0, 1)
+    desk.stop()
+    desk.ledger.close()
