@@ -27,7 +27,7 @@ COMMANDS = {
     "train": "learn messages as spam or as ham",
     "untrain": "forget messages that were learned",
     "score": "tell whether messages are spam",
-    "filter": "pass a message on with the verdict in its header, for delivery agents",
+    "filter": "pass a message on with the verdict in its header",
     "explain": "show why a message is judged as it is",
     "status": "show what the filter knows, and whether it moves mail",
     "history": "list what was judged, moved and learned, the newest first",

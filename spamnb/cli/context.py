@@ -4,12 +4,13 @@ import argparse
 import contextlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spamnb.config import Config, default_config_path, default_ledger_path, load
 from spamnb.errors import LedgerError
-from spamnb.ledger.file.parts import refuse_new
-from spamnb.ledger.file.replacement import present
-from spamnb.ledger.ledger import Ledger
+
+if TYPE_CHECKING:  # a command that needs the configuration alone does not wait for numpy
+    from spamnb.ledger.ledger import Ledger
 
 
 def config_path(options: argparse.Namespace) -> Path:
@@ -26,17 +27,23 @@ def configuration(options: argparse.Namespace) -> Config:
     return load(path, os.environ)
 
 
-def open_ledger(options: argparse.Namespace) -> tuple[Config, Ledger]:
+def open_ledger(options: argparse.Namespace) -> tuple[Config, "Ledger"]:
     """The configuration, and its ledger."""
+    from spamnb.ledger.ledger import Ledger
+
     config = configuration(options)
     return config, Ledger(str(config.ledger))
 
 
-def open_to_read(options: argparse.Namespace) -> tuple[Config, Ledger | None]:
+def open_to_read(options: argparse.Namespace) -> tuple[Config, "Ledger | None"]:
     """The configuration, and its ledger to read: neither made nor changed. None where there is no ledger yet.
 
     Raises LedgerError where there should be one: it cannot be looked at, or its copies are all that is left.
     """
+    from spamnb.ledger.file.parts import refuse_new
+    from spamnb.ledger.file.replacement import present
+    from spamnb.ledger.ledger import Ledger
+
     config = configuration(options)
     path = str(config.ledger)
     try:

@@ -1,8 +1,9 @@
-"""Pass a message from standard input to standard output, with the verdict in its header.
+"""Pass a message on with the verdict in its header.
 
-For delivery agents (procmail, maildrop, fdm, Sieve ...). The running service is asked, if
-`spamd.listen` says where; else the ledger is read here. Nothing is learned. Fields of these names
-that came with the message are removed; all else stays as it is, byte for byte.
+From standard input to standard output, for delivery agents (procmail, maildrop, fdm, getmail ...).
+The running service is asked, if `spamd.listen` says where; else the ledger is read here. Nothing is
+learned. Fields of these names that came with the message are removed; all else stays as it is,
+byte for byte.
 
   X-Spamnb: spam, probability=0.998700, score=6.5, version=...      spam, ham, unsure or unknown
   X-Spam-Flag: YES                                                  for spam alone

@@ -14,7 +14,7 @@ from tests.cli.conftest import Run, cpu_seconds
 def test_contract() -> None:
     """The commands are those of the contract."""
     contract = (
-        "demo init run config help train untrain score explain status history undo verify pause resume"
+        "demo init run config help train untrain score filter explain status history undo verify pause resume"
         " doctor backup restore export import prune evaluate compare"
     )
     assert sorted(COMMANDS) == sorted(contract.split())

@@ -33,7 +33,7 @@ def annotated(raw: bytes, fields: tuple[tuple[str, str], ...] = OURS) -> bytes:
 
 
 def test_place() -> None:
-    """Our fields stand behind the line of an mbox and the Return-Path, where SpamAssassin's are, and before the rest."""
+    """Our fields stand behind the line of an mbox and the Return-Path, where SpamAssassin's are."""
     raw = b"From a Mon Jan  1 10:00:00 2024\nReturn-Path: <a@b>\nReceived: by c\nTo: d\n\nHello\n"
     assert annotated(raw) == raw.replace(b"Received", b"X-Spamnb: ham, probability=0.000001\nReceived")
 
