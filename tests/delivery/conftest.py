@@ -1,0 +1,118 @@
+"""A home with a Maildir, a filter that has learned enough, and the program as the recipes of docs/delivery.md call it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import spamnb
+from spamnb.cli.sample_mail import message
+from spamnb.config import Mailbox, Role, render
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import create_folder
+from tests.documents import block
+from tests.lessons import learn, sample_lessons
+from tests.service.conftest import PATIENCE
+
+DOCUMENT = "docs/delivery.md"
+PROGRAM = "/usr/local/bin/spamnb"  # in the document
+SPAM, HAM = message("spam", 700), message("ham", 700)
+# What stands in the place of the program: each ends without the message, as a broken program does.
+BROKEN = {
+    "fails": "exit 3",
+    "tries-later": "exit 75",
+    "half": "head -c 60; exit 1",
+    "killed": "head -c 60; kill -9 $$",
+    "missing": "",
+}
+
+
+@dataclass(frozen=True)
+class Home:
+    """A person's home directory."""
+
+    path: Path
+
+    @property
+    def program(self) -> Path:
+        """What stands for `/usr/local/bin/spamnb`."""
+        return self.path / "bin" / "spamnb"
+
+    def recipe(self, name: str) -> str:
+        """A block of the document, for this home: the agents themselves take it from the system's list of users."""
+        text = block(DOCUMENT, name).replace(PROGRAM, str(self.program))
+        return text.replace("$HOME", str(self.path)).replace("%h", str(self.path))
+
+    def write(self, name: str, text: str, mode: int = 0o600) -> Path:
+        """A file in the home directory."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def install(self, script: str) -> None:
+        """Let the program be a script."""
+        self.write("bin/spamnb", f"#!/bin/sh\n{script}\n", 0o755)
+
+    def install_spamnb(self) -> None:
+        """Let the program be spamnb itself, with this home's configuration."""
+        package = Path(spamnb.__file__).parent.parent  # procmail and Postfix pass on no variable of ours
+        run = f'exec {sys.executable} -m spamnb --config {self.path}/config.yaml "$@"'
+        self.install(f"export PYTHONPATH={package}\n{run}")
+
+    def break_it(self, how: str) -> None:
+        """Let the program be one that is broken."""
+        if BROKEN[how]:
+            self.install(BROKEN[how])
+        else:
+            self.program.unlink()
+
+    def run(self, *command: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        """Run a program of this home."""
+        environ = {"HOME": str(self.path), "PATH": os.environ["PATH"], "LOGNAME": "anna", "TERM": "xterm"}
+        return subprocess.run(
+            command, input=stdin, capture_output=True, timeout=PATIENCE, check=False, cwd=self.path, env=environ
+        )
+
+    def mail(self, folder: str = "") -> list[bytes]:
+        """The messages in a folder of the Maildir; "" is the inbox. procmail adds a line end to each."""
+        found = (path.read_bytes() for path in (self.path / "Maildir" / folder).glob("[cn][ue][rw]/*"))
+        return [content.rstrip(b"\n") + b"\n" for content in found]
+
+
+@pytest.fixture(scope="session")
+def taught_home(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A ledger that has learned enough of both kinds."""
+    path = tmp_path_factory.mktemp("taught") / "ledger.sqlite"
+    with Ledger(str(path)) as ledger:
+        learn(ledger, sample_lessons(25))
+    return path.read_bytes()
+
+
+@pytest.fixture
+def home(taught_home: bytes) -> Iterator[Home]:
+    """A home with a Maildir, its configuration and its ledger, in a directory that other users can reach."""
+    with tempfile.TemporaryDirectory(prefix="spamnb-home-") as directory:
+        made = Home(Path(directory).resolve())
+        made.path.chmod(0o755)
+        for name in ("INBOX", "Junk", "Archive"):
+            create_folder(str(made.path / "Maildir"), "maildir++", name)
+        ledger = made.path / "ledger.sqlite"
+        ledger.write_bytes(taught_home)
+        mailbox = Mailbox(path=made.path / "Maildir", roles={"INBOX": Role.INBOX, "Junk": Role.SPAM})
+        made.write("config.yaml", render([mailbox], ledger))
+        made.install_spamnb()
+        yield made
+        assert ledger.read_bytes() == taught_home  # nothing was learned
+
+
+def without_fields(content: bytes) -> bytes:
+    """A message without the fields that the filter writes."""
+    lines = content.splitlines(keepends=True)
+    return b"".join(line for line in lines if not line.startswith((b"X-Spam", b"X-Bogosity")))

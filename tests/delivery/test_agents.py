@@ -1,0 +1,129 @@
+"""The recipes of docs/delivery.md, run by the programs that they are for, also where the filter is broken."""
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, without_fields
+from tests.imap.conftest import Host, as_sent
+
+pytestmark = pytest.mark.real_system
+
+Deliver = Callable[[Home, bytes], int]
+DOCUMENT = "docs/delivery.md"
+
+
+def needs(program: str, package: str = "") -> None:
+    """Skip where a program is not installed."""
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program} (Debian: {package or program})")
+
+
+def by_procmail(name: str) -> Deliver:
+    """procmail, as a mail server calls it, with a block of the document as its recipes."""
+
+    def deliver(home: Home, content: bytes) -> int:
+        needs("procmail")
+        rules = home.write(".procmailrc", f"LOGFILE={home.path}/log\n" + home.recipe(name))
+        return home.run("procmail", "-t", "-m", str(rules), stdin=content).returncode
+
+    return deliver
+
+
+def by_maildrop(home: Home, content: bytes) -> int:
+    """maildrop with the document's filter file."""
+    needs("maildrop")
+    rules = home.write(".mailfilter", home.recipe("maildrop"))
+    return home.run("maildrop", str(rules), stdin=content).returncode
+
+
+AGENTS: dict[str, Deliver] = {
+    "procmail": by_procmail("procmail"),
+    "procmail-bogofilter": by_procmail("procmail-bogofilter"),
+    "procmail-exit-code": by_procmail("procmail-exit-code"),
+    "maildrop": by_maildrop,
+}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_spam_is_filed(home: Home, agent: str) -> None:
+    """Spam goes to Junk and ham to the inbox, with their verdicts, and whole; nothing is learned by that."""
+    for content, folder in ((SPAM, ".Junk"), (HAM, "")):
+        assert AGENTS[agent](home, content) == 0
+        (found,) = home.mail(folder)
+        assert without_fields(found) == content
+        assert (found == content) == (agent == "procmail-exit-code")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_forged_verdict(home: Home, agent: str) -> None:
+    """A verdict that the sender wrote files nothing."""
+    forged = b"X-Spam-Flag: YES\nX-Bogosity: Spam, tests=bogofilter\n" + HAM
+    assert AGENTS[agent](home, forged) == 0
+    (found,) = home.mail()
+    assert without_fields(found) == HAM
+    assert home.mail(".Junk") == []
+
+
+@pytest.mark.parametrize("how", [*BROKEN, "no-ledger"])
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_broken_filter_loses_nothing(home: Home, agent: str, how: str) -> None:
+    """Whatever is broken, the message is delivered into the inbox whole."""
+    if how == "no-ledger":
+        (home.path / "ledger.sqlite").rename(home.path / "kept")
+    else:
+        home.break_it(how)
+    assert AGENTS[agent](home, SPAM) == 0
+    (found,) = home.mail()
+    assert without_fields(found) == SPAM
+    assert (found == SPAM) == (how != "no-ledger" or agent == "procmail-exit-code")
+    if how == "no-ledger":
+        (home.path / "kept").rename(home.path / "ledger.sqlite")
+
+
+# fdm
+
+
+def by_fdm(home: Home) -> int:
+    """fdm, which fetches from a Maildir; run by root it fetches as a user of its own."""
+    needs("fdm")
+    rules = home.write(".fdm.conf", f'set lock-file "{home.path}/lock"\n' + home.recipe("fdm"))
+    as_root = ["-u", "root"] if os.getuid() == 0 else []
+    for path in [home.path / "incoming", *(home.path / "incoming").rglob("*")] if as_root else ():
+        path.chmod(0o777)
+    return home.run("fdm", "-f", str(rules), *as_root, "fetch").returncode
+
+
+def fetched_from(home: Home, *contents: bytes) -> None:
+    """Mail where fdm fetches it."""
+    for sub in ("new", "cur", "tmp"):
+        (home.path / "incoming" / sub).mkdir(parents=True)
+    for number, content in enumerate(contents):
+        (home.path / "incoming" / "new" / f"170000000{number}.M1P1.home").write_bytes(content)
+
+
+def test_fdm(home: Home) -> None:
+    """fdm files spam into Junk and all else into the inbox, whole."""
+    fetched_from(home, SPAM, HAM)
+    assert by_fdm(home) == 0
+    for content, folder in ((SPAM, ".Junk"), (HAM, "")):
+        (found,) = home.mail(folder)
+        assert re.sub(rb"^Received: by .*\n(?:[ \t].*\n)*", b"", without_fields(found)) == content
+    assert os.listdir(home.path / "incoming" / "new") == []
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_fdm_with_a_broken_filter(home: Home, how: str) -> None:
+    """Where the filter is broken the message stays where it is, and is fetched when the filter works again."""
+    fetched_from(home, SPAM)
+    home.break_it(how)
+    by_fdm(home)  # whose exit code is 0 all the same
+    assert [path.read_bytes() for path in (home.path / "incoming" / "new").iterdir()] == [SPAM]
+    assert home.mail() == home.mail(".Junk") == []
+    home.install_spamnb()
+    assert by_fdm(home) == 0
+    assert len(home.mail(".Junk")) == 1
