@@ -32,18 +32,19 @@ def fields(found: Delivered, style: Format = "spamnb") -> list[tuple[str, str]]:
     """The header fields that tell a verdict, names and values.
 
     The words are those that recipes for SpamAssassin and bogofilter look for, and mail programs: Thunderbird wants
-    `Yes` or `No` first, KMail a character behind each number, a recipe of bogofilter(1) `Spam, tests=bogofilter`.
+    `Yes` or `No` first, KMail a character behind each number, a recipe of bogofilter(1) `Spam, tests=bogofilter`. Each
+    is shorter than 78 columns: Python's mail library, and getmail with it, folds what is longer.
 
     >>> for name, value in fields(Delivered(Verdict.SPAM, 0.9987, 6.5)): print(f"{name}: {value}")
     X-Spamnb: spam, probability=0.998700, score=6.5, version=0.1.0
     X-Spam-Flag: YES
-    X-Spam-Status: Yes, score=6.5 required=5.0 tests=SPAMNB_SPAM version=spamnb/0.1.0
+    X-Spam-Status: Yes, score=6.5 required=5.0 tests=SPAMNB_SPAM version=0.1.0
     """
     verdict, p, is_spam = found.verdict, f"{found.probability:.6f}", found.verdict is Verdict.SPAM
     if style == "bogofilter":
         value = f"{verdict.capitalize()}, tests=bogofilter, spamicity={p}, version={__version__}"
         return [("X-Bogosity", value)]
-    status = f"score={found.points:.1f} required=5.0 tests=SPAMNB_{verdict.upper()} version=spamnb/{__version__}"
+    status = f"score={found.points:.1f} required=5.0 tests=SPAMNB_{verdict.upper()} version={__version__}"
     own = f"{verdict}, probability={p}, score={found.points:.1f}, version={__version__}"
     flag = [("X-Spam-Flag", "YES")] if is_spam else []
     return [(FIELD, own), *flag, ("X-Spam-Status", f"{'Yes' if is_spam else 'No'}, {status}")]

@@ -1,6 +1,5 @@
 """The recipes of docs/delivery.md, run by the programs that they are for, also where the filter is broken."""
 
-import contextlib
 import os
 import re
 import shutil
@@ -9,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, without_fields
-from tests.imap.conftest import Host, as_sent
 
 pytestmark = pytest.mark.real_system
 

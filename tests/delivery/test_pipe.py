@@ -78,12 +78,12 @@ def test_bogofilters_field(config: Config) -> None:
     assert lines[1:] == [b"X-Spam-Flag: YES", *message("spam", 700).splitlines()]
 
 
-@given(st.sampled_from(Verdict), st.floats(0, 1), st.floats(-30, 30), st.sampled_from(["spamnb", "bogofilter"]))
+@given(st.sampled_from(Verdict), st.floats(0, 1), st.floats(-9.9, 9.9), st.sampled_from(["spamnb", "bogofilter"]))
 def test_fields(verdict: Verdict, probability: float, points: float, style: Format) -> None:
     """Fields are ASCII on one line each, short enough for every program, and ours can be read again."""
     found = Delivered(verdict, round(probability, 6), round(points, 1))
     for name, value in fields(found, style):
-        assert len(f"{name}: {value}") < 90
+        assert len(f"{name}: {value}") < 78
         assert value.isascii()
         assert value.isprintable()
         if name == "X-Spamnb":

@@ -50,36 +50,48 @@ postlog unix-dgram n - n - 1 postlogd
 
 
 @contextlib.contextmanager
-def by_postfix(host: Host) -> Iterator[Callable[[bytes], None]]:
-    """Postfix's sendmail and `local`; at the end its queue is empty, and its log without a fault."""
+def postfix(home: Path, spool: Path, user: str, services: str = "") -> Iterator[Path]:
+    """Postfix with its queue below a directory, which delivers the mail of a user into a Maildir.
+
+    Gives the directory of its configuration. `services` are added to its master.cf.
+    """
     if program("postfix") is None or os.getuid() != 0:
         pytest.skip("needs Postfix (Debian: postfix), and root to start it")
-    home = host.directory / "postfix"
     for name in ("etc", "queue", "state", "spool"):
         (home / name).mkdir(parents=True)
     shutil.chown(home / "state", "postfix")
     (home / "etc" / "main.cf").write_text(_MAIN.format(home=home))
-    (home / "etc" / "master.cf").write_text(_MASTER)
-    (home / "spool" / host.owner.pw_name).symlink_to(host.root)  # the user's home directory is the system's word
-    configuration = str(home / "etc")
-
-    def run(*command: str, stdin: bytes = b"") -> None:
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=PATIENCE, check=False)
-        assert done.returncode == 0, done.stderr.decode()
-
-    def deliver(content: bytes) -> None:
-        to = f"{host.owner.pw_name}@home.example"
-        run(program("sendmail") or "", "-C", configuration, "-i", "-f", "a@b.example", to, stdin=content)
-
-    run(program("postfix") or "", "-c", configuration, "start")
+    (home / "etc" / "master.cf").write_text(_MASTER + services)
+    (home / "spool" / user).symlink_to(spool)  # the user's home directory is the system's word
+    run(program("postfix") or "", "-c", str(home / "etc"), "start")
     try:
-        yield deliver
+        yield home / "etc"
     finally:
-        run(program("postfix") or "", "-c", configuration, "stop")
+        run(program("postfix") or "", "-c", str(home / "etc"), "stop")
         until(lambda: not _runs(home / "queue" / "pid" / "master.pid"), "Postfix to stop")
+
+
+@contextlib.contextmanager
+def by_postfix(host: Host) -> Iterator[Callable[[bytes], None]]:
+    """Postfix's sendmail and `local`; at the end its queue is empty, and its log without a fault."""
+    home, user = host.directory / "postfix", host.owner.pw_name
+    with postfix(home, host.root, user) as configuration:
+
+        def deliver(content: bytes) -> None:
+            to = f"{user}@home.example"
+            run(program("sendmail") or "", "-C", str(configuration), "-i", "-f", "a@b.example", to, stdin=content)
+
+        yield deliver
     log = (home / "log").read_text(errors="replace")
     assert not [line for line in log.splitlines() if "warning" in line or "error" in line or "fatal" in line]
     assert "status=sent" in log
+
+
+def run(*command: str, stdin: bytes = b"") -> bytes:
+    """Run a command of Postfix, which has to succeed; what it prints."""
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
 
 
 def _runs(pid_file: Path) -> bool:

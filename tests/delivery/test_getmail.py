@@ -1,0 +1,64 @@
+"""getmail fetches from a real Dovecot, with the recipe of docs/delivery.md."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
+from tests.imap.conftest import Host, as_sent, make_host, taught
+
+__all__ = ["make_host", "taught"]
+pytestmark = pytest.mark.real_system
+DOCUMENT = "docs/delivery.md"
+
+
+@pytest.fixture
+def server(make_host: Callable[..., Host]) -> Iterator[Host]:
+    """A host whose user has mail."""
+    if shutil.which("getmail") is None:
+        pytest.skip("needs getmail (Debian: getmail6)")
+    yield make_host()
+
+
+def fetch(home: Home, server: Host) -> int:
+    """Run getmail; the exit code. Run by root it starts a program only if told so, and delivers for another user."""
+    recipe = home.recipe("getmail").replace("~/", f"{home.path}/")
+    recipe = recipe.replace("imap.example.org", f"127.0.0.1\nport = {server.port}")
+    if os.getuid() == 0:
+        recipe = recipe.replace("[filter]", "[filter]\nallow_root_commands = true")
+        recipe = recipe.replace("[destination]", f"[destination]\nuser = {server.owner.pw_name}")
+        server.own(home.path / "Maildir", *(home.path / "Maildir").rglob("*"))
+    home.write("getmail/getmailrc", recipe)
+    return home.run("getmail", "--getmaildir", str(home.path / "getmail")).returncode
+
+
+def test_fetched(home: Home, server: Host) -> None:
+    """What getmail fetches has its verdict, and is whole."""
+    client = server.client()
+    for content in (SPAM, HAM):
+        client.put("INBOX", content)
+    assert fetch(home, server) == 0
+    ham, spam = sorted(home.mail(), key=lambda content: b"X-Spam-Flag: YES\n" in content)
+    for content, found in ((SPAM, spam), (HAM, ham)):
+        fields, _, body = content.partition(b"\n\n")
+        assert set(fields.splitlines()) <= set(found.splitlines())
+        assert found.endswith(b"\n\n" + body)
+        assert re.search(rb"\nX-Spamnb: \w+, .*\n(?:X-Spam-Flag: YES\n)?X-Spam-Status: \w+, score=.*\n[FR]", found)
+    assert client.uids("INBOX") == []
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_filter_loses_nothing(home: Home, server: Host, how: str) -> None:
+    """Where the filter is broken the message stays on the server, and is fetched when it works again."""
+    client = server.client()
+    client.put("INBOX", SPAM)
+    home.break_it(how)
+    fetch(home, server)
+    assert home.mail() == []
+    assert client.look_at(SPAM, "INBOX")["body"] == as_sent(SPAM)
+    home.install_spamnb()
+    assert fetch(home, server) == 0
+    assert len(home.mail()) == 1

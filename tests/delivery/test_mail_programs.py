@@ -1,0 +1,101 @@
+"""mutt and notmuch, with the recipes of docs/delivery.md."""
+
+import json
+import os
+import pty
+import select
+import shutil
+import subprocess
+import termios
+import time
+
+import pytest
+
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
+from tests.service.conftest import PATIENCE
+
+pytestmark = pytest.mark.real_system
+DOCUMENT = "docs/delivery.md"
+
+
+def lesson(home: Home, content: bytes) -> str | None:
+    """What a message was learned as."""
+    with Ledger(str(home.path / "ledger.sqlite"), only_read=True) as ledger:
+        found = ledger.lessons.find(identity(content))
+        return None if found is None or found.label is None else found.label.word
+
+
+def in_mutt(home: Home, keys: str) -> None:
+    """Open the inbox in mutt on a terminal, press keys, and leave it; what is on its screen is not looked at."""
+    if shutil.which("mutt") is None:
+        pytest.skip("needs mutt (Debian: mutt)")
+    options = f"set folder={home.path}/Maildir mbox_type=Maildir delete=yes\n"
+    recipe = home.recipe("mutt").replace("=Junk", "=.Junk").replace("=Archive", "=.Archive")
+    rules = home.write(".muttrc", options + recipe)
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    command = ["mutt", "-F", str(rules), "-f", f"{home.path}/Maildir", "-e", f"push {keys}<sync-mailbox><exit>"]
+    environ = {"HOME": str(home.path), "PATH": os.environ["PATH"], "TERM": "vt100", "LC_ALL": "C.UTF-8"}
+    running = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, close_fds=True)
+    os.close(theirs)
+    end = time.monotonic() + PATIENCE
+    try:
+        while running.poll() is None and time.monotonic() < end:
+            if select.select([ours], [], [], 0.1)[0]:
+                try:
+                    os.read(ours, 1 << 16)
+                except OSError:  # its end of the terminal is closed
+                    break
+        assert running.wait(PATIENCE) == 0
+    finally:
+        running.kill()
+        running.wait()
+        os.close(ours)
+
+
+@pytest.mark.parametrize(("key", "label", "folder"), [("S", "spam", ".Junk"), ("H", "ham", ".Archive")])
+def test_mutt(home: Home, key: str, label: str, folder: str) -> None:
+    """A key teaches the message, and moves it."""
+    (home.path / "Maildir/cur/1700000001.M1P1.home:2,S").write_bytes(SPAM)
+    in_mutt(home, key)
+    assert lesson(home, SPAM) == label
+    assert [identity(content) for content in home.mail(folder)] == [identity(SPAM)]
+    assert home.mail() == []
+    home.run(str(home.program), "untrain", str(next((home.path / "Maildir" / folder).glob("[cn][ue][rw]/*"))))
+
+
+def new_in_notmuch(home: Home, *contents: bytes) -> "subprocess.CompletedProcess[bytes]":
+    """Index new mail with the hook."""
+    if shutil.which("notmuch") is None:
+        pytest.skip("needs notmuch (Debian: notmuch)")
+    mail = home.path / "Maildir"
+    for number, content in enumerate(contents):
+        (mail / "new" / f"170000000{number}.M1P1.home").write_bytes(content)
+    configuration = f"[database]\npath={mail}\n[user]\nprimary_email=you@home.example\n[new]\ntags=new\n"
+    home.write(".notmuch-config", configuration)
+    home.write("Maildir/.notmuch/hooks/post-new", home.recipe("notmuch"), 0o755)
+    return home.run("notmuch", "new")
+
+
+def tags(home: Home, content: bytes) -> set[str]:
+    """The tags of a message."""
+    name = content.partition(b"Message-ID: <")[2].partition(b">")[0].decode()
+    found = json.loads(home.run("notmuch", "search", "--format=json", "--output=tags", f"id:{name}").stdout)
+    return set(found)
+
+
+def test_notmuch(home: Home) -> None:
+    """New spam has the tag spam, and other new mail is in the inbox."""
+    assert new_in_notmuch(home, SPAM, HAM).returncode == 0
+    assert tags(home, SPAM) - {"unread"} == {"spam"}
+    assert tags(home, HAM) == {"inbox", "unread"}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_notmuch_with_a_broken_filter(home: Home, how: str) -> None:
+    """Where the filter is broken all new mail is in the inbox."""
+    home.break_it(how)
+    assert new_in_notmuch(home, SPAM).returncode == 0
+    assert tags(home, SPAM) == {"inbox", "unread"}

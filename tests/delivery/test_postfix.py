@@ -1,0 +1,119 @@
+"""Postfix with spamnb as its content filter, by the recipe of docs/delivery.md."""
+
+import json
+import os
+import smtplib
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
+from tests.imap.conftest import program
+from tests.imap.postfix import postfix, run
+from tests.service.conftest import until
+
+pytestmark = pytest.mark.real_system
+DOCUMENT = "docs/delivery.md"
+USER = "nobody"
+
+
+class Postfix:
+    """A Postfix that takes mail by SMTP."""
+
+    def __init__(self, home: Home, configuration: Path, port: int) -> None:
+        self._home = home
+        self._configuration = configuration
+        self._port = port
+
+    def send(self, content: bytes) -> None:
+        """Send a message by SMTP."""
+        with smtplib.SMTP("127.0.0.1", self._port, timeout=30) as client:
+            client.sendmail("a@b.example", f"{USER}@home.example", content)
+
+    def deferred(self) -> list[str]:
+        """Why the messages in the queue were not delivered."""
+        listed = run(program("postqueue") or "", "-c", str(self._configuration), "-j").decode()
+        waiting = [json.loads(line) for line in listed.splitlines()]
+        return [one["recipients"][0]["delay_reason"] for one in waiting if one["queue_name"] == "deferred"]
+
+    def try_again(self) -> None:
+        """Try to deliver what is deferred now."""
+        run(program("postqueue") or "", "-c", str(self._configuration), "-f")
+
+    def log(self) -> str:
+        """What it logged."""
+        return (self._home.path / "postfix" / "log").read_text(errors="replace")
+
+
+@pytest.fixture
+def server(home: Home) -> Iterator[Postfix]:
+    """A Postfix with the content filter; the program runs as a user without rights, who has to reach it."""
+    reach = ["runuser", "-u", USER, "--", sys.executable, "-c", "import spamnb.cli.main, numpy"]
+    if program("postfix") is None or os.getuid() != 0:
+        pytest.skip("needs Postfix (Debian: postfix), and root to start it")
+    if subprocess.run(reach, capture_output=True, cwd="/", check=False).returncode != 0:
+        pytest.skip(f"needs a Python with spamnb that the user {USER} can start")
+    for path in [home.path / "ledger.sqlite", home.path / "Maildir", *(home.path / "Maildir").rglob("*")]:
+        os.chown(path, 65534, 65534)
+    (home.path / "config.yaml").chmod(0o644)
+    port, back = free_port(), free_port()
+    services = home.recipe("postfix-master").replace("smtp inet", f"127.0.0.1:{port} inet")
+    script = home.path / "bin" / "spamnb-filter"
+    services = services.replace("/usr/local/bin/spamnb-filter", str(script)).replace("user=spamnb", f"user={USER}")
+    # A user without rights may call `sendmail` only for the system's own Postfix.
+    sendmail = home.write("bin/sendmail", f"#!{sys.executable}\n{_SENDMAIL.format(port=back)}", 0o755)
+    home.write("bin/spamnb-filter", home.recipe("postfix-filter").replace("/usr/sbin/sendmail", str(sendmail)), 0o755)
+    services += f"127.0.0.1:{back} inet n - n - - smtpd\n"
+    with postfix(home.path / "postfix", home.path / "Maildir", USER, services) as configuration:
+        yield Postfix(home, configuration, port)
+
+
+_SENDMAIL = """\
+import smtplib, sys
+assert sys.argv[1:4] == ["-G", "-i", "-f"] and sys.argv[5] == "--", sys.argv
+with smtplib.SMTP("127.0.0.1", {port}) as client:
+    client.sendmail(sys.argv[4], sys.argv[6:], sys.stdin.buffer.read())
+"""
+
+
+def free_port() -> int:
+    """A port of this host that nobody uses."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def test_delivered(home: Home, server: Postfix) -> None:
+    """Mail that comes by SMTP is delivered once, whole, with its verdict."""
+    for content in (SPAM, HAM):
+        server.send(content)
+    until(lambda: len(home.mail()) == 2, f"both to be delivered: {server.log()}")
+    ham, spam = sorted(home.mail(), key=lambda content: b"X-Spam-Flag: YES\n" in content)
+    assert b"X-Spamnb: spam, " in spam
+    assert b"X-Spamnb: ham, " in ham
+    for content, found in ((SPAM, spam), (HAM, ham)):
+        fields, _, body = content.partition(b"\n\n")
+        assert found.endswith(b"\n\n" + body)
+        assert set(fields.splitlines()) <= set(found.splitlines())
+    assert server.deferred() == []
+
+
+@pytest.mark.parametrize("how", [*BROKEN, "silent"])
+def test_a_broken_filter_loses_nothing(home: Home, server: Postfix, how: str) -> None:
+    """Where the filter is broken, also if it says nothing and is content, the message waits until it works again."""
+    if how == "silent":
+        home.install("exit 0")
+    else:
+        home.break_it(how)
+    server.send(SPAM)
+    until(lambda: len(server.deferred()) == 1, f"the message to wait: {server.log()}")
+    assert home.mail() == []
+    assert "bounced" not in server.log()
+    home.install_spamnb()
+    server.try_again()
+    until(lambda: len(home.mail()) == 1, f"the message to be delivered: {server.log()}")
+    assert b"X-Spam-Flag: YES" in home.mail()[0]
