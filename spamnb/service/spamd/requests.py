@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
 
 from spamnb import __version__, training
 from spamnb.breaker import hindrance
@@ -26,12 +26,12 @@ from spamnb.delivery.judging import delivered
 from spamnb.delivery.verdict import NAMES, Delivered, fields
 from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.filter import Clue, Filter, Judgement
-from spamnb.label import Verdict
+from spamnb.label import Label, Verdict
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.annotate import annotate
 from spamnb.mail.identity import take
-from spamnb.mail.reading import LazyReading, printable
+from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.spamd import protocol
 from spamnb.service.spamd.protocol import Command, Request, RequestError, Status, Told
@@ -46,7 +46,6 @@ _CLUES = 5
 _MOST_TOKEN = 40  # characters in a report, whose lines have at most 76
 _LEVEL, _MOST_STARS = "X-Spam-Level", 50
 _NAMES = (*NAMES["spamnb"], _LEVEL)
-_T = TypeVar("_T")
 
 
 class Requests:
@@ -71,12 +70,12 @@ class Requests:
         for ledger in self._opened:
             ledger.close()
 
-    def answer(self, request: Request, peer: Peer) -> Sequence[bytes]:
-        """The answer, in pieces. Raises RequestError where there is none."""
+    def answer(self, request: Request, peer: Peer) -> "Sequence[bytes] | Future[Sequence[bytes]]":
+        """The answer, in pieces, or when the ledger has been written. Raises RequestError where there is none."""
         config = self._config
         unread = LazyReading(take([request.message]))
         if request.command is Command.TELL:
-            return [self._tell(request, peer, unread, config)]
+            return self._tell(request, peer, unread, config)
         return self._judged(request, unread, config)
 
     # --- judging
@@ -109,12 +108,12 @@ class Requests:
     def _remember(self, digest: bytes, judgement: Judgement, asker: str) -> None:
         told = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, self._now())
 
-        def write(ledger: Ledger) -> None:
-            with ledger.hasty():
+        def remember() -> None:
+            with self._ledger(only_read=False) as ledger, ledger.hasty():
                 ledger.early_verdicts.remember(digest, told)
 
         try:
-            self._record(write).result(_REMEMBERED_WITHIN)
+            self._recorder.submit(remember).result(_REMEMBERED_WITHIN)
         except TimeoutError:
             pass  # it is written once the ledger is free
         except LedgerError as fault:
@@ -124,36 +123,33 @@ class Requests:
 
     # --- learning
 
-    def _tell(self, request: Request, peer: Peer, unread: LazyReading, config: Config) -> bytes:
+    def _tell(
+        self, request: Request, peer: Peer, unread: LazyReading, config: Config
+    ) -> "Sequence[bytes] | Future[Sequence[bytes]]":
         if not config.spamd.learn or (peer.uid is None and config.spamd.learn != "tcp"):
             raise RequestError(Status.REFUSED, "TELL is not allowed here (spamd.learn)")
         label, why, now = request.label, _asked(request, "spamc -L"), self._now()
-        is_changed = False
-        try:
-            if request.set_local and label is not None:
-                reading = unread.reading
-                changed = self._record(lambda ledger: training.learn(ledger, reading, label, why, now)).result()
-                is_changed = changed is not None
-            elif request.remove_local:
-                digest = unread.digest
-                is_changed = self._record(lambda ledger: training.forget(ledger, [digest], why, now)).result() == 1
-        except LedgerError as fault:
-            raise self._unavailable(fault) from fault
-        if is_changed:
-            what = "forgot" if request.remove_local or label is None else f"learned as {label.word}"
-            _log.info("%s, %s: %s", what, why, name_of(unread, config.log))
-        return protocol.learned(request, is_changed=is_changed)
+        if request.set_local and label is not None:
+            reading, done = unread.reading, f"learned as {label.word}"
+            write = partial(_learn, reading=reading, label=label, why=why, at=now)
+        elif request.remove_local:
+            write, done = partial(_forget, digest=unread.digest, why=why, at=now), "forgot"
+        else:
+            return [protocol.learned(request, is_changed=False)]
+
+        def tell() -> Sequence[bytes]:
+            try:
+                with self._ledger(only_read=False) as ledger:
+                    is_changed = write(ledger)
+            except LedgerError as fault:
+                raise self._unavailable(fault) from fault
+            if is_changed:
+                _log.info("%s, %s: %s", done, why, name_of(unread, config.log))
+            return [protocol.learned(request, is_changed=is_changed)]
+
+        return self._recorder.submit(tell)
 
     # --- the ledger
-
-    def _record(self, write: Callable[[Ledger], _T]) -> "Future[_T]":
-        """Have something written, in the one thread that writes."""
-
-        def run() -> _T:
-            with self._ledger(only_read=False) as ledger:
-                return write(ledger)
-
-        return self._recorder.submit(run)
 
     @contextlib.contextmanager
     def _ledger(self, *, only_read: bool) -> Iterator[Ledger]:
@@ -177,6 +173,14 @@ class Requests:
         """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
         self._faults.log("ledger", f"requests cannot be answered: {fault}")
         return RequestError(Status.REFUSED, "the ledger cannot be used now")
+
+
+def _learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float) -> bool:
+    return training.learn(ledger, reading, label, why, at) is not None
+
+
+def _forget(ledger: Ledger, digest: bytes, why: str, at: float) -> bool:
+    return training.forget(ledger, [digest], why, at) == 1
 
 
 def _asked(request: Request, how: str) -> str:

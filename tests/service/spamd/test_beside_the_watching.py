@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.checkup.checkup import checkup
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
@@ -102,6 +103,20 @@ def test_reload(answering: Site) -> None:
     assert b"Spam: True ; 7.0" in ask(answering, request("CHECK", message("spam", 976)))
     assert answering.end() == 0
     assert not Path(socket_of(answering)).exists()
+
+
+def test_doctor(answering: Site) -> None:
+    """A check-up asks the service where it should answer, and looks whether the users that may ask exist."""
+
+    def found() -> list[tuple[str, str]]:
+        return [(one.state, one.means) for one in checkup(answering.config, {}) if one.what == "spamd"]
+
+    assert found() == [("ok", f"the service answers on {socket_of(answering)}")]
+    answering.configure("spamd: {listen: [/nowhere/at/all.sock], peers: [nobody-at-all]}")
+    assert found() == [
+        ("fault", "there is no user 'nobody-at-all', and the service does not start"),
+        ("fault", "nobody answers on /nowhere/at/all.sock: No such file or directory"),
+    ]
 
 
 def test_cannot_start(site: Site) -> None:

@@ -1,5 +1,6 @@
 """What each command of the spamd protocol does, on the real ledger: told, remembered, learned, taken back."""
 
+import contextlib
 import re
 import sqlite3
 import threading
@@ -223,16 +224,33 @@ def test_remembered(service: Service) -> None:
 def test_judged_while_another_process_learns(service: Service) -> None:
     """While another process has the ledger for itself, a verdict is told all the same, and remembered afterwards."""
     service.ask(request("CHECK", HAM))
-    with sqlite3.connect(service.config.ledger, isolation_level=None) as other:
+    with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         began = time.monotonic()
         assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
         assert time.monotonic() - began < 5
         other.execute("COMMIT")
-    other.close()
     assert tell(service, UNSURE, "Remove: local").endswith(b"EX_OK\r\n\r\n")  # is written after it
     with service.ledger() as ledger:
         assert ledger.early_verdicts.find(identity(SPAM), time.time()) is not None
+
+
+def test_told_to_learn_while_another_process_learns(service: Service) -> None:
+    """Who teaches waits until the ledger is free, and takes no worker meanwhile: others are answered."""
+    sent = [
+        request("TELL", message("ham", 3000 + number), "1.5", "Message-class: ham", "Set: local") for number in range(5)
+    ]
+    with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(service.connect()) for _ in sent]
+            for client, each in zip(clients, sent, strict=True):
+                client.sendall(each)
+            began = time.monotonic()
+            assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
+            assert time.monotonic() - began < 5
+            other.execute("COMMIT")
+            assert all(client.recv(1000).endswith(b"DidSet: local\r\n\r\n") for client in clients)
 
 
 def test_new_lessons_count_at_once(service: Service) -> None:
