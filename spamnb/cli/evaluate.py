@@ -1,7 +1,8 @@
 """Test the filter on a corpus or on your own mail.
 
 online: each message is scored, and then learned. batch: the first half is learned, the second
-scored. folds: each message is scored by a filter that has learned all but its tenth.
+scored. folds: each message is scored by a filter that has learned all but its tenth. user: a
+simulated user corrects the filter late, and not always, as --habit has it.
 
 One order of the messages is one draw: --orders 4 gives the mean and the spread of four.
 
@@ -26,12 +27,14 @@ from spamnb.cli.arguments import add_json
 from spamnb.cli.output import as_json, progress
 from spamnb.errors import SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, own_mail, samples
+from spamnb.evaluation.habits import HABITS
 
 if TYPE_CHECKING:
-    from spamnb.config import Scoring
+    from spamnb.config import Config, Scoring
     from spamnb.evaluation.measures import Outcome
     from spamnb.evaluation.packed import Packed
     from spamnb.evaluation.runs import Figures
+    from spamnb.evaluation.user import UserRun
 
 CORPUS = "a directory with a file `index`, or with ham/ and spam/"
 
@@ -40,7 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option, number = parser.add_argument, at_least(0)
     option("corpus", nargs="?", metavar="CORPUS", help=f"{CORPUS} (default: your mail)")
-    option("--protocol", choices=("online", "batch", "folds"), help="default: online; for your own mail, folds")
+    option("--protocol", choices=("online", "batch", "folds", "user"), help="default: online; for your own mail, folds")
+    option("--habit", choices=HABITS, metavar="NAME", help=f"of --protocol user: {', '.join(HABITS)}")
+    a_day = "of --protocol user: how many come on a day (default: 20)"
+    option("--messages-a-day", type=at_least(1), metavar="N", help=a_day)
     option("--model", choices=("bernoulli", "multinomial", "multinomial-boolean"), help="default: as configured")
     option("--limit", type=number, metavar="N", help="only the first N messages")
     option("--warm-up", type=number, default=0, metavar="N", help="leave the first N messages out of what is measured")
@@ -80,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
         shown = progress(itertools.chain(first, read), "evaluating", options.quiet, len(messages))
+        if options.protocol == "user":
+            return _run_as_user(options, replace(config, scoring=scoring), Packed(shown))
         if options.orders > 1:
             return _run_in_orders(options, scoring, Packed(shown))
         outcomes = _outcomes(options, scoring, shown)
@@ -90,6 +98,11 @@ def run(options: argparse.Namespace) -> int:
 def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
     if options.delay and options.protocol != "online":
         raise UsageError(f"--delay is for --protocol online: {options.protocol} learns before it scores")
+    of_user = options.habit is not None, options.messages_a_day is not None
+    if any(of_user) and options.protocol != "user":
+        raise UsageError("--habit and --messages-a-day are for --protocol user")
+    if options.protocol == "user":
+        _refuse_what_a_user_has_not(options)
     if options.orders == 1:
         return
     if options.protocol == "folds":
@@ -98,6 +111,13 @@ def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
     given = [f"--{name.replace('_', '-')}" for name in of_one_run if getattr(options, name) is not None]
     if given:
         raise UsageError(f"{' and '.join(given)} cannot be given with --orders: leave --orders out, which runs once")
+
+
+def _refuse_what_a_user_has_not(options: argparse.Namespace) -> None:
+    if options.habit is None:
+        raise UsageError(f"--protocol user needs --habit, one of {', '.join(HABITS)}")
+    if options.warm_up or options.train != "everything" or options.at_most_one_ham_in or options.plots:
+        raise UsageError("--warm-up, --train, --at-most-one-ham-in and --plots are not for --protocol user")
 
 
 def check_places(scores: str | None, plots: str | None) -> None:
@@ -165,6 +185,27 @@ def _run_in_orders(options: argparse.Namespace, scoring: Scoring, kept: Packed) 
         return figures(_outcomes(options, scoring, ordered)[options.warm_up :])
 
     return _print_average(options, kept, figures_of)
+
+
+def _run_as_user(options: argparse.Namespace, config: Config, kept: Packed) -> int:
+    """Simulate a user over one order of the messages, or several."""
+    from spamnb.evaluation.user import simulate
+
+    def run_of(ordered: Packed, number: int) -> UserRun:
+        how = {"seed": options.seed + number, "messages_a_day": options.messages_a_day or 20}
+        return simulate(list(ordered), config.scoring, config.learning, config.breaker, options.habit, **how)
+
+    if options.orders > 1:
+        return _print_average(options, kept, lambda ordered, number: run_of(ordered, number).figures())
+    found = run_of(kept, 0)
+    if options.scores:
+        measured.write_scores(options.scores, found.outcomes)
+    if options.json:
+        about = {"protocol": options.protocol, "seed": options.seed}
+        print(as_json(measured.rounded(found.figures()) | about))
+    else:
+        print(measured.one_user(found.figures()))
+    return 0
 
 
 def _print_average(options: argparse.Namespace, kept: Packed, figures_of: Callable[[Packed, int], Figures]) -> int:

@@ -33,6 +33,19 @@ _COUNTS = {
     "contradicting": "judged the opposite of their label",
     "one_minus_roca_of_all": "the same with the unscored messages",
 }
+_OF_USER = {
+    "messages": "messages that came, after those learned first",
+    "ham_lost": "ham moved to the spam folder",
+    "hm": "the same in percent",
+    "caught": "spam moved to the spam folder, in percent",
+    "caught_second_half": "the same, of the second half",
+    "one_minus_roca": "1 − area under the ROC curve, in percent",
+    "one_minus_roca_second_half": "the same, of the second half",
+    "learned_ham": "ham that is learned at the end",
+    "learned_spam": "spam that is learned at the end",
+    "switched_on_at": "messages before any was moved",
+    "breaker_tripped": "how often an abnormal share of spam stopped the moving",
+}
 _NAMED = 5  # messages at most, of those that contradict their label
 
 
@@ -56,10 +69,17 @@ def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> s
     return f"{counts}\n{table(rows)}"
 
 
+def one_user(figures: Mapping[str, Figure]) -> str:
+    """The figures of one run of a simulated user."""
+    rows = [(name, _shown(figures[name]), meaning) for name, meaning in _OF_USER.items()]
+    return table([("figure", "", ""), *rows])
+
+
 def several_runs(averaged: Average) -> str:
     """The figures of several orders: the mean of each, the least and the greatest."""
     rows = [("figure", "mean", "least", "greatest", "")]
-    for name, meaning in (_COUNTS | _NAMES).items():
+    meanings = _OF_USER if "habit" in averaged.mean else _COUNTS | _NAMES
+    for name, meaning in meanings.items():
         if name in averaged.mean:
             least, greatest = averaged.spread.get(name, (None, None))
             rows.append((name, _shown(averaged.mean[name]), _shown(least), _shown(greatest), meaning))

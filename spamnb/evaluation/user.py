@@ -22,6 +22,7 @@ from spamnb import silence
 from spamnb.arming import lacks
 from spamnb.config import Breaker, Learning, Role, Scoring
 from spamnb.evaluation.corpus import Sample
+from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import Outcome, one_minus_roca
 from spamnb.filter import Filter
 from spamnb.label import Label, Verdict
@@ -34,42 +35,6 @@ from spamnb.silence import MissedSpam, Trace
 _DAY = 86_400.0
 _READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")
 _OUTDATED_DAYS = 10  # between two looks at all weak lessons
-
-
-@dataclass(frozen=True, slots=True)
-class Habit:
-    """What a user does, and how many messages later.
-
-    correct: the share of missed spam that is moved to the spam folder, `corrected_after` messages later. left: the
-    share of the rest that is opened and left lying; the remainder is deleted. rescue: the share of ham in the spam
-    folder that is taken out, `rescued_after` messages later; so often the user looks there. keep: the share of ham in
-    the inbox that is read and kept. learned: messages that are learned at the beginning. wrong: the share of
-    messages that the user takes for the other class. told: the filter is told the truth of each message at once.
-    """
-
-    correct: float = 1.0
-    corrected_after: int = 20
-    rescue: float = 1.0
-    rescued_after: int = 20
-    left: float = 0.0
-    keep: float = 0.8
-    learned: int = 0
-    wrong: float = 0.0
-    told: bool = False
-
-
-_SELDOM = {"rescue": 0.3, "rescued_after": 200}
-_LATE = {"correct": 0.3, "corrected_after": 200, **_SELDOM}
-HABITS: dict[str, Habit] = {
-    "told": Habit(told=True),
-    "tidy": Habit(),
-    "tidy-init": Habit(learned=500),
-    "hasty": Habit(**_SELDOM),  # type: ignore[arg-type]
-    "deleting": Habit(**_LATE),  # type: ignore[arg-type]
-    "careless": Habit(**_LATE, left=0.5),  # type: ignore[arg-type]
-    "careless-init": Habit(**_LATE, left=0.5, learned=500),  # type: ignore[arg-type]
-    "noisy": Habit(told=True, wrong=0.02),
-}
 
 
 @dataclass(slots=True)
@@ -117,10 +82,11 @@ def _caught(outcomes: Sequence[Outcome]) -> float | None:
 
 
 def _roca(outcomes: Sequence[Outcome]) -> float | None:
-    labels = np.array([bool(outcome.label) for outcome in outcomes])
+    ranked = [outcome for outcome in outcomes if outcome.has_score]
+    labels = np.array([bool(outcome.label) for outcome in ranked])
     if labels.all() or not labels.any():
         return None
-    return one_minus_roca(np.array([outcome.score for outcome in outcomes]), labels)
+    return one_minus_roca(np.array([outcome.score for outcome in ranked]), labels)
 
 
 def simulate(
@@ -200,7 +166,8 @@ class _Mailbox:
         then = consequence(judgement.verdict, _NEW, label, self._lacks(), self._is_stopped(), has_unsure_folder=False)
         is_moved = then.goal is Verdict.SPAM
         seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
-        outcome = Outcome(sample.name, sample.label, seen, judgement.probability, judgement.log_odds)
+        scored = bool(self._lessons.totals()[:2].all())
+        outcome = Outcome(sample.name, sample.label, seen, judgement.probability, judgement.log_odds, scored)
         self._run.outcomes.append(outcome)
         self._react(place, self._as_seen(sample.label), is_moved, judgement.probability)
 

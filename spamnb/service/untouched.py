@@ -44,6 +44,11 @@ class _Found(NamedTuple):
     meant: Meaning
 
 
+def _key(one: _Found) -> tuple[int, str]:
+    """The file of a message: folder and base name."""
+    return one.folder.id, one.place.base
+
+
 class UntouchedMail:
     """The untouched mail of one mailbox."""
 
@@ -76,10 +81,10 @@ class UntouchedMail:
         What it doubts is looked at again each day: it may know more by then, of the message or of the person.
         """
         found = [one for folder in self._folders for one in self._kept(folder)]
-        keys = {(one.folder.id, one.place.base) for one in found}
+        keys = set(map(_key, found))
         self._look_again = {key: at for key, at in self._look_again.items() if key in keys}
         now = self._context.now()
-        due = (one for one in found if self._look_again.get((one.folder.id, one.place.base), 0.0) <= now)
+        due = (one for one in found if not one.meant.weak or self._look_again.get(_key(one), 0.0) <= now)
         for some in _grouped(due):
             self._learn(some, Label.HAM, self._teaches_ham)
             self._context.alive(f"learning what was kept in {self._folders.root}")
@@ -103,7 +108,7 @@ class UntouchedMail:
         teaches = silence.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
         if not teaches:
             self._context.doubted[reading.digest] = probability
-            self._look_again[one.folder.id, one.place.base] = self._context.now() + DAY
+            self._look_again[_key(one)] = self._context.now() + DAY
         return teaches
 
     def learn_left_in_spam(self) -> None:
@@ -112,7 +117,7 @@ class UntouchedMail:
         if 0 <= now - self._spam_looked_at < DAY:
             return
         self._spam_looked_at = now
-        enough = self._ledger.messages.judged_at(silence.SILENT_MESSAGES)
+        enough = self._ledger.messages.judged_at(silence.SILENT_MESSAGES - 1)
         before = min(now - silence.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
         meant = Meaning(Do.LEARN_SPAM, silence.LAY_IN_SPAM, weak=True)
         found = (

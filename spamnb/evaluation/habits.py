@@ -1,0 +1,39 @@
+"""What simulated users do: how often, and how late, they correct the filter."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What a user does, and how many messages later.
+
+    correct: the share of missed spam that is moved to the spam folder, `corrected_after` messages later. left: the
+    share of the rest that is opened and left lying; the remainder is deleted. rescue: the share of ham in the spam
+    folder that is taken out, `rescued_after` messages later; so often the user looks there. keep: the share of ham in
+    the inbox that is read and kept. learned: messages that are learned at the beginning. wrong: the share of
+    messages that the user takes for the other class. told: the filter is told the truth of each message at once.
+    """
+
+    correct: float = 1.0
+    corrected_after: int = 20
+    rescue: float = 1.0
+    rescued_after: int = 20
+    left: float = 0.0
+    keep: float = 0.8
+    learned: int = 0
+    wrong: float = 0.0
+    told: bool = False
+
+
+_SELDOM = {"rescue": 0.3, "rescued_after": 200}
+_LATE = {"correct": 0.3, "corrected_after": 200, **_SELDOM}
+HABITS: dict[str, Habit] = {
+    "told": Habit(told=True),
+    "tidy": Habit(),
+    "tidy-init": Habit(learned=500),
+    "hasty": Habit(**_SELDOM),  # type: ignore[arg-type]
+    "deleting": Habit(**_LATE),  # type: ignore[arg-type]
+    "careless": Habit(**_LATE, left=0.5),  # type: ignore[arg-type]
+    "careless-init": Habit(**_LATE, left=0.5, learned=500),  # type: ignore[arg-type]
+    "noisy": Habit(told=True, wrong=0.02),
+}

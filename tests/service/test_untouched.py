@@ -1,0 +1,177 @@
+"""Mail that nobody has touched, over months: kept in the inbox, or left in the spam folder."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Scoring
+from spamnb.filter import Filter
+from spamnb.label import Label
+from spamnb.ledger.lessons.port import Lesson
+from spamnb.mail.identity import identity
+from spamnb.mail.reading import read
+from spamnb.service.untouched import OutdatedLessons
+from spamnb.silence import LAY_IN_SPAM, MissedSpam
+from spamnb.training import learn
+from spamnb.undo import since, undo
+from tests.service.desk import DAY, Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A mailbox, and a ledger that knows forty ham and forty spam by decisions, long ago."""
+    found = Desk(tmp_path, "mail")
+    for kind in ("ham", "spam"):
+        for number in range(40):
+            learn(found.ledger, read(message(kind, number)), Label.of(kind), "a test", found.now())
+    found.restart(minimum_messages=20)
+    yield found
+    found.stop()
+    found.ledger.close()
+
+
+def mark(desk: Desk, content: bytes, folder: str, flags: str) -> None:
+    """A person sets flags on a message."""
+    path = desk.paths(content, folder)[0]
+    path.rename(path.parent.parent / "cur" / f"{path.name.partition(':')[0]}:2,{flags}")
+    desk.work()
+
+
+def later(desk: Desk, days: float) -> None:
+    """Days go by, and the service works."""
+    desk.ahead += days * DAY
+    desk.work()
+
+
+def leave_lying(desk: Desk, kind: str, numbers: range) -> list[bytes]:
+    """Mail that comes while moving is paused, is read, and lies in the inbox for a week."""
+    contents = [message(kind, number) for number in numbers]
+    desk.ledger.set_note("moving paused until", "inf")
+    for content in contents:
+        desk.deliver(content)
+        mark(desk, content, "INBOX", "S")
+    desk.ledger.set_note("moving paused until", None)
+    later(desk, 7)
+    return contents
+
+
+def lesson_of(desk: Desk, content: bytes) -> Lesson | None:
+    return desk.ledger.lessons.find(identity(content))
+
+
+def test_spam_that_was_read_and_kept_is_no_ham(desk: Desk) -> None:
+    """What was opened on a phone and left is not learned as ham, however long it lies; kept ham is, weakly."""
+    spam, ham = leave_lying(desk, "spam", range(100, 103)), leave_lying(desk, "ham", range(100, 103))
+    later(desk, 30)
+    assert [desk.lesson(one) for one in spam] == [(None, False)] * 3
+    assert [desk.lesson(one) for one in ham] == [(Label.HAM, True)] * 3
+    mark(desk, spam[0], "INBOX", "RS")
+    assert desk.lesson(spam[0]) == (Label.HAM, False), "an answer is a decision, whatever the verdict"
+
+
+def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
+    """Where this person is known to move missed spam to Junk, what the filter doubts and they keep is ham."""
+    desk.ledger.set_note("moving paused until", "inf")
+    for number in range(100, 120):
+        desk.deliver(message("spam", number))
+        desk.take(message("spam", number), "INBOX", "Junk")
+    (kept,) = leave_lying(desk, "spam", range(120, 121))
+    later(desk, 1)
+    assert desk.mailboxes._watched[str(desk.roots[0])]._context.missed_spam() is MissedSpam.IS_MOVED
+    assert desk.lesson(kept) == (Label.HAM, True)
+
+
+def fill_spam(desk: Desk, first: int, number: int) -> list[bytes]:
+    """So many spam that the filter moves to Junk, and has no doubt of; the first messages from `first` on."""
+    judge = Filter(desk.ledger.lessons, Scoring()).judge
+    candidates = (message("spam", each) for each in range(first, first + 50))
+    contents = list(islice((one for one in candidates if judge(read(one)).probability > 0.985), number))
+    for content in contents:
+        desk.deliver(content)
+    assert [desk.where(one) for one in contents] == [["Junk"]] * len(contents)
+    return contents
+
+
+def much_mail(desk: Desk, number: int = 200) -> None:
+    """So many messages are judged, some days later."""
+    desk.ahead += 2 * DAY
+    with desk.ledger.transaction():
+        for each in range(number):
+            known = desk.ledger.messages.ensure(b"%032d" % each, "", None)
+            desk.ledger.messages.judged(known.id, "ham", 0.0, desk.now())
+
+
+def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
+    """After two weeks and two hundred messages, once somebody has looked into Junk since; weakly."""
+    first, *rest = fill_spam(desk, 100, 4)
+    much_mail(desk)
+    later(desk, 10)
+    mark(desk, first, "Junk", "S")
+    assert [desk.lesson(one) for one in rest] == [(None, False)] * 3, "not yet"
+    later(desk, 5)
+    assert [desk.lesson(one) for one in (first, *rest)] == [(Label.SPAM, True)] * 4
+    learned = lesson_of(desk, rest[0])
+    assert learned is not None
+    assert learned.why == LAY_IN_SPAM
+    desk.take(rest[0], "Junk", "INBOX")
+    assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
+
+
+@pytest.mark.parametrize("missing", ["a look", "time", "mail"])
+def test_silence_that_means_nothing(desk: Desk, missing: str) -> None:
+    """In a Junk that nobody reads, nothing is learned; nor soon, nor by little mail."""
+    first, *rest = fill_spam(desk, 100, 4)
+    if missing != "mail":
+        much_mail(desk)
+    if missing != "a look":
+        mark(desk, first, "Junk", "S")
+    later(desk, 8 if missing == "time" else 60)
+    assert [desk.lesson(one) for one in rest] == [(None, False)] * 3
+
+
+def test_a_look_before_it_came_does_not_count(desk: Desk) -> None:
+    """What came after the last look has not been seen."""
+    mark(desk, fill_spam(desk, 100, 1)[0], "Junk", "S")
+    later(desk, 1)
+    new = fill_spam(desk, 200, 3)
+    much_mail(desk)
+    later(desk, 60)
+    assert [desk.lesson(one) for one in new] == [(None, False)] * 3
+
+
+def test_a_server_that_empties_junk_is_no_person(desk: Desk) -> None:
+    """What is removed long after it came may be a server's doing; what is removed soon is a person's."""
+    old = fill_spam(desk, 100, 1)
+    later(desk, 30)
+    new = fill_spam(desk, 200, 2)
+    much_mail(desk)
+    desk.paths(old[0], "Junk")[0].unlink()
+    later(desk, 14)
+    assert [desk.lesson(one) for one in new] == [(None, False)] * 2
+    later(desk, 30)
+    last_one = fill_spam(desk, 300, 2)
+    much_mail(desk)
+    desk.paths(last_one[0], "Junk")[0].unlink()
+    later(desk, 14)
+    assert desk.lesson(last_one[1]) == (Label.SPAM, True)
+
+
+def test_weak_lessons_give_way(desk: Desk) -> None:
+    """Ham that was learned by silence, and looks like spam by now, is forgotten; that can be undone."""
+    desk.ledger.set_note("moving paused until", "inf")
+    content = message("spam", 100)
+    desk.deliver(content)
+    mark(desk, content, "INBOX", "S")
+    learn(desk.ledger, read(content), Label.HAM, "read and kept", desk.now(), weak=True)
+    weak = OutdatedLessons(desk.mailboxes._watched[str(desk.roots[0])]._context)
+    while weak.step_if_due():
+        pass
+    assert desk.lesson(content) == (None, True)
+    assert desk.ledger.lessons.verify() == []
+    newest = since(desk.ledger, 0.0)[:1] or since(desk.ledger, -1e10)[:1]
+    assert [outcome.fault for outcome in undo(desk.ledger, newest, desk.now)] == [None]
+    assert desk.lesson(content) == (Label.HAM, True)
+    assert not weak.step_if_due(), "not before ten days are over"
