@@ -155,6 +155,7 @@ def test_a_server_that_empties_junk_is_no_person(desk: Desk) -> None:
     last_one = fill_spam(desk, 300, 2)
     much_mail(desk)
     desk.paths(last_one[0], "Junk")[0].unlink()
+    desk.work()
     later(desk, 14)
     assert desk.lesson(last_one[1]) == (Label.SPAM, True)
 

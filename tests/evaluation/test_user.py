@@ -1,0 +1,120 @@
+"""The simulated user, over made-up mail."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Breaker, Learning, Scoring
+from spamnb.evaluation.corpus import Sample
+from spamnb.evaluation.habits import HABITS
+from spamnb.evaluation.user import UserRun, simulate
+from spamnb.label import Label, Verdict
+from spamnb.mail.reading import read
+
+
+def mail(number: int, seed: int = 0) -> list[Sample]:
+    """So many ham and as many spam, mixed."""
+    made = [
+        Sample(f"{label.word}/{each}", label, read(message(label.word, each)))
+        for each in range(number)
+        for label in Label
+    ]
+    random.Random(seed).shuffle(made)
+    return made
+
+
+MAIL = mail(200)
+
+
+def run(
+    habit: str, samples: list[Sample] = MAIL, learning: Learning | None = None, breaker: Breaker | None = None
+) -> UserRun:
+    """A run over the mail, forty messages a day."""
+    return simulate(samples, Scoring(), learning or Learning(), breaker or Breaker(), habit, messages_a_day=40)
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_figures(habit: str) -> None:
+    """Each habit has all figures, the same each time."""
+    found = run(habit)
+    figures = found.figures()
+    assert list(figures) == [
+        "habit",
+        "messages",
+        "ham_lost",
+        "hm",
+        "caught",
+        "caught_second_half",
+        "one_minus_roca",
+        "one_minus_roca_second_half",
+        "learned_ham",
+        "learned_spam",
+        "switched_on_at",
+        "breaker_tripped",
+    ]
+    assert figures["messages"] == 400 - HABITS[habit].learned == len(found.outcomes) or HABITS[habit].learned >= 400
+    assert figures == run(habit).figures()
+
+
+def test_told_is_told_everything() -> None:
+    """Each message is learned at once, as it is."""
+    figures = run("told").figures()
+    assert (figures["learned_ham"], figures["learned_spam"]) == (200, 200)
+    assert figures["switched_on_at"] is not None
+    assert figures["caught_second_half"] == pytest.approx(100, abs=5)
+
+
+def test_tidy_teaches_what_was_missed_and_kept() -> None:
+    """Spam that the filter moves by itself teaches nothing before two weeks are over; ham is learned when it was kept."""
+    figures = run("tidy").figures()
+    assert isinstance(figures["learned_spam"], int)
+    assert 20 <= figures["learned_spam"] < 200
+    assert isinstance(figures["learned_ham"], int)
+    assert 20 <= figures["learned_ham"] < 200
+
+
+def test_nothing_is_moved_before_the_filter_may() -> None:
+    """A minimum that is never reached only watches."""
+    found = run("told", learning=Learning(minimum_messages=1_000_000))
+    assert found.figures()["switched_on_at"] is None
+    assert Verdict.SPAM not in {outcome.verdict for outcome in found.outcomes}
+
+
+def test_the_breaker_opens_at_a_sudden_change() -> None:
+    """Nearly all mail is spam all at once: moving stops, until the user has looked."""
+    flood = [Sample(f"flood/{each}", Label.SPAM, read(message("spam", 1000 + each))) for each in range(120)]
+    assert run("told", [*MAIL, *flood]).figures()["breaker_tripped"] == 1
+    assert run("told", [*MAIL, *flood], breaker=Breaker(share=1.0)).figures()["breaker_tripped"] == 0
+
+
+def test_mail_that_is_nearly_all_spam_is_no_alarm() -> None:
+    """Who has always had twenty spam for one ham is used to it."""
+    spam = [Sample(f"spam/{each}", Label.SPAM, read(message("spam", each))) for each in range(950)]
+    ham = [Sample(f"ham/{each}", Label.HAM, read(message("ham", each))) for each in range(50)]
+    samples = [*spam, *ham]
+    random.Random(1).shuffle(samples)
+    assert run("tidy", samples).figures()["breaker_tripped"] == 0
+
+
+def test_learned_first_is_not_measured() -> None:
+    """With `-init` the first messages are learned, and the filter may move mail at once."""
+    samples = mail(300)
+    found = run("tidy-init", samples)
+    assert [outcome.name for outcome in found.outcomes] == [sample.name for sample in samples[500:]]
+    assert found.figures()["switched_on_at"] == 500
+
+
+def test_careless_people_leave_no_spam_among_the_ham() -> None:
+    """Spam that is read and kept is not learned as ham without end: most of what is learned as ham is ham."""
+    samples = mail(600)
+    assert run("careless", samples).figures()["caught_second_half"] == pytest.approx(100, abs=10)
+
+
+def test_a_label_may_be_wrong() -> None:
+    """The user of `noisy` is wrong about one message in fifty; the figures are by the truth."""
+    assert replace(HABITS["noisy"], wrong=0.0) == HABITS["told"]
+    found = run("noisy")
+    assert sum(found.learned) == 400
+    assert found.learned != (200, 200) or run("told").figures() != {**found.figures(), "habit": "told"}
