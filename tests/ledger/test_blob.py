@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.ledger.lessons.token_blob import pack, unpack
+from spamnb.ledger.lessons.token_blob import pack, pack_all, unpack
 
 TOKENS = st.dictionaries(st.integers(1, 2**32 - 1), st.integers(1, 0xFFFF))
 
@@ -36,7 +36,36 @@ def test_a_cut_is_noticed(tokens: dict[int, int], data: st.DataObject) -> None:
         unpack(blob[: data.draw(st.integers(0, len(blob) - 1))])
 
 
-def test_a_wrong_length_is_noticed() -> None:
-    """Bytes that are whole, but no whole number of tokens, are an error."""
+@given(TOKENS.filter(bool), st.data())
+def test_a_changed_bit_is_noticed(tokens: dict[int, int], data: st.DataObject) -> None:
+    """A bit that has turned is an error, never another token or another number of occurrences."""
+    blob = bytearray(pack(np.array(list(tokens), np.int64), np.array(list(tokens.values()), np.int64)))
+    blob[data.draw(st.integers(0, len(blob) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises((ValueError, zlib.error)):
+        unpack(bytes(blob))
+
+
+@pytest.mark.parametrize(
+    ("widths", "bits"),
+    [([1], b""), ([1, 2], b""), ([1, 1], b"x"), ([0, 1], b""), ([33, 1], b"1234"), ([255, 1], b"1" * 32)],
+    ids=["no occurrences", "bits missing", "bits left over", "no width", "too wide", "much too wide"],
+)
+def test_what_pack_never_writes_is_noticed(widths: list[int], bits: bytes) -> None:
+    """Bytes with a right checksum that are no tokens and occurrences are an error."""
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    body = deflate.compress(bytes(widths)) + deflate.flush() + bits
     with pytest.raises(ValueError, match="damaged"):
-        unpack(zlib.compress(b"12345"))
+        unpack(zlib.crc32(body).to_bytes(4) + body)
+
+
+def test_several_messages() -> None:
+    """Messages that are packed together have the bytes that each has by itself; one may hold no token."""
+    messages = [{3: 1, 900: 70_000}, {}, {1: 1, 2: 1, 4_000_000_000: 3}]
+    together = pack_all(
+        np.array([token for tokens in messages for token in tokens], np.int64),
+        np.array([number for tokens in messages for number in tokens.values()], np.int64),
+        np.array([len(tokens) for tokens in messages], np.int64),
+    )
+    each = [pack(np.array(list(of), np.int64), np.array(list(of.values()), np.int64)) for of in messages]
+    assert together == each
+    assert [unpack(blob)[0].tolist() for blob in together] == [list(tokens) for tokens in messages]

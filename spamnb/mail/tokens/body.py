@@ -19,8 +19,8 @@ _URL = re.compile(
 _ARMOUR = re.compile(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
 _AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
-# How far into a text the opening reaches, and where the closing begins, in words. The ends of a text tell more than
-# its middle: pairs over all of it would add many new tokens to the ledger, and do no more (benchmarks/ablation.py).
+# How far into a text the opening reaches, and where the closing begins, in words. Pairs of the first 300 would rank
+# better by a seventh, and cost more than the ledger may take: docs/accuracy.md, by benchmarks/pairs.py.
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
 _UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, for a hundred characters
 _UNITS_A_TAG = 6
