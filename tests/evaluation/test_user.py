@@ -67,7 +67,7 @@ def test_told_is_told_everything() -> None:
 
 
 def test_tidy_teaches_what_was_missed_and_kept() -> None:
-    """Spam that the filter moves by itself teaches nothing before two weeks are over; ham is learned when it was kept."""
+    """Spam that the filter moves teaches nothing before two weeks are over; ham is learned when it was kept."""
     figures = run("tidy").figures()
     assert isinstance(figures["learned_spam"], int)
     assert 20 <= figures["learned_spam"] < 200
