@@ -28,15 +28,6 @@ def shape(summary: str) -> tuple[str, str]:
     return sender.rstrip(")"), " ".join(subject.lower().split())
 
 
-def site(summary: str) -> str:
-    """The domain of the sender's address, of a message's summary.
-
-    >>> site("Hello (news@shop.example)")
-    'shop.example'
-    """
-    return shape(summary)[0].rpartition("@")[2]
-
-
 def groups(lessons: Iterable[Lesson]) -> Iterator[list[bytes]]:
     """The identities of learned messages, in groups that are to be left out together.
 

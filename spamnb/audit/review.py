@@ -2,11 +2,7 @@
 
 First mail that the filter calls spam and that a person has read and kept: one of the two is wrong, and nothing is
 learned from it. Then the least certain (uncertainty sampling; Lewis and Gale, "A sequential algorithm for training text
-classifiers", 1994), one of each site before the second of any: mail of one site teaches nearly the same.
-
-On csdmc2010 in its order, with 100 messages learned, (1-ROCA)% of the rest falls from 0.74 to 0.02 by 60 answers in
-this order, chosen again after every ten; by 60 at random to 0.26. Chosen only once, or one of each address, it falls to
-0.16 to 0.18. Over random orders these are alike: 0.1 for both (`benchmarks/audit.py`).
+classifiers", 1994), one of each sender before the second of any: mail of one sender teaches nearly the same.
 """
 
 from collections import Counter
@@ -15,7 +11,7 @@ from itertools import islice
 from typing import TypeVar
 
 from spamnb.audit.findings import CLUES, Finding, complete
-from spamnb.audit.near_copies import groups, site
+from spamnb.audit.near_copies import groups, shape
 from spamnb.audit.places import Places
 from spamnb.config import Config
 from spamnb.filter import Filter
@@ -33,16 +29,16 @@ T = TypeVar("T")
 def teaching_order(
     items: Iterable[tuple[T, float, Hashable]],
 ) -> list[T]:
-    """Items in the order in which their labels teach most, each given with its probability of spam and its site.
+    """Items in the order in which their labels teach most, each given with its probability of spam and its sender.
 
     >>> teaching_order([("a", 0.9, "x"), ("b", 0.6, "x"), ("c", 0.2, "y")])
     ['b', 'c', 'a']
     """
     met: Counter[Hashable] = Counter()
     ranked = []
-    for item, probability, site_ in sorted(items, key=lambda one: abs(one[1] - 0.5)):
-        ranked.append((met[site_], abs(probability - 0.5), item))
-        met[site_] += 1
+    for item, probability, sender in sorted(items, key=lambda one: abs(one[1] - 0.5)):
+        ranked.append((met[sender], abs(probability - 0.5), item))
+        met[sender] += 1
     return [item for *_, item in sorted(ranked, key=lambda one: one[:2])]
 
 
@@ -63,7 +59,7 @@ def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Finding]
 
 
 def _ordered(found: Iterable[Finding]) -> list[Finding]:
-    return teaching_order((one, one.judgement.probability, site(one.summary)) for one in found)
+    return teaching_order((one, one.judgement.probability, shape(one.summary)[0]) for one in found)
 
 
 def _unlearned(ledger: Ledger, config: Config) -> Iterator[tuple[Finding, bool]]:

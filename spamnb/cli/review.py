@@ -2,7 +2,7 @@
 
 First mail that you have read and kept though the filter calls it spam; then what it is
 unsure about, and what it learned without your decision, the least certain first, one of
-each site before the second. At most 50 at once. At a terminal each is asked about, and
+each sender before the second. At most 50 at once. At a terminal each is asked about, and
 all answers can be undone. Answered messages are not asked about again.
 
 example:
