@@ -3,6 +3,10 @@
 First mail that the filter calls spam and that a person has read and kept: one of the two is wrong, and nothing is
 learned from it. Then the least certain (uncertainty sampling; Lewis and Gale, "A sequential algorithm for training text
 classifiers", 1994), one of each sender before the second of any: mail of one sender teaches nearly the same.
+
+On csdmc2010, with 100 messages learned, (1-ROCA)% of the rest is 0.61 in the corpus's order, 0.19 over five shuffles.
+After 60 answers at random it is 0.37 and 0.12; after 60 in this order, chosen again after every ten, 0.17 and 0.04
+(`benchmarks/audit.py`; single orders differ much). One of each domain before the second does no better.
 """
 
 from collections import Counter

@@ -442,3 +442,16 @@ def test_an_inbox_beside_the_inbox(home: Path, run: Run) -> None:
         (home / "Maildir/.INBOX" / sub).mkdir(parents=True)
     assert run("init").code == 0
     assert run("run", "--once").code == 0
+
+
+def test_says_where_mail_contradicts_itself(home: Path, run: Run) -> None:
+    """After learning, init says how many messages look as if they were filed wrongly, before it names what is next."""
+    ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=ham, Archive=[message("spam", n) for n in range(50, 53)], Junk=spam)
+    result = run("init", "--learn")
+    assert result.code == 0
+    said = result.out.index("3 messages look as if they were filed wrongly. Look first: spamnb audit")
+    assert said < result.out.index("Next:")
+    assert "filed wrongly" in run("init", "--learn").out
+    assert "filed wrongly" not in run("-q", "init", "--learn").out
+    assert len(run("audit", "--json").out.splitlines()) == 3
