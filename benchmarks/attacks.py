@@ -14,17 +14,19 @@ dictionary: mail that is rightly learned as spam holds the 3500 words that are i
 corrections: n of the messages with 200 of the person's words are moved to Junk by the person, then the rest comes.
 history: each spam has the From field of a letter of the person's own ham, or its Received fields too (as if the mailbox
     of a correspondent had been broken into), or answers such a letter, which whoever reads a list's archive can forge;
-    and spam that was answered once, so that its sender is a correspondent, before all spam comes from there.
+    and spam that was answered once, so that its sender is a correspondent, before all spam comes from there. These with
+    `--history` alone, and with what spamnb catches where it knows nobody.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
-    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--markdown | --json]
+    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--history] [--markdown | --json]
 """
 
+import json
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import common
@@ -41,10 +43,15 @@ from attacked import (
     with_text,
 )
 
+from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
+from spamnb.filter import Filter
 from spamnb.label import Label
+from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
+from spamnb.mail.reading import Reading, read
+from spamnb.mail.relations import Relations
 
 _NUMBERS = (50, 200, 1000)
 _CORRECTIONS = (5, 20)
@@ -78,15 +85,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, metavar="N", help="the first N messages")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the attacks with this in their names")
+    parser.add_argument("--history", action="store_true", help="only attacks on whom one knows, with that and without")
     parser.add_argument("--markdown", action="store_true", help="print the figures as a table in Markdown")
     options = parser.parse_args()
 
     corpus = common.halves(load_corpus(options.corpus)[: options.limit])
     figures = []
     with tempfile.TemporaryDirectory() as directory:
-        all_of_them = _Attacker(Path(directory), corpus, options.seed).attacks()
+        attacker = _Attacker(Path(directory), corpus, options.seed)
+        all_of_them = attacker.on_history() if options.history else attacker.attacks()
         attacks = [attack for attack in all_of_them if options.only in attack.name]
-        for make in common.contenders():
+        contenders = [lambda _: _InProcess(True), lambda _: _InProcess(False)] if options.history else []
+        for make in contenders or common.contenders():
             figures += _withstood(make, corpus, attacks)
     if options.markdown:
         _print_markdown(figures)
@@ -117,6 +127,32 @@ def _trained(
     contender = make(directory)
     contender.train(messages)
     return contender
+
+
+class _InProcess:
+    """spamnb in this process, with what it knows of senders and threads or without."""
+
+    def __init__(self, with_history: bool) -> None:
+        self.name = "with history" if with_history else "without"
+        self._with_history = with_history
+        self._lessons = MemoryLessons()
+
+    def train(self, messages: Sequence[Labelled]) -> None:
+        """Learn the messages with their true labels, each class in order."""
+        for label in Label:
+            for message in messages:
+                if message.label is label:
+                    self._lessons.learn([self._read(message)], label, "", 0.0)
+
+    def score(self, messages: Sequence[Labelled], *_options: str) -> list[str]:
+        """A line for each message, as `spamnb score --json` prints it."""
+        judge = Filter(self._lessons, Scoring()).judge
+        found = (judge(self._read(message)) for message in messages)
+        return [json.dumps({"verdict": one.verdict, "log_odds": one.log_odds}) for one in found]
+
+    def _read(self, message: Labelled) -> Reading:
+        reading = read(_bytes(message))
+        return reading if self._with_history else replace(reading, relations=Relations())
 
 
 class _Attacker:
@@ -153,10 +189,10 @@ class _Attacker:
         yield from self._moved_to_junk()
         for how, markup in HIDDEN_BY_SHEET.items():
             yield self._with_letters(f"hidden by a style sheet: {how}", markup)
-        yield from self._of_history()
 
-    def _of_history(self) -> Iterator[Attack]:
-        """Attacks on what is known of senders and threads; none where the mail has no header to speak of."""
+    def on_history(self) -> Iterator[Attack]:
+        """First none, then attacks on what is known of senders and threads, where the mail has a header."""
+        yield self._changed("none", lambda raw: raw)
         letters = [raw for raw in self._known_ham if _has_all(raw)]
         bait = [raw for raw in map(_bytes, self._spam) if _has_all(raw)]
         if not letters or not bait:
