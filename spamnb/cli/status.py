@@ -6,7 +6,8 @@ Nothing is written.
 example:
   spamnb status
 
-exit codes: 0 (with --prometheus always), 1 where the filter has stopped moving mail by itself, 78 no configuration
+exit codes: 0, 1 where the filter has stopped moving mail by itself, 78 no configuration;
+with --prometheus 0
 """
 
 import argparse
