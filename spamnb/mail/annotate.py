@@ -11,7 +11,7 @@ from functools import cache
 _ENVELOPE = re.compile(rb"(?:>?From [^\n]*\n)*")  # QUIRK: an mbox in an mbox leaves ">From " behind "From "
 _END = re.compile(rb"(?:\A|(?<=\n))\r?\n")
 _ANY_FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")  # RFC 5322, 2.2 and 4.5: blanks before the colon are obsolete, and read
-_RETURN_PATH = re.compile(rb"return-path[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*", re.IGNORECASE)
+_RETURN_PATH = re.compile(rb"return-path[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*(?![ \t])", re.IGNORECASE)
 _LINE = rb"[^\r\n]*"
 _BREAK = rb"(?:\r\n|\r|\n)"
 

@@ -104,6 +104,7 @@ def test_nothing_else_changes(both: tuple[bytes, bytes]) -> None:
 
 @given(soup | st.binary(max_size=60))
 @example(b"From a\n>From b\n\rX-Spamnb: 1")
+@example(b"Return-Path:\n ")
 @example(b"X-Spamnb: a\rX-Spamnb: b\n c\r d\n\n")
 def test_any_bytes(raw: bytes) -> None:
     """Any bytes at all keep their body and get one field of ours; a second time changes nothing."""
