@@ -5,6 +5,7 @@ the run. Each pattern has its worst texts here, as long as the reader's limits l
 the code uses it. The time allowed is what tells a line from a square: the slowest takes a tenth of it.
 """
 
+import argparse
 import ast
 import contextlib
 import importlib
@@ -18,12 +19,14 @@ import pytest
 
 import spamnb
 from spamnb.cli.argument_types import moment as _moment
+from spamnb.cli.argument_types import user_name
 from spamnb.config.folder_names import matches
 from spamnb.config.readers import dotted
 from spamnb.config.senders import matches_sender
 from spamnb.config.writing import _end_of_mailboxes
 from spamnb.errors import UsageError
 from spamnb.ledger.file.parts import rolling
+from spamnb.mail.annotate import without
 from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.fields import first_word
@@ -346,6 +349,19 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "service.protocol._NAME": (fullmatch, (filled(b"a", LINE, after=b" "), filled(b"a ", LINE))),
     "service.protocol._LENGTH": (fullmatch, (filled(b"1", LINE), filled(b"1", 12, after=b"x"))),
+    "mail.annotate._ENVELOPE": (match, (filled(b"From ", BODY), filled(b">From \n", BODY))),
+    "mail.annotate._END": (every, (filled(b"\r", BODY), filled(b"a\r", BODY), filled(b"\n\r", BODY))),
+    "mail.annotate._ANY_FIELD": (match, (filled(b"a", BODY), filled(b" \t", BODY, b"a"))),
+    "mail.annotate._RETURN_PATH": (match, (filled(b"\n ", BODY, b"return-path:"), filled(b" ", BODY, b"return-path"))),
+    "delivery.spamc._GRANTED": (match, (filled(b"SPAMD/", LINE), filled(b"SPAMD/1.1 0", LINE))),
+    "delivery.spamc._TOLD": (every, (filled(b"\nX-Spamnb:", BODY), filled(b"x", BODY), filled(b"\n", BODY))),
+    "delivery.verdict._VALUE": (
+        fullmatch,
+        (
+            fill("1", VALUE, "spam, probability=0."),
+            fill("a.", VALUE, "spam, probability=0.123456, score=1.1, version=", "/"),
+        ),
+    ),
     "service.watcher._WATCHED": (every, (fill("inotify wd:", BODY), fill("inotify wd:a ino:", BODY), fill("\n", BODY))),
     "bulk.sources._SEPARATOR": (
         match,
@@ -368,6 +384,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
 def moment(text: str) -> None:
     with contextlib.suppress(UsageError):
         _moment(text, 0.0)
+
+
+def named(text: str) -> None:
+    with contextlib.suppress(argparse.ArgumentTypeError):
+        user_name(text)
 
 
 def end_of_mailboxes(more: object) -> object:
@@ -398,6 +419,11 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         end_of_mailboxes,
         (fill("\n", CONFIG), fill(" ", CONFIG), fill("    #a\n", CONFIG), fill("    \n", CONFIG)),
     ),
+    "mail.annotate._pattern": (
+        lambda text: without(text, ["X-Spam"]),
+        (filled(b"X-Spam:\n ", BODY), filled(b"\r", BODY), filled(b"X-Spam ", BODY), filled(b"X-Spam:a\r ", BODY)),
+    ),
+    "cli.argument_types.user_name": (named, (fill("a", BODY), fill(" ", BODY), fill("@", BODY))),
     "ledger.parts.rolling": (rolling, (fill("/", 200), "/" + fill("a-", 200))),
     "cli.argument_types.span": (moment, (fill(" ", BODY, "1"), fill("1", BODY), fill("1 ", BODY))),
 }
