@@ -131,7 +131,8 @@ class _Mailbox:
         self._missed = MissedSpam.UNKNOWN
         self._traces: dict[int, Trace] = {}
         self._numbers = itertools.count()
-        self._doubtful: list[int] = []  # read and kept, and not learned
+        self._kept: list[int] = []  # in the inbox, read
+        self._doubtful: list[int] = []  # of these, what is not learned
         self._in_spam: dict[int, float] = {}  # by the filter's hand, with the probability
         self._opened_spam = -1
         self._verdicts: deque[Verdict] = deque(maxlen=breaker.window)
@@ -219,6 +220,7 @@ class _Mailbox:
             self._learn(place, Label.HAM, "taken out of spam")
 
     def _keep(self, place: int) -> None:
+        self._kept.append(place)
         self._doubtful.append(place)
         self._look_at_kept([place])
 
@@ -255,6 +257,8 @@ class _Mailbox:
             for page in silence.outdated(self._lessons, self._scoring, self._missed):
                 changes = [Relabel(one.digest, one.label, one.weak, None, True, "outdated") for one in page]
                 self._lessons.relabel(changes, self._at(self._now))
+                forgotten = {one.digest for one in page if one.label is Label.HAM}
+                self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
 
     def _lacks(self) -> str:
         """As `arming.Arming`: once nothing is lacking, nothing ever is."""
