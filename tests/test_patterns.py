@@ -34,6 +34,7 @@ SECONDS = 0.5  # of processor time
 BODY = DEFAULT_LIMITS.message_bytes
 BLOCK = DEFAULT_LIMITS.header_bytes
 VALUE = DEFAULT_LIMITS.field_chars
+LINE = 8 << 10  # of a request
 TEXT = DEFAULT_LIMITS.text_chars
 CSS = 1000
 SHEET = 100_000
@@ -315,6 +316,14 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (fill("1", BODY, after="x"), fill("1e", BODY), fill("1.", BODY), fill("+", BODY)),
     ),
     "config.readers._WHOLE": (fullmatch, (fill("1", BODY), fill("-", BODY))),
+    "config.readers._LOOPBACK": (fullmatch, (fill("127.1.1.1", BODY), fill("127.", BODY), fill("2", BODY, "127."))),
+    "config.readers._USER": (fullmatch, (fill("a", BODY, after="/"), fill("a.-$", BODY))),
+    "service.protocol._FIRST": (
+        fullmatch,
+        (filled(b"A", LINE), filled(b"1", LINE, b"A SPAMC/"), filled(b" \t", LINE, b"A SPAMC/1.5", b"x")),
+    ),
+    "service.protocol._NAME": (fullmatch, (filled(b"a", LINE, after=b" "), filled(b"a ", LINE))),
+    "service.protocol._LENGTH": (fullmatch, (filled(b"1", LINE), filled(b"1", 12, after=b"x"))),
     "service.watcher._WATCHED": (every, (fill("inotify wd:", BODY), fill("inotify wd:a ino:", BODY), fill("\n", BODY))),
     "bulk.sources._SEPARATOR": (
         match,

@@ -74,6 +74,19 @@ def test_commands():
     assert ("ExecStart", "/usr/local/bin/spamnb --config /etc/spamnb/%i/config.yaml run") in settings(SYSTEM)
 
 
+SOCKETS = [(UNITS / "spamnb.socket", "--user"), (UNITS / "spamnb@.socket", "--system")]
+
+
+@needs_systemd
+@pytest.mark.parametrize(("unit", "manager"), SOCKETS)
+def test_sockets(tmp_path: Path, unit: Path, manager: str):
+    """systemd understands the socket units, whose sockets let in only their owner and root."""
+    installed(unit.with_suffix(".service"), tmp_path)
+    result = analyze(manager, "verify", "--man=no", str(installed(unit, tmp_path)), runtime=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert ("SocketMode", "0600") in settings(unit)
+
+
 def test_where_they_are_wanted():
     """The user's unit starts with the user's manager, the system's with the machine."""
     assert ("WantedBy", "default.target") in settings(USER)

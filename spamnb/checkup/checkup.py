@@ -6,6 +6,7 @@ from pathlib import Path
 from spamnb.checkup.finding import FAULT, Finding, fault, ok
 from spamnb.checkup.ledger import of_ledger
 from spamnb.checkup.mailboxes import of_mailboxes
+from spamnb.checkup.spamd import of_spamd
 from spamnb.config import Config, default_ledger_path, load
 from spamnb.errors import ConfigError, SpamnbError
 
@@ -21,6 +22,7 @@ def _findings(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
         config = load(path, environ)
         yield ok("configuration", str(path))
         yield from _guarded(of_mailboxes(config))
+        yield from _guarded(of_spamd(config))
     except ConfigError as error:
         for line in str(error).splitlines():
             yield fault("configuration", line, _step(path))

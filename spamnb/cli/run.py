@@ -1,6 +1,7 @@
 """Watch, judge, move and learn, until stopped.
 
-SIGHUP reads the configuration again.
+SIGHUP reads the configuration again. Where `spamd.listen` says, and on sockets that systemd
+hands over, it answers spamc and other clients of spamd; not with --once.
 
 example:
   spamnb run --once
@@ -14,6 +15,7 @@ from spamnb.cli.context import config_path
 from spamnb.config import load
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from spamnb.service.spamd.sockets import handed_over
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the service in the foreground, as systemd wants it, until SIGTERM or SIGINT."""
     path = config_path(options)
-    daemon = Daemon(lambda: load(path, os.environ), Notifier(os.environ))
+    daemon = Daemon(lambda: load(path, os.environ), Notifier(os.environ), handed=handed_over(os.environ))
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
     signal.signal(signal.SIGINT, lambda *_: daemon.stop())
     signal.signal(signal.SIGHUP, lambda *_: daemon.reload())

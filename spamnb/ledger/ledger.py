@@ -80,6 +80,10 @@ class Ledger:
         with self._connection.transaction():
             yield
 
+    def hasty(self) -> contextlib.AbstractContextManager[None]:
+        """What is written inside is whole, but the last of it may be lost if power fails, and waits for no disk."""
+        return self._connection.hasty()
+
     def check(self) -> None:
         """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""
         with self.transaction():  # which begins as a writer

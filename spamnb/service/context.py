@@ -9,6 +9,7 @@ from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.moves import bases_now
+from spamnb.service.log import name_of
 
 _log = logging.getLogger(__name__)
 
@@ -48,4 +49,4 @@ class Context:
 
     def name_of(self, message: Reading | LazyReading) -> str:
         """The message as the log names it: by subject and sender, unless these are to stay out of the log."""
-        return message.summary if self.config.log.subjects else f"message {message.digest.hex()[:12]}"
+        return name_of(message, self.config.log)

@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import TypeVar
 
@@ -17,8 +17,10 @@ from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import LEDGER, Mailboxes
 from spamnb.service.maintenance import DailyCopies, Forgetting, MetricsFile
 from spamnb.service.notify import Notifier
+from spamnb.service.spamd.service import Spamd
+from spamnb.service.spamd.sockets import Listener
 from spamnb.service.watcher import Watcher
-from spamnb.wording import plural
+from spamnb.wording import escaped, plural
 
 _Wanted = TypeVar("_Wanted")
 _log = logging.getLogger(__name__)
@@ -38,7 +40,8 @@ class Daemon:
     """Watches the mailboxes of a configuration until it is told to stop.
 
     `load` reads the configuration, at the start and at each reload. `now` gives seconds since the epoch, `running`
-    those of a clock that is never set.
+    those of a clock that is never set. `handed`: sockets from the service manager, on which it answers the spamd
+    protocol too.
 
     After a fault that may pass (a ledger that is locked or on a full disk, a mailbox that is not mounted) the folders
     are compared again until all is well, so hints of what happened meanwhile need not be kept.
@@ -50,6 +53,7 @@ class Daemon:
         notifier: Notifier,
         now: Callable[[], float] = time.time,
         running: Callable[[], float] = time.monotonic,
+        handed: Sequence[Listener] = (),
     ) -> None:
         self._load = load
         self._notify = notifier
@@ -57,6 +61,8 @@ class Daemon:
         self._running = running
         self._config = load()
         self._watcher = Watcher(self._config.service.watch)
+        self._handed = handed
+        self._spamd: Spamd
         self._mailboxes: Mailboxes
         self._forgetting: Forgetting
         self._faults = LogOnce(_log, logging.ERROR)
@@ -83,6 +89,7 @@ class Daemon:
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
         with only_service(str(self._config.ledger)), ExitStack() as stack:
+            self._spamd = stack.enter_context(closing(Spamd(self._handed, self._now)))
             ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:
                 try:
@@ -120,6 +127,7 @@ class Daemon:
         with closing(self._when_usable(lambda: self._over(ledger))) as self._mailboxes:
             self._when_usable(self._mailboxes.open_new)
             self._forgetting = Forgetting(ledger, self._mailboxes.present)
+            self._spamd.use(self._config)
             self._begin(ledger)
             while not (self._stop or self._reload):
                 self._next(ledger)
@@ -155,6 +163,8 @@ class Daemon:
         how, number = "polling" if self._watcher.polling else "watching", len(self._mailboxes.roots)
         folders = plural(len(self._mailboxes.directories) // 2, "folder")
         status = f"{how} {folders} in {number} mailbox{'' if number == 1 else 'es'}"
+        if self._spamd.addresses:
+            status += f", answering on {escaped(' and '.join(self._spamd.addresses))}"
         _log.info("%s", status)
         self._status = status + self._reservation
         self._former = None

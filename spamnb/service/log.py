@@ -5,6 +5,9 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from spamnb.config import Log
+from spamnb.mail.reading import LazyReading, Reading
+
 _mailbox: ContextVar[str] = ContextVar("mailbox", default="")
 
 
@@ -16,6 +19,11 @@ def about(mailbox: str) -> Iterator[None]:
         yield
     finally:
         _mailbox.reset(before)
+
+
+def name_of(message: Reading | LazyReading, log: Log) -> str:
+    """A message as the log names it: by subject and sender, unless these are to stay out of the log."""
+    return message.summary if log.subjects else f"message {message.digest.hex()[:12]}"
 
 
 class AboutMailbox(logging.Filter):

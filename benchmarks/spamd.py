@@ -1,0 +1,187 @@
+"""The service asked by `spamc`: how long a call takes, what it costs, and whether it agrees with `spamnb score`.
+
+The service has learned the first half of a corpus, and is asked about messages of the second half.
+
+call: `spamc -c` and bogofilter's own process by turns, each from its start to its exit, message by message.
+cost: CPU of the service for a request, of all its threads, over those calls.
+agreement: the verdict of each message of the second half, by `spamc -c` (its exit code) and by `spamnb score`.
+memory: what the kernel says the service takes, after 1,000 requests and after all of them; a client of our own asks,
+    since starting spamc takes longer than the answer.
+both: `spamc -c` at a steady rate, while mail is delivered into the Maildir at another, half of it spam: how long a
+    call takes, and how long the spam stays in the inbox.
+
+    python benchmarks/spamd.py CORPUS [--calls 500] [--requests 10000] [--rate 50] [--seconds 30] [--json]
+"""
+
+import itertools
+import os
+import socket
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import common
+import latency
+import numpy as np
+
+from spamnb.evaluation.corpus import Labelled
+
+_DELIVERED = 10.0  # messages a second beside the requests
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Asked:
+    """The service on a socket."""
+
+    def __init__(self, spamnb: common.Spamnb, directory: Path) -> None:
+        self.path = str(directory / "spamd.sock")
+        config = Path(spamnb.command[-1])
+        config.write_text(config.read_text() + f"\nspamd:\n  listen: [{self.path}]\n")
+
+    def spamc(self, message: bytes) -> bool:
+        """Whether `spamc -c` says spam."""
+        done = subprocess.run(["spamc", "-U", self.path, "-x", "-c"], input=message, capture_output=True, check=False)
+        if done.returncode > 1:
+            raise RuntimeError(f"spamc ended with {done.returncode}")
+        return done.returncode == 1
+
+    def check(self, message: bytes) -> bytes:
+        """The answer to CHECK, without a process."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(self.path)
+            client.sendall(b"CHECK SPAMC/1.5\r\nContent-length: %d\r\n\r\n" % len(message) + message)
+            return b"".join(iter(lambda: client.recv(4096), b""))
+
+
+def main() -> None:
+    """Measure, and print the figures."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
+    parser.add_argument("--calls", type=int, default=500)
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--rate", type=float, default=50.0, metavar="N", help="calls a second beside the delivery")
+    parser.add_argument("--seconds", type=float, default=30.0)
+    options = parser.parse_args()
+
+    corpus = common.halves(common.warmed(options.corpus))
+    with tempfile.TemporaryDirectory() as directory:
+        spamnb, other = common.Spamnb(Path(directory)), _bogofilter(Path(directory))
+        for each in (spamnb, other):
+            if each is not None:
+                each.train(corpus.first)
+        asked = Asked(spamnb, Path(directory))
+        with spamnb.service() as service:
+            figures = _calls(asked, other, corpus.second[: options.calls], service.pid)
+            figures += _agreement(asked, spamnb, corpus.second)
+            figures += _memory(asked, corpus.second, options.requests, service.pid)
+        figures += _both(asked, spamnb, corpus, options.rate, options.seconds)
+    common.report([{"what": what, "value": value, "unit": unit} for what, value, unit in figures], options.json)
+
+
+Figures = list[tuple[str, object, str]]
+
+
+def _bogofilter(directory: Path) -> "common.Bogofilter | None":
+    if common.Bogofilter not in common.contenders():
+        return None
+    (directory / "bogofilter").mkdir()
+    return common.Bogofilter(directory / "bogofilter")
+
+
+def _calls(asked: Asked, other: "common.Bogofilter | None", messages: Sequence[Labelled], service: int) -> Figures:
+    contents = [Path(each.path).read_bytes() for each in messages]
+    for content in contents[:20]:
+        asked.spamc(content)
+    ours, theirs, before = [], [], _cpu(service)
+    for content in contents:
+        ours.append(_timed(partial(asked.spamc, content)))
+        if other is not None:
+            theirs.append(_timed(partial(subprocess.run, other.command, input=content, check=False)))
+    cpu = (_cpu(service) - before) / len(contents)
+    return [
+        *_times("spamc -c", ours),
+        *(_times("bogofilter", theirs) if theirs else []),
+        ("CPU of the service a request", 1000 * cpu, "ms"),
+    ]
+
+
+def _agreement(asked: Asked, spamnb: common.Spamnb, messages: Sequence[Labelled]) -> Figures:
+    scored = common.scored(spamnb, messages)
+    by_spamc = [asked.spamc(Path(each.path).read_bytes()) for each in messages]
+    differ = sum(is_spam != (one.verdict.value == "spam") for is_spam, one in zip(by_spamc, scored, strict=True))
+    return [("messages asked about", len(messages), ""), ("verdicts that differ from spamnb score", differ, "")]
+
+
+def _memory(asked: Asked, messages: Sequence[Labelled], requests: int, service: int) -> Figures:
+    contents = itertools.cycle([Path(each.path).read_bytes() for each in messages])
+    figures: Figures = []
+    start = time.perf_counter()
+    for number in range(1, requests + 1):
+        if not asked.check(next(contents)).startswith(b"SPAMD/1.1 0 EX_OK"):
+            raise RuntimeError("a request was not answered")
+        if number in (1000, requests):
+            figures.append((f"memory after {number} requests", _memory_of(service), "MB"))
+    rate = requests / (time.perf_counter() - start)
+    return [*figures, ("requests a second, one after the other", rate, "")]
+
+
+def _both(asked: Asked, spamnb: common.Spamnb, corpus: common.Halves, rate: float, seconds: float) -> Figures:
+    """Both at once; what is asked about is not what is delivered."""
+    contents = itertools.cycle([Path(each.path).read_bytes() for each in corpus.first])
+    times: list[float] = []
+    threads: list[threading.Thread] = []
+
+    def call(content: bytes) -> None:
+        times.append(_timed(partial(asked.spamc, content)))
+
+    def keep_asking() -> None:
+        common.until(lambda: os.path.exists(asked.path), "the socket")
+        start = time.perf_counter()
+        for place in range(round(rate * seconds)):
+            time.sleep(max(0.0, start + place / rate - time.perf_counter()))
+            threads.append(threading.Thread(target=call, args=[next(contents)]))
+            threads[-1].start()
+
+    asking = threading.Thread(target=keep_asking)
+    asking.start()
+    mail = latency.mixed(corpus, round(_DELIVERED * seconds), 0.5)
+    row = latency.spam_moved("", spamnb, mail, _DELIVERED)
+    asking.join()
+    for thread in threads:
+        thread.join()
+    figures = _times(f"spamc -c, {rate:g} a second beside {_DELIVERED:g} delivered", times)
+    return [*figures, *((f"spam moved meanwhile, {name}", value, "") for name, value in list(row.items())[1:])]
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _times(what: str, seconds: Sequence[float]) -> Figures:
+    return [
+        (f"{what}: median", 1000 * statistics.median(seconds), "ms"),
+        (f"{what}: 99 %", 1000 * float(np.percentile(seconds, 99)), "ms"),
+    ]
+
+
+def _cpu(process: int) -> float:
+    """Seconds of CPU that a process has taken (proc(5), stat)."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _memory_of(process: int) -> float:
+    """MB; a page that several processes share counts in part."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1e3
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Checks of the sockets on which the service answers the spamd protocol."""
+
+import pwd
+import socket
+from collections.abc import Iterator
+
+from spamnb.checkup.finding import Finding, fault, ok, warning
+from spamnb.config import Config
+from spamnb.ledger.file.locks import is_running
+
+_PATIENCE = 5.0  # seconds
+_PONG = b" 0 PONG"
+
+
+def of_spamd(config: Config) -> Iterator[Finding]:
+    """Whether the users that may ask exist, and whether the service, if it runs, answers where it should."""
+    for name in config.spamd.peers:
+        if not name.isdigit() and not _exists(name):
+            yield fault("spamd", f"there is no user {name!r}, and the service does not start", "correct spamd.peers")
+    if is_running(str(config.ledger)):
+        for address in config.spamd.listen:
+            yield _of_socket(address)
+
+
+def _exists(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+def _of_socket(address: str) -> Finding:
+    try:
+        said = _ping(address)
+    except PermissionError:
+        return warning("spamd", f"only others may ask on {address}: it cannot be tried", "run doctor as root")
+    except OSError as error:
+        why = error.strerror or "it takes too long"
+        return fault("spamd", f"nobody answers on {address}: {why}", "look into the service's log")
+    if _PONG in said:
+        return ok("spamd", f"the service answers on {address}")
+    return fault("spamd", f"{address} answers something else than spamd", "write another address as spamd.listen")
+
+
+def _ping(address: str) -> bytes:
+    family = socket.AF_UNIX if address.startswith("/") else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as client:
+        client.settimeout(_PATIENCE)
+        host, _, port = address.rpartition(":")
+        client.connect(address if family == socket.AF_UNIX else (host, int(port)))
+        client.sendall(b"PING SPAMC/1.5\r\n")
+        return client.recv(1000)

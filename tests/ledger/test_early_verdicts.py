@@ -1,0 +1,45 @@
+"""Verdicts that were told before their message came: kept by identity, for a day."""
+
+from dataclasses import replace
+
+import pytest
+
+from spamnb.ledger.history.early_verdicts import LASTING, EarlyVerdict
+from spamnb.ledger.ledger import Ledger
+
+TOLD = EarlyVerdict("spam", 0.99, 2.5, "spamd for bob", 1000.0)
+
+
+def test_found_by_identity(path: str) -> None:
+    """A verdict is found by its message's identity, the latest of several, also after a restart."""
+    later = replace(TOLD, verdict="ham", probability=0.01, log_odds=-2.0, at=1001.0)
+    with Ledger(path) as ledger:
+        ledger.early_verdicts.remember(b"a", TOLD)
+        ledger.early_verdicts.remember(b"b", TOLD)
+        ledger.early_verdicts.remember(b"b", later)
+    with Ledger(path, only_read=True) as ledger:
+        assert ledger.early_verdicts.find(b"a", 1002.0) == TOLD
+        assert ledger.early_verdicts.find(b"b", 1002.0) == later
+        assert ledger.early_verdicts.find(b"c", 1002.0) is None
+
+
+def test_expires(path: str) -> None:
+    """A verdict on mail that never came is not found after a day, and is removed with the next that is told."""
+    with Ledger(path) as ledger:
+        ledger.early_verdicts.remember(b"a", TOLD)
+        assert ledger.early_verdicts.find(b"a", TOLD.at + LASTING) == TOLD
+        assert ledger.early_verdicts.find(b"a", TOLD.at + LASTING + 1) is None
+        ledger.early_verdicts.remember(b"b", replace(TOLD, at=TOLD.at + LASTING + 1))
+        assert ledger.early_verdicts.find(b"a", TOLD.at) is None
+
+
+def test_hasty_is_whole(path: str) -> None:
+    """What is written in haste is there for others at once; a fault inside leaves nothing of its transaction."""
+    with Ledger(path) as ledger, Ledger(path) as other:
+        with ledger.hasty():
+            ledger.early_verdicts.remember(b"a", TOLD)
+        with pytest.raises(ZeroDivisionError), ledger.hasty(), ledger.transaction():
+            ledger.early_verdicts.remember(b"b", TOLD)
+            raise ZeroDivisionError
+        assert other.early_verdicts.find(b"a", TOLD.at) == TOLD
+        assert other.early_verdicts.find(b"b", TOLD.at) is None

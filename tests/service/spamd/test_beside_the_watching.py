@@ -1,0 +1,174 @@
+"""The whole service as a process: it answers on its sockets while it watches, learns, is reloaded and is stopped."""
+
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spamnb.checkup.checkup import checkup
+from spamnb.cli.sample_mail import message
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
+from tests.service.conftest import Site, until
+from tests.service.spamd.conftest import exchange, request
+
+
+def socket_of(site: Site) -> str:
+    """Where the service answers."""
+    return str(site.directory / "spamd.sock")
+
+
+def ask(site: Site, sent: bytes) -> bytes:
+    """What the service answers."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(30)
+        client.connect(socket_of(site))
+        return exchange(client, sent)
+
+
+@pytest.fixture
+def answering(site: Site) -> Site:
+    """The service, which knows ham from spam, watches, and answers."""
+    site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
+    site.teach()
+    site.start()
+    return site
+
+
+def kinds(site: Site, mail: bytes) -> list[tuple[str, str | None]]:
+    """What was done to a message."""
+    with Ledger(str(site.ledger)) as ledger:
+        known = ledger.messages.find(identity(mail))
+        return [] if known is None else [(one.kind, one.verdict) for one in ledger.journal.of_message(known.id)]
+
+
+def test_from_the_verdict_to_junk(answering: Site) -> None:
+    """Asked at delivery, filed by a rule or left in the inbox: each message is judged once, and none is learned."""
+    filed, left, kept = message("spam", 970), message("spam", 971), message("ham", 972)
+    for mail in (filed, left, kept):
+        assert b"Spam: " in ask(answering, request("CHECK", mail))
+    received = b"Received: from a by b; Sat, 21 Nov 2026 10:00:00 +0000\n"
+    answering.deliver(received + filed, "Junk")
+    answering.deliver(received + left)
+    answering.deliver(received + kept)
+    until(lambda: len(answering.contents("Junk")) == 2, "spam to be moved")
+    until(lambda: bool(kinds(answering, filed)), "what was filed to be looked at")
+    assert [kinds(answering, mail) for mail in (filed, left, kept)] == [
+        [("judged", "spam")],
+        [("moved", "spam")],
+        [("judged", "ham")],
+    ]
+    assert answering.faults() == []
+
+
+def test_learned_once_though_told_twice(answering: Site) -> None:
+    """What an IMAP server tells by TELL, and the watching sees too, is learned once; TELL moves nothing."""
+    mail = answering.deliver(message("ham", 973))
+    stays = answering.deliver(message("ham", 974))
+    until(lambda: bool(kinds(answering, mail) and kinds(answering, stays)), "it to be judged")
+    assert b"DidSet" in ask(answering, request("TELL", stays, "1.5", "Message-class: spam", "Set: local"))
+    answering.move(mail, "INBOX", "Junk")
+    told = request("TELL", mail.replace(b"\n", b"\r\n"), "1.5", "Message-class: spam", "Set: local")
+    assert b"DidSet" in ask(answering, told)
+    until(lambda: mail in answering.contents("Junk") and answering.label(mail) == 1, "it to be learned")
+    with Ledger(str(answering.ledger)) as ledger:
+        until(lambda: all(folder != "INBOX" for folder in _places(ledger, mail)), "the move to be seen")
+    assert [kind for kind, _ in kinds(answering, mail)] == ["judged", "learned"]
+    assert stays in answering.contents("INBOX")
+
+
+def _places(ledger: Ledger, mail: bytes) -> list[str]:
+    known = ledger.messages.find(identity(mail))
+    assert known is not None
+    return [place.folder_name for place in ledger.locations.of_message(known.id) if place.gone_at is None]
+
+
+def test_reload(answering: Site) -> None:
+    """A reload takes the new sockets in use; one with a socket that cannot be opened leaves the old ones."""
+    assert answering.process is not None
+    good = answering.config.read_text()
+    answering.config.write_text(good.replace(socket_of(answering), "/nowhere/at/all.sock"))
+    answering.process.send_signal(signal.SIGHUP)
+    until(lambda: "cannot listen on /nowhere/at/all.sock" in answering.log(), "the fault to be reported")
+    until(lambda: answering.log().count("watching") == 2, "working again")
+    assert b"Spam: True" in ask(answering, request("CHECK", message("spam", 975)))
+    answering.config.write_text(good.replace("spamd: {", "spamd: {most_points: 7, "))
+    answering.process.send_signal(signal.SIGHUP)
+    until(lambda: answering.log().count("watching") == 3, "working with the new one")
+    assert b"Spam: True ; 7.0" in ask(answering, request("CHECK", message("spam", 976)))
+    assert answering.end() == 0
+    assert not Path(socket_of(answering)).exists()
+
+
+def test_doctor(answering: Site) -> None:
+    """A check-up asks the service where it should answer, and looks whether the users that may ask exist."""
+
+    def found() -> list[tuple[str, str]]:
+        return [(one.state, one.means) for one in checkup(answering.config, {}) if one.what == "spamd"]
+
+    assert found() == [("ok", f"the service answers on {socket_of(answering)}")]
+    answering.configure("spamd: {listen: [/nowhere/at/all.sock], peers: [nobody-at-all]}")
+    assert found() == [
+        ("fault", "there is no user 'nobody-at-all', and the service does not start"),
+        ("fault", "nobody answers on /nowhere/at/all.sock: No such file or directory"),
+    ]
+
+
+def test_cannot_start(site: Site) -> None:
+    """A socket that cannot be opened ends the start with one line that says what to do."""
+    site.configure("spamd: {listen: [/nowhere/at/all.sock]}")
+    site.start(wait=False)
+    assert site.process is not None
+    assert site.process.wait(30) == 3
+    assert "cannot listen on /nowhere/at/all.sock: No such file or directory; make its directory" in site.log()
+
+
+def test_once_answers_nobody(site: Site) -> None:
+    """`run --once` opens no socket."""
+    site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
+    assert site.once() == 0
+    assert not Path(socket_of(site)).exists()
+
+
+def test_sockets_from_systemd(site: Site) -> None:
+    """A socket that systemd hands over is served without being configured, and is left to it at the end."""
+    site.teach()
+    with socket.socket(socket.AF_UNIX) as handed:
+        handed.bind(socket_of(site))
+        handed.listen()
+        shell = f'exec 3<&{handed.fileno()}; export LISTEN_FDS=1 LISTEN_PID=$$; exec "$@"'
+        with site.log_file.open("ab") as log:
+            command = [sys.executable, "-m", "spamnb", "--config", str(site.config), "run"]
+            site.process = subprocess.Popen(
+                ["bash", "-c", shell, "bash", *command], stderr=log, pass_fds=[handed.fileno()]
+            )
+        until(lambda: f"answering on {socket_of(site)}" in site.log(), "the service to answer")
+        assert b"Spam: True" in ask(site, request("CHECK", message("spam", 977)))
+        assert site.end() == 0
+    assert Path(socket_of(site)).exists()
+
+
+def test_five_hundred_half_open(answering: Site) -> None:
+    """With 500 connections that send half a request and wait, verdicts are told and mail is moved at once."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2000), hard))
+    waiting = []
+    try:
+        for _ in range(500):
+            waiting.append(socket.socket(socket.AF_UNIX))
+            waiting[-1].connect(socket_of(answering))
+            waiting[-1].sendall(request("CHECK", b"x" * 1000)[:-500])
+        began = time.monotonic()
+        assert b"Spam: True" in ask(answering, request("CHECK", message("spam", 978)))
+        spam = answering.deliver(message("spam", 979))
+        until(lambda: spam in answering.contents("Junk"), "spam to be moved")
+        assert time.monotonic() - began < 10
+    finally:
+        for client in waiting:
+            client.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

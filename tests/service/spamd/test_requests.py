@@ -1,0 +1,300 @@
+"""What each command of the spamd protocol does, on the real ledger: told, remembered, learned, taken back."""
+
+import contextlib
+import re
+import sqlite3
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from spamnb.breaker import pause, resume
+from spamnb.cli.sample_mail import message
+from spamnb.config import Learning, Scoring
+from spamnb.delivery.spamc import ask as ask_for_pipe
+from spamnb.filter import Filter
+from spamnb.label import Label, Verdict
+from spamnb.mail.identity import identity
+from spamnb.mail.reading import read
+from spamnb.undo import undo
+from tests.service.spamd.conftest import Service, request
+
+SPAM, HAM = message("spam", 900), message("ham", 900)
+UNSURE = b"Subject: hello\n\nnothing\n"
+
+
+def told(answer: bytes) -> tuple[bool, float]:
+    """The verdict of an answer."""
+    found = re.search(rb"\r\nSpam: (True|False) ; (-?\d+\.\d) / 5\.0\r\n", answer)
+    assert found, answer
+    return found[1] == b"True", float(found[2])
+
+
+def body(answer: bytes) -> bytes:
+    """What follows the fields of an answer."""
+    return answer.partition(b"\r\n\r\n")[2]
+
+
+def label(service: Service, mail: bytes) -> Label | None:
+    """What a message is learned as."""
+    with service.ledger() as ledger:
+        found = ledger.lessons.find(identity(mail))
+        return None if found is None else found.label
+
+
+@pytest.mark.parametrize("command", ["CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "HEADERS", "PROCESS"])
+def test_verdict(service: Service, command: str) -> None:
+    """Every command tells the verdict that `spamnb score` gives, and points on the same side of 5.0."""
+    for mail in (SPAM, HAM, UNSURE):
+        with service.ledger() as ledger:
+            verdict = Filter(ledger.lessons, Scoring()).judge(read(mail)).verdict
+        is_spam, points = told(service.ask(request(command, mail)))
+        assert is_spam == (verdict is Verdict.SPAM) == (points >= 5.0)
+
+
+def test_symbols(service: Service) -> None:
+    """SYMBOLS names the verdict."""
+    answers = [body(service.ask(request("SYMBOLS", mail))) for mail in (SPAM, HAM, UNSURE)]
+    assert answers == [b"SPAMNB_SPAM", b"SPAMNB_HAM", b"SPAMNB_UNSURE"]
+
+
+def test_report(service: Service) -> None:
+    """A report is short, in ASCII, with the verdict and the strongest clues; REPORT_IFSPAM has none of ham."""
+    odd = message("spam", 901).replace(b"Subject: ", "Subject: caf\u00e9 \u202e ".encode())
+    for mail in (SPAM, HAM, odd):
+        text = body(service.ask(request("REPORT", mail)))
+        assert len(text) < 4096
+        assert text.isascii()
+        assert max(map(len, text.splitlines())) <= 76
+    assert b"spam, 9.9 points of 5.0 required" in body(service.ask(request("REPORT_IFSPAM", SPAM)))
+    assert service.ask(request("REPORT_IFSPAM", HAM)).endswith(b"Content-length: 0\r\nSpam: False ; -9.9 / 5.0\r\n\r\n")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_process(service: Service, end: bytes) -> None:
+    """PROCESS gives the message with the verdict in its header, forged ones removed, and all else as it was."""
+    forged = b"X-Spam-Status: No, score=-5\n\tautolearn=ham\nx-spam-LEVEL: none\nX-Spamnb: ham\n"
+    mail = (b"From bob Sat Nov 21 10:00:00 2026\nReturn-Path: <a@b>\n" + forged + SPAM).replace(b"\n", end)
+    got = body(service.ask(request("PROCESS", mail)))
+    assert got == (
+        b"From bob Sat Nov 21 10:00:00 2026\nReturn-Path: <a@b>\n"
+        b"X-Spamnb: spam, probability=0.999998, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n"
+        b"X-Spam-Status: Yes, score=9.9 required=5.0 tests=SPAMNB_SPAM version=spamnb/0.1.0\n"
+        b"X-Spam-Level: *********\n" + SPAM
+    ).replace(b"\n", end)
+
+
+@pytest.mark.parametrize(
+    "mail",
+    [
+        SPAM,
+        SPAM.replace(b"\n", b"\r\n"),
+        b"no header\n\nat all\n",
+        b"\nbody\n\nmore\n",
+        b"Subject: x\n",
+        b"a\x00b",
+        b"",
+    ],
+)
+def test_headers(service: Service, mail: bytes) -> None:
+    """HEADERS with the rest of the message, which spamc appends, is what PROCESS gives; nothing is lost or doubled."""
+    ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := mail.find(mark)) >= 0]
+    rest = mail[min(ends, default=len(mail)) :]
+    header = body(service.ask(request("HEADERS", mail, "1.4", length=False)))
+    assert header + rest == body(service.ask(request("PROCESS", mail)))
+
+
+def test_added_fields_are_few(service: Service) -> None:
+    """What is added is far below what spamc takes beyond the message."""
+    assert len(body(service.ask(request("PROCESS", SPAM)))) - len(SPAM) < 8000
+
+
+def test_pipe_is_answered(service: Service) -> None:
+    """`spamnb filter` finds the verdict in the answer."""
+    found = ask_for_pipe([service.path], [SPAM], SPAM.index(b"\n\n") + 2, "bob")
+    assert found is not None
+    assert (found.verdict, found.points) == (Verdict.SPAM, 9.9)
+
+
+# What is not told
+
+
+def test_untaught(service: Service) -> None:
+    """A filter that has too few lessons tells no verdict, and says why; nothing is remembered."""
+    service.use(replace(service.config, learning=Learning(minimum_messages=1000)))
+    assert told(service.ask(request("CHECK", SPAM))) == (False, 0.0)
+    assert b"No verdict is told yet: 975 more ham messages" in service.ask(request("REPORT", SPAM))
+    assert b"X-Spam-Flag" not in service.ask(request("PROCESS", SPAM))
+    with service.ledger() as ledger:
+        assert ledger.early_verdicts.find(identity(SPAM), time.time()) is None
+
+
+def test_moving_stopped(service: Service) -> None:
+    """While moving is stopped no verdict is told: a rule would move the mail."""
+    with service.ledger() as ledger:
+        pause(ledger)
+        assert told(service.ask(request("CHECK", SPAM))) == (False, 0.0)
+        assert b"moving is stopped" in service.ask(request("REPORT", SPAM))
+        resume(ledger, time.time())
+    assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
+
+
+def test_most_points(service: Service) -> None:
+    """No more points are told than are configured: recipes reject from 10 up."""
+    service.set(most_points=6.0)
+    assert told(service.ask(request("CHECK", SPAM))) == (True, 6.0)
+    assert told(service.ask(request("CHECK", HAM))) == (False, -6.0)
+
+
+# TELL
+
+
+def tell(service: Service, mail: bytes, *fields: str, user: str = "bob") -> bytes:
+    """What TELL answers."""
+    return service.ask(request("TELL", mail, "1.5", *fields, user=user))
+
+
+def test_learn_and_forget(service: Service) -> None:
+    """What is learned, learned otherwise and forgotten is said; a second time it is success that changed nothing."""
+    spam, ham, remove = ["Message-class: spam", "Set: local"], ["Message-class: ham", "Set: local"], ["Remove: local"]
+    done, undone, same = b"DidSet: local\r\n\r\n", b"DidRemove: local\r\n\r\n", b"EX_OK\r\n\r\n"
+    for fields, end, expected in (
+        (spam, done, Label.SPAM),
+        (spam, same, Label.SPAM),
+        (ham, done, Label.HAM),
+        (remove, undone, None),
+        (remove, same, None),
+        (["Message-class: spam", "Set: local,remote"], done, Label.SPAM),
+        (["Message-class: ham", "Set: local", "Remove: remote"], done, Label.HAM),
+        (["Message-class: spam", "Set: remote"], same, Label.HAM),
+    ):
+        assert tell(service, UNSURE, *fields).endswith(end)
+        assert label(service, UNSURE) == expected
+
+
+def test_learned_with_other_line_ends(service: Service) -> None:
+    """What Sieve pipes has CR LF, and what Exim sends an mbox line: it is the same message."""
+    tell(service, SPAM, "Message-class: spam", "Set: local")
+    again = b"From bob Sat Nov 21 10:00:00 2026\r\n" + SPAM.replace(b"\n", b"\r\n")
+    assert tell(service, again, "Message-class: spam", "Set: local").endswith(b"EX_OK\r\n\r\n")
+
+
+def test_tell_is_undone(service: Service) -> None:
+    """What was told stands in the history with the name that was sent, harmless, and is taken back as anything else."""
+    with service.ledger() as ledger:
+        before = ledger.lessons.totals().tolist()
+        tell(service, UNSURE, "Message-class: spam", "Set: local", user="../../x\x1b[2J" + "y" * 100)
+        (action,) = ledger.journal.newest(1)
+        assert action.why == "spamc -L for ../../x [2J" + "y" * 53
+        assert [outcome.fault for outcome in undo(ledger, [action])] == [None]
+        assert ledger.lessons.totals().tolist()[:2] == before[:2]
+        assert ledger.lessons.verify() == []
+
+
+def test_users_name_no_file(service: Service) -> None:
+    """Names of users that look like paths select nothing, and make no file."""
+    service.ask(request("CHECK", SPAM))
+    before = sorted(service.directory.iterdir()), sorted(service.directory.parent.iterdir())
+    for user in ("../../x", "/etc/passwd", "a\x00b", "%h", "x" * 5000):
+        assert told(service.ask(request("CHECK", SPAM, user=user))) == (True, 9.9)
+    assert (sorted(service.directory.iterdir()), sorted(service.directory.parent.iterdir())) == before
+
+
+def test_tell_not_allowed(service: Service) -> None:
+    """Where TELL is switched off it is refused, in one line that is no success to spamc."""
+    service.set(learn=False)
+    got = tell(service, SPAM, "Message-class: spam", "Set: local")
+    assert got == b"SPAMD/1.0 69 Service Unavailable: TELL is not allowed here (spamd.learn)\r\n"
+    assert label(service, SPAM) is None
+
+
+# The ledger
+
+
+def test_remembered(service: Service) -> None:
+    """A verdict is remembered by the time that it is told."""
+    service.ask(request("CHECK", SPAM, user="anna"))
+    with service.ledger() as ledger:
+        found = ledger.early_verdicts.find(identity(SPAM), time.time())
+        assert found is not None
+        assert (found.verdict, found.asker) == ("spam", "spamd for anna")
+
+
+def test_judged_while_another_process_learns(service: Service) -> None:
+    """While another process has the ledger for itself, a verdict is told all the same, and remembered afterwards."""
+    service.ask(request("CHECK", HAM))
+    with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
+        assert time.monotonic() - began < 5
+        other.execute("COMMIT")
+    assert tell(service, UNSURE, "Remove: local").endswith(b"EX_OK\r\n\r\n")  # is written after it
+    with service.ledger() as ledger:
+        assert ledger.early_verdicts.find(identity(SPAM), time.time()) is not None
+
+
+def test_told_to_learn_while_another_process_learns(service: Service) -> None:
+    """Who teaches waits until the ledger is free, and takes no worker meanwhile: others are answered."""
+    sent = [
+        request("TELL", message("ham", 3000 + number), "1.5", "Message-class: ham", "Set: local") for number in range(5)
+    ]
+    with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(service.connect()) for _ in sent]
+            for client, each in zip(clients, sent, strict=True):
+                client.sendall(each)
+            began = time.monotonic()
+            assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
+            assert time.monotonic() - began < 5
+            other.execute("COMMIT")
+            assert all(client.recv(1000).endswith(b"DidSet: local\r\n\r\n") for client in clients)
+
+
+def test_new_lessons_count_at_once(service: Service) -> None:
+    """What is learned changes the next verdict."""
+    mail = b"Subject: zyzzyva quokka\n\nwombat numbat bilby potoroo\n"
+    before = told(service.ask(request("CHECK", mail)))
+    tell(service, mail, "Message-class: spam", "Set: local")
+    assert told(service.ask(request("CHECK", mail))) > before
+
+
+def test_ledger_gone(service: Service) -> None:
+    """Without a ledger it is one line that does not say where the ledger is; and all is well when it is back."""
+    path = service.config.ledger
+    aside = path.with_name("aside")
+    path.rename(aside)
+    assert service.ask(request("CHECK", SPAM)) == (
+        b"SPAMD/1.0 69 Service Unavailable: the ledger cannot be used now\r\n"
+    )
+    aside.rename(path)
+    assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
+
+
+def test_many_at_once(service: Service) -> None:
+    """Requests of all kinds at once, from many clients, leave a ledger that is the sum of its lessons."""
+    failed: list[bytes] = []
+
+    def ask(number: int) -> None:
+        for step in range(8):
+            mail = message("spam" if step % 2 else "ham", 2000 + number * 10 + step)
+            kind = "spam" if step % 2 else "ham"
+            for sent in (
+                request("CHECK", mail),
+                request("TELL", mail, "1.5", f"Message-class: {kind}", "Set: local"),
+                request("REPORT", mail),
+            ):
+                if b" 0 EX_OK" not in (got := service.ask(sent)):
+                    failed.append(got)
+
+    threads = [threading.Thread(target=ask, args=[number]) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    with service.ledger() as ledger:
+        assert ledger.lessons.verify() == []
+        assert ledger.lessons.totals().tolist()[:2] == [25 + 24, 25 + 24]

@@ -1,0 +1,239 @@
+"""The sockets of the service: made, handed over, taken over from a dead process; and who is at the other end."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.config import Spamd
+from spamnb.errors import SpamnbError
+from spamnb.service.spamd.sockets import Allowed, Listeners, Peer, allowed, handed_over, peer_of
+from tests.service.spamd.conftest import Service, request
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def listeners() -> Iterator[Listeners]:
+    """Sockets that are closed with the test."""
+    made = Listeners(())
+    yield made
+    made.close()
+
+
+def mode(path: Path) -> int:
+    """The permissions of a file."""
+    return path.stat().st_mode & 0o777
+
+
+def test_made_and_removed(tmp_path: Path, listeners: Listeners) -> None:
+    """A socket is made for its owner alone, for all where others are to be let in, and is gone at the end."""
+    path = tmp_path / "s"
+    listeners.open(Spamd(listen=(str(path),)))
+    assert mode(path) == 0o600
+    listeners.open(Spamd(listen=(str(path),), peers=("0",)))
+    assert mode(path) == 0o666
+    listeners.close()
+    assert not path.exists()
+
+
+def test_left_by_a_dead_process(tmp_path: Path, listeners: Listeners) -> None:
+    """The socket of a process that was killed is taken over."""
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "s"))
+    listeners.open(Spamd(listen=(str(tmp_path / "s"),)))
+
+
+def test_of_a_living_process(tmp_path: Path, listeners: Listeners) -> None:
+    """A socket on which another program answers is left to it, and so is a file that is no socket."""
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "s"))
+        other.listen()
+        with pytest.raises(SpamnbError, match="another program does; stop that one"):
+            listeners.open(Spamd(listen=(str(tmp_path / "s"),)))
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(SpamnbError, match="a file is there that is no socket"):
+        listeners.open(Spamd(listen=(str(tmp_path / "file"),)))
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_cannot_be_opened(tmp_path: Path, listeners: Listeners) -> None:
+    """What cannot be opened says why and what to do; what was opened before it stays, and nothing new."""
+    good, bad = str(tmp_path / "good"), str(tmp_path / "none" / "s")
+    with pytest.raises(SpamnbError, match="No such file or directory; make its directory"):
+        listeners.open(Spamd(listen=(good, bad)))
+    assert not Path(good).exists()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(SpamnbError, match=r"stop the program that uses it \(spamd\?\)"):
+            listeners.open(Spamd(listen=(address,)))
+
+
+def test_reload(service: Service) -> None:
+    """After a reload sockets that are configured still were never closed, new ones answer, others are gone."""
+    kept, other = service.path, str(service.directory / "other.sock")
+    with service.connect() as client:
+        client.sendall(request("CHECK", b"Subject: x\n\n")[:-3])
+        service.set(listen=(kept, other))
+        client.sendall(b"x\n\n"[-3:])
+        assert b" 0 EX_OK" in client.recv(1000)
+    service.set(listen=(other,))
+    assert not Path(kept).exists()
+    service.path = other
+    assert b" 0 EX_OK" in service.ask(request("CHECK", b"x"))
+    service.set(listen=())
+    assert not Path(other).exists()
+    service.set(listen=(kept,))
+    service.path = kept
+    assert b" 0 EX_OK" in service.ask(request("CHECK", b"x"))
+
+
+def test_reload_that_fails(service: Service) -> None:
+    """Where a new socket cannot be opened, or a user does not exist, all goes on as before."""
+    with pytest.raises(SpamnbError, match="make its directory"):
+        service.set(listen=(str(service.directory / "none" / "s"),))
+    with pytest.raises(SpamnbError, match=r"spamd\.peers: there is no user 'nobody-at-all'"):
+        service.set(listen=(service.path,), peers=("nobody-at-all",))
+    assert b" 0 EX_OK" in service.ask(request("CHECK", b"x"))
+
+
+_HANDED = """
+import os, sys
+from spamnb.service.spamd.sockets import handed_over
+from spamnb.errors import SpamnbError
+try:
+    found = handed_over({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
+    print(found[0].address, found[0].is_unix, os.get_inheritable(3))
+except SpamnbError as fault:
+    print(fault)
+"""
+
+
+def handed(given: socket.socket) -> str:
+    """What a process says of a socket that it is started with."""
+    shell = 'exec 3<&"$0"; exec "$@"'
+    command = ["bash", "-c", shell, str(given.fileno()), sys.executable, "-c", _HANDED]
+    return subprocess.run(command, pass_fds=[given.fileno()], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_handed_over(tmp_path: Path) -> None:
+    """A listening socket from systemd is served; what cannot be served says what to write."""
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(path)
+        assert "is no listening stream" in handed(unix)
+        unix.listen()
+        assert handed(unix) == f"{path} True False"
+    with socket.create_server(("127.0.0.1", 0)) as local, socket.create_server(("0.0.0.0", 0)) as open_to_all:
+        assert handed(local) == f"127.0.0.1:{local.getsockname()[1]} False False"
+        assert "can be reached from outside" in handed(open_to_all)
+
+
+def test_handed_to_others() -> None:
+    """Sockets that were handed to another process, as a shell around this one, are not taken."""
+    assert handed_over({"LISTEN_FDS": "1", "LISTEN_PID": "1"}) == []
+    assert handed_over({}) == []
+
+
+# Who asks
+
+
+def test_who_may_ask() -> None:
+    """The service's own user, root and those that are configured may ask, by name or number; over TCP all may."""
+    users = allowed(["root", "12345"])
+    assert users.includes(Peer(os.geteuid()))
+    assert users.includes(Peer(0))
+    assert users.includes(Peer(12345))
+    assert not users.includes(Peer(12346))
+    assert users.includes(Peer(None))
+
+
+def test_root_in_a_user_name_space() -> None:
+    """Root reads as the overflow id where it is not mapped; it is let in where nobody else could have connected."""
+    users = Allowed(frozenset({1000, 0}), NOBODY)
+    assert users.includes(Peer(NOBODY, is_owner_or_root=True))
+    assert not users.includes(Peer(NOBODY))
+    assert not users.includes(Peer(1001, is_owner_or_root=True))
+
+
+def test_credentials(tmp_path: Path, listeners: Listeners) -> None:
+    """The kernel says who has connected, and the socket's mode who could have."""
+    (listener,) = listeners.open(Spamd(listen=(str(tmp_path / "s"),)))
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(listener.address)
+        with listener.socket.accept()[0] as connection:
+            assert peer_of(connection, listener) == Peer(os.geteuid(), is_owner_or_root=True)
+            os.chmod(listener.address, 0o660)
+            assert peer_of(connection, listener) == Peer(os.geteuid(), is_owner_or_root=False)
+
+
+_ASK = """
+import socket, sys
+with socket.socket(socket.AF_UNIX) as client:
+    client.connect(sys.argv[1])
+    client.sendall(b"CHECK SPAMC/1.5\\r\\nUser: root\\r\\nContent-length: 1\\r\\n\\r\\nx")
+    print(client.recv(1000).decode())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user(service: Service) -> None:
+    """A local user who is not configured may not ask, whatever name is sent; one who is may."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        service.path = f"{place}/s"
+        service.set(listen=(service.path,), peers=("12345",))
+        answers = []
+        for user in (12345, 12346):
+            command = ["setpriv", f"--reuid={user}", "--clear-groups", "/usr/bin/python3", "-c", _ASK, service.path]
+            answers.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        assert answers[0].startswith("SPAMD/1.1 0 EX_OK")
+        assert answers[1].startswith("SPAMD/1.0 69 Service Unavailable: user 12346 may not ask here")
+        service.set(peers=())
+        os.chmod(service.path, 0o666)  # somebody has opened the socket to all
+        refused = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert "may not ask here" in refused
+
+
+_SERVE_ONCE = """
+import sys
+from spamnb.config import Spamd
+from spamnb.service.spamd.sockets import Listeners, allowed, peer_of
+listeners = Listeners(())
+(listener,) = listeners.open(Spamd(listen=(sys.argv[1],)))
+print("listening", flush=True)
+listener.socket.setblocking(True)
+for _ in range(2):
+    connection, _ = listener.socket.accept()
+    peer = peer_of(connection, listener)
+    print(peer.uid, allowed([]).includes(peer), flush=True)
+    connection.close()
+listeners.close()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root and unshare(1)")
+def test_real_user_name_space() -> None:
+    """In a user name space of its own, as PrivateUsers= makes one, the service takes root for who it is."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chown(place, 12345, 12345)
+        command = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+        command += ["unshare", "--user", "--map-user=12345", sys.executable, "-c", _SERVE_ONCE, f"{place}/s"]
+        environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as made:
+            assert made.stdout is not None
+            assert made.stderr is not None
+            if made.stdout.readline() != "listening\n":
+                pytest.skip(f"no user name space here: {made.stderr.read()[-200:]}")
+            for path_mode in (0o600, 0o666):
+                os.chmod(f"{place}/s", path_mode)
+                with socket.socket(socket.AF_UNIX) as client:
+                    client.connect(f"{place}/s")
+                    said = made.stdout.readline()
+                assert said == f"{NOBODY} {path_mode == 0o600}\n"
