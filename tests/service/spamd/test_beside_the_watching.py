@@ -66,6 +66,44 @@ def test_from_the_verdict_to_junk(answering: Site) -> None:
     assert answering.faults() == []
 
 
+def deliver_by_the_verdict(site: Site, number: int) -> list[bytes]:
+    """Deliver so many messages as a mail server with a rule does: asked, changed on the way, filed by the answer."""
+    delivered = []
+    for each in range(number):
+        mail = message("spam" if each % 2 else "ham", 20_000 + each)
+        told = ask(site, request("PROCESS", mail if each % 3 else mail.replace(b"\n", b"\r\n"), user="bob"))
+        marked = told.partition(b"\r\n\r\n")[2].replace(b"\r\n", b"\n")
+        received = b"Return-Path: <a@b>\nDelivered-To: bob@b\nReceived: from a by b; Sat, 21 Nov 2026 10:00:00 +0000\n"
+        is_filed = b"Spam: True" in told and each % 5  # some rules file nothing
+        delivered.append(site.deliver(received + marked, "Junk" if is_filed else "INBOX"))
+    return delivered
+
+
+def check_nothing_learned(site: Site, number: int) -> None:
+    """Wait until all are settled: each was judged once, and none is learned, though nobody said a word."""
+    with Ledger(str(site.ledger)) as ledger:
+        before = ledger.lessons.totals().tolist()
+    delivered = deliver_by_the_verdict(site, number)
+    until(lambda: all(kinds(site, mail) for mail in delivered[-20:]), "the last to be looked at", limit=120)
+    until(lambda: not [mail for mail in delivered if not kinds(site, mail)], "all to be looked at", limit=120)
+    assert {len(kinds(site, mail)) for mail in delivered} == {1}
+    assert {kind for mail in delivered for kind, _ in kinds(site, mail)} == {"judged", "moved"}
+    with Ledger(str(site.ledger)) as ledger:
+        assert ledger.lessons.totals().tolist() == before
+    assert site.faults() == []
+
+
+def test_mail_filed_by_the_verdict(answering: Site) -> None:
+    """Mail that a rule files by what the service said is judged once, and teaches nothing."""
+    check_nothing_learned(answering, 60)
+
+
+@pytest.mark.slow
+def test_much_mail_filed_by_the_verdict(answering: Site) -> None:
+    """A thousand messages neither."""
+    check_nothing_learned(answering, 1000)
+
+
 def test_learned_once_though_told_twice(answering: Site) -> None:
     """What an IMAP server tells by TELL, and the watching sees too, is learned once; TELL moves nothing."""
     mail = answering.deliver(message("ham", 973))
