@@ -64,8 +64,16 @@ def contradictions(ledger: Ledger, scoring: Scoring) -> int:
     """How many messages `misfiled` finds whose verdict is the other class: mail that contradicts itself."""
     with ledger.snapshot():
         settled = ledger.journal.all_settled()
-        found = _disputed(_judged(ledger.lessons, scoring).values())
-        return sum(one.is_clear and one.digest not in settled for one in found)
+        return sum(one.digest not in settled for one in contradicting(ledger.lessons, scoring))
+
+
+def contradicting(lessons: Lessons, scoring: Scoring) -> list[Finding]:
+    """The learned messages whose verdict without themselves is the other class, the strongest first; without clues.
+
+    Of any lessons: those of a ledger, or of mail that is learned for an evaluation.
+    """
+    found = (one for one in _disputed(_judged(lessons, scoring).values()) if one.is_clear)
+    return sorted(found, key=lambda one: -one.strength)
 
 
 def _judged(lessons: Lessons, scoring: Scoring) -> dict[bytes, Left]:

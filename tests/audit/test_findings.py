@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb import training
-from spamnb.audit.findings import contradictions, misfiled
+from spamnb.audit.findings import contradicting, contradictions, misfiled
 from spamnb.audit.near_copies import groups
 from spamnb.audit.places import present
 from spamnb.audit.review import teaching_order
@@ -69,6 +69,8 @@ def test_weak_ones_come_first_and_then_the_strongest(ledger: Ledger) -> None:
         strengths = [one.strength for one in some]
         assert strengths == sorted(strengths, reverse=True)
     assert contradictions(ledger, config(ledger).scoring) == len(found) > 0
+    strongest = [one.digest for one in contradicting(ledger.lessons, config(ledger).scoring)]
+    assert strongest == [one.digest for one in sorted(found, key=lambda one: -one.strength)]
 
 
 def newsletter(number: int) -> bytes:
