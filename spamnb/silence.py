@@ -15,7 +15,7 @@ docs/accuracy.md, by `spamnb evaluate --protocol user`.
 """
 
 from collections.abc import Iterable, Iterator
-from enum import Enum, auto
+from enum import StrEnum
 from typing import NamedTuple
 
 from spamnb.config import Scoring
@@ -37,12 +37,12 @@ _LEFT_SHARE = 0.25
 _PAGE = 500
 
 
-class MissedSpam(Enum):
+class MissedSpam(StrEnum):
     """What a person does about spam in the inbox."""
 
-    UNKNOWN = auto()
-    IS_MOVED = auto()  # to a spam folder
-    IS_LEFT = auto()  # lying there, read
+    UNKNOWN = "unknown"
+    IS_MOVED = "moved"  # to a spam folder
+    IS_LEFT = "left"  # lying there, read
 
 
 class Trace(NamedTuple):
@@ -58,8 +58,11 @@ class Trace(NamedTuple):
     probability: float = 0.0
 
 
-def missed_spam(lessons: Lessons, scoring: Scoring, traces: Iterable[Trace]) -> MissedSpam:
-    """What a person does about missed spam, by the newest traces that the filter takes for spam today."""
+def missed_spam(lessons: Lessons, scoring: Scoring, traces: Iterable[Trace], before: MissedSpam) -> MissedSpam:
+    """What a person does about missed spam, by the newest traces, of those that the filter takes for spam today.
+
+    before: what was known of that; it stays where too few of the newest tell.
+    """
     newest = sorted(traces)[-_NEWEST:]
     today = {
         left.lesson.digest: left.judgement.probability
@@ -67,7 +70,7 @@ def missed_spam(lessons: Lessons, scoring: Scoring, traces: Iterable[Trace]) -> 
     }
     moved = [trace.moved for trace in newest if today.get(trace.digest, trace.probability) > _DOUBTFUL]
     if len(moved) < _FEWEST:
-        return MissedSpam.UNKNOWN
+        return before
     return MissedSpam.IS_LEFT if moved.count(False) > _LEFT_SHARE * len(moved) else MissedSpam.IS_MOVED
 
 

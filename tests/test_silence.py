@@ -13,6 +13,7 @@ from spamnb.mail.reading import Reading, read
 from spamnb.silence import MissedSpam, Trace, missed_spam, outdated, teaches_ham, teaches_spam
 
 SCORING = Scoring()
+NEW = MissedSpam.UNKNOWN
 
 
 def readings(kind: str, *numbers: int) -> list[Reading]:
@@ -56,9 +57,10 @@ def test_a_person_who_moves_spam(lessons: MemoryLessons) -> None:
     """Of what the filter takes for spam today, all was moved; kept ham says nothing."""
     moved = [Trace(float(at), one.digest, moved=True) for at, one in enumerate(readings("spam", *range(10)))]
     ham = [Trace(float(at), one.digest, moved=False) for at, one in enumerate(readings("ham", *range(40)))]
-    assert missed_spam(lessons, SCORING, moved + ham) is MissedSpam.IS_MOVED
-    assert missed_spam(lessons, SCORING, moved[:4] + ham) is MissedSpam.UNKNOWN, "too few to tell"
-    assert missed_spam(lessons, SCORING, []) is MissedSpam.UNKNOWN
+    assert missed_spam(lessons, SCORING, moved + ham, NEW) is MissedSpam.IS_MOVED
+    for before in MissedSpam:
+        assert missed_spam(lessons, SCORING, moved[:4] + ham, before) is before, "too few to tell"
+    assert missed_spam(lessons, SCORING, [], NEW) is MissedSpam.UNKNOWN
 
 
 def test_a_person_who_leaves_spam(lessons: MemoryLessons) -> None:
@@ -66,10 +68,10 @@ def test_a_person_who_leaves_spam(lessons: MemoryLessons) -> None:
     moved = [Trace(float(at), one.digest, moved=True) for at, one in enumerate(readings("spam", *range(10)))]
     kept = readings("spam", *range(100, 105))
     unlearned = [Trace(float(at), one.digest, moved=False, probability=0.99) for at, one in enumerate(kept)]
-    assert missed_spam(lessons, SCORING, moved + unlearned) is MissedSpam.IS_LEFT
+    assert missed_spam(lessons, SCORING, moved + unlearned, NEW) is MissedSpam.IS_LEFT
     lessons.learn(kept, Label.HAM, silence.KEPT, 2.0, weak=True)
     learned = [trace._replace(probability=0.0) for trace in unlearned]
-    assert missed_spam(lessons, SCORING, moved + learned) is MissedSpam.IS_LEFT, "each is asked without itself"
+    assert missed_spam(lessons, SCORING, moved + learned, NEW) is MissedSpam.IS_LEFT, "each is asked without itself"
 
 
 def test_a_person_may_change(lessons: MemoryLessons) -> None:
@@ -77,8 +79,8 @@ def test_a_person_may_change(lessons: MemoryLessons) -> None:
     digests = [one.digest for one in readings("spam", *range(50))]
     left = [Trace(float(at), bytes([at % 256, at // 256]), moved=False, probability=0.99) for at in range(500)]
     moved = [Trace(1000.0 + at, digests[at % 50], moved=True) for at in range(400)]
-    assert missed_spam(lessons, SCORING, left + moved[:50]) is MissedSpam.IS_LEFT
-    assert missed_spam(lessons, SCORING, left + moved) is MissedSpam.IS_MOVED
+    assert missed_spam(lessons, SCORING, left + moved[:50], NEW) is MissedSpam.IS_LEFT
+    assert missed_spam(lessons, SCORING, left + moved, NEW) is MissedSpam.IS_MOVED
 
 
 def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:

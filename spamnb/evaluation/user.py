@@ -244,7 +244,7 @@ class _Mailbox:
     def _each_day(self, day: int) -> None:
         """What the service does once a day."""
         self._stopped = False  # the user has looked, and said that all is well
-        self._missed = silence.missed_spam(self._lessons, self._scoring, self._traces.values())
+        self._missed = silence.missed_spam(self._lessons, self._scoring, self._traces.values(), self._missed)
         self._look_at_kept(list(self._doubtful))
         for place, then in list(self._in_spam.items()):
             days, messages = (self._now - place) / self._a_day, self._now - place
