@@ -2,7 +2,7 @@
 
 The model beside it knows each file: its content, where it lies, and in which folders the service has settled it.
 It does not foretell verdicts. Of each step of the service it asks whether what was moved might be moved, and
-whether what was learned was somebody's word.
+whether what was learned was somebody's word, or a silence that may teach: mail that was kept, mail left in Junk.
 """
 
 import os
@@ -20,12 +20,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from spamnb import training
+from spamnb import arming, training
 from spamnb.cli.sample_mail import message
-from spamnb.config import Config, Learning, Mailbox, Role
+from spamnb.config import Config, Learning, Mailbox, Role, Scoring
 from spamnb.errors import LedgerBusyError, SpamnbError
+from spamnb.filter import Filter
 from spamnb.label import Label
+from spamnb.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.known import is_known
+from spamnb.ledger.lessons.port import Lesson
 from spamnb.mail.identity import header_digest, identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
@@ -34,6 +38,8 @@ from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.policy import MARKS
 from spamnb.service.context import Context
 from spamnb.service.mailbox import WatchedMailbox
+from spamnb.service.untouched import OutdatedLessons
+from spamnb.silence import KEPT, LAY_IN_SPAM, SILENT_DAYS, SILENT_MESSAGES
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons, set_label
 
@@ -43,6 +49,7 @@ ROLES = {
     "Junk/Old": Role.SPAM,
     "Archive": Role.HAM,
     "Trash": Role.NEUTRAL,
+    "Sent": Role.SENT,
     "TrainSpam": Role.TRAIN_SPAM,
     "TrainHam": Role.TRAIN_HAM,
 }
@@ -57,10 +64,14 @@ GOAL = {"INBOX": "Junk", "TrainSpam": "Junk", "TrainHam": "INBOX"}  # where the 
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
 LESSONS = 30
 DWELL, DAY = 5.0, 86_400.0
+ARMED = "moving began with minimum_messages"  # the note
+DOUBTFUL = 0.5
+BEYOND_DOUBT = 0.98
+MOVERS = 4  # spam that a person must have moved before they count as one who moves it: three of four, of five or more
 
 _FORGED = (b"Message-ID:", b"Date:", b"From:")
 FOLDERS = st.sampled_from(list(ROLES))
-PLAIN_FOLDERS = st.sampled_from(["INBOX", "Junk", "Junk/Old", "Archive", "Trash"])
+PLAIN_FOLDERS = st.sampled_from(["INBOX", "Junk", "Junk/Old", "Archive", "Trash", "Sent"])
 NEWEST = st.sampled_from([1, 1, 1, 1, 2, 2, 3, 4, 5, 6])
 FLAGS = st.sampled_from(["", "", "S", "F", "RS", "T", "ST"])
 
@@ -135,6 +146,12 @@ class Sorting(RuleBasedStateMachine):
         self.alike: dict[bytes, set[bytes]] = {}  # messages with the same header digest
         self.forged: set[bytes] = set()  # all of these
         self.stumbled = False
+        self.letters: set[bytes] = set()  # messages that were ever in the folder of sent mail
+        self.moved_away: set[bytes] = set()  # messages that a person has called spam
+        self.filtered_at: dict[bytes, float] = {}  # when the filter first moved the message to Junk
+        self.looks = False  # into Junk, which the service may not have seen yet
+        self.looked_at = self.much_mail_at = 0.0
+        self.giving_way = False  # weak lessons are looked at again
         self.ledger = Ledger(self.path)
 
     def configure(self, trust: bool) -> None:
@@ -164,6 +181,7 @@ class Sorting(RuleBasedStateMachine):
         context = Context(self.config, self.ledger, self.now)
         context.bases = self.bases
         self.mailbox = WatchedMailbox(self.config.mailboxes[0], context)
+        self.outdated = OutdatedLessons(context)
         self.mailbox.start()
 
     def path_of(self, file: File) -> Path:
@@ -187,13 +205,21 @@ class Sorting(RuleBasedStateMachine):
         file = File(content, folder, entry, status.st_ino, status.st_mtime_ns)
         self.files.append(file)
         self.changed(folder)
+        self.note_letter(file)
         return file
+
+    def note_letter(self, file: File) -> None:
+        """What is in the folder of sent mail tells whom this person has written to."""
+        if ROLES[file.folder] is Role.SENT:
+            self.letters.add(file.digest)
 
     def say(self, file: File, folder: str) -> None:
         """A person puts a file into a folder."""
         self.touched.add(file.digest)
         if (word := WORD.get(ROLES[folder])) is not None:
             self.said.setdefault(file.digest, set()).add(word)
+        if word is Label.SPAM:
+            self.moved_away.add(file.digest)
 
     def pick(self, index: int) -> File:
         """One of the files, counted from the one that was last in hand: short stories of few files tell the most."""
@@ -212,13 +238,22 @@ class Sorting(RuleBasedStateMachine):
     def watch(self, work: Callable[[], object]) -> None:
         """Let the service work, and see whether what it did was right."""
         before = dict(self.labels)
+        self.doubts, self.known_before = self.read_doubts(), self.read_known()
+        weak = self.read_weak()
+        unproven, in_inbox = self.is_unproven(), [file for file in self.files if file.folder == "INBOX"]
         work()
         self.follow()
+        if unproven and self.is_unproven():
+            assert all(file.folder == "INBOX" for file in in_inbox), "moved before it had shown that it does no harm"
+        if self.looks:
+            self.looked_at = self.now()
         labels = self.read_labels()
         for digest in labels.keys() | before.keys():
             old, new = before.get(digest), labels.get(digest)
             if old != new:
                 self.justify(digest, old, new)
+        if self.giving_way:
+            self.justify_what_gave_way(weak, labels)
         self.labels = labels
         for name in ROLES:
             known = self.ledger.locations.files_in(self.ledger.locations.folder(self.mailbox.folders.id, name))
@@ -236,8 +271,9 @@ class Sorting(RuleBasedStateMachine):
                 known = self.ledger.messages.find(file.digest)
                 assert known is not None
                 assert known.weak == (not file.settled and not file.moved_on), "a decision is known from elsewhere"
-            elif label != before:
-                assert (before, label) == (None, Label.HAM), f"{file.settled} {file.folder}"  # it was kept
+            elif label != before and not self.giving_way:
+                silent = Label.SPAM if ROLES[file.folder] is Role.SPAM else Label.HAM  # left in Junk, or kept
+                assert (before, label) == (None, silent), f"{file.settled} {file.folder}"
         if file.settled[-1:] != [file.folder]:
             file.settled.append(file.folder)
 
@@ -249,7 +285,16 @@ class Sorting(RuleBasedStateMachine):
 
     def justify(self, digest: bytes, old: int | None, new: int | None) -> None:
         """A message is learned anew only upon somebody's word, or the first time because it was kept."""
+        if self.giving_way:
+            return
         assert new is not None, "forgotten without a word"
+        lesson = self.ledger.lessons.find(digest)
+        assert lesson is not None
+        if lesson.why == LAY_IN_SPAM:
+            self.justify_silence(lesson, old)
+            return
+        if lesson.why == KEPT:
+            self.justify_kept(lesson, old)
         kept = any(
             file.digest == digest and ROLES[file.folder] in (Role.INBOX, Role.HAM) and set(file.flags) & {"R", "S"}
             for file in self.files
@@ -260,9 +305,87 @@ class Sorting(RuleBasedStateMachine):
             file.digest == digest and ROLES[file.folder] in (Role.HAM, Role.SPAM) for file in self.files
         ):
             return
-        never_learned = len([one for one in self.learnings(digest) if one.before is None]) == 1
+        never_learned = self.was_never_learned(digest)
         may = self.said.get(digest, set()) | ({Label.HAM} if kept and old is None and never_learned else set())
         assert new in may, f"learned {digest.hex()} as {new}, it was {old}: nobody said so"
+
+    def was_never_learned(self, digest: bytes) -> bool:
+        """Whether it was learned for the first time now, but for what the filter has forgotten by itself."""
+        return len([one for one in self.learnings(digest) if one.before is None and not one.before_weak]) == 1
+
+    def justify_kept(self, lesson: Lesson, old: int | None) -> None:
+        """What the filter takes for spam and a person keeps is ham only if this person moves spam away."""
+        assert (lesson.label, lesson.weak, old) == (Label.HAM, True, None)
+        doubt = min(self.doubts.get(lesson.digest, 0.0), self.without_itself([lesson.digest])[lesson.digest])
+        assert doubt <= DOUBTFUL or len(self.moved_away) >= MOVERS, f"kept spam was learned as ham: {doubt}"
+
+    def justify_silence(self, lesson: Lesson, old: int | None) -> None:
+        """Left in Junk by the filter's hand, long, after a look, beyond doubt, from nobody known: weakly spam."""
+        assert (lesson.label, lesson.weak, old) == (Label.SPAM, True, None)
+        since, known = self.filtered_at.get(lesson.digest), self.ledger.messages.find(lesson.digest)
+        assert since is not None, "a person, not the filter, has put it there"
+        assert self.now() - since > SILENT_DAYS * DAY, "not long"
+        assert self.looked_at >= since, "nobody has looked"
+        assert self.much_mail_at > since, "little mail has come since"
+        assert known is not None
+        assert known.rescued_at is None
+        assert (known.probability or 0.0) >= BEYOND_DOUBT
+        assert self.was_never_learned(lesson.digest), "forgotten by a person, and learned again"
+        assert not (lesson.digest in self.known_before and lesson.digest in self.read_known()), "from somebody known"
+        assert any(
+            file.digest == lesson.digest and ROLES[file.folder] is Role.SPAM and "T" not in file.flags
+            for file in self.files
+        )
+
+    def justify_what_gave_way(self, weak: dict[bytes, tuple[Lesson, float]], labels: dict[bytes, int | None]) -> None:
+        """Weak lessons that the others contradict are forgotten; no decision is, and nothing is learned."""
+        assert {digest for digest, label in self.labels.items() if label != labels[digest]} <= weak.keys()
+        for digest, (lesson, probability) in weak.items():
+            if lesson.label is Label.HAM:
+                contradicted = probability > DOUBTFUL
+            else:
+                contradicted = lesson.why == LAY_IN_SPAM and probability <= Scoring().ham_cutoff
+            if labels[digest] is None:
+                assert contradicted, f"{lesson} was forgotten at {probability}"
+            else:
+                assert labels[digest] == lesson.label
+                assert not contradicted or len(self.moved_away) >= MOVERS, f"{lesson} stays at {probability}"
+
+    def without_itself(self, digests: list[bytes]) -> dict[bytes, float]:
+        """What the filter would say of learned messages, each without itself."""
+        left = without_groups(self.ledger.lessons, Scoring(), [[digest] for digest in digests])
+        return {one.lesson.digest: one.judgement.probability for one in left}
+
+    def read_weak(self) -> dict[bytes, tuple[Lesson, float]]:
+        """The weak lessons, and what the filter says of each without itself."""
+        if not self.giving_way:
+            return {}
+        found = [self.ledger.lessons.find(digest) for digest in self.labels]
+        weak = [one for one in found if one is not None and one.weak and one.label is not None]
+        probabilities = self.without_itself([one.digest for one in weak])
+        return {one.digest: (one, probabilities[one.digest]) for one in weak}
+
+    def read_doubts(self) -> dict[bytes, float]:
+        """What the filter says of read mail in the inbox and in ham folders that is not learned."""
+        judge = Filter(self.ledger.lessons, Scoring()).judge
+        return {
+            file.digest: judge(read(file.content)).probability
+            for file in self.files
+            if ROLES[file.folder] in (Role.INBOX, Role.HAM) and "S" in file.flags
+            if self.labels.get(file.digest) is None
+        }
+
+    def read_known(self) -> set[bytes]:
+        """Mail in spam that is from somebody known, or answers this person."""
+        spam = [file for file in self.files if ROLES[file.folder] is Role.SPAM]
+        known = self.ledger.lessons.known([read(file.content).relations for file in spam])
+        return {file.digest for file, found in zip(spam, known, strict=True) if is_known(found)}
+
+    def is_unproven(self) -> bool:
+        """Whether the filter has never shown that it would do no harm."""
+        if self.ledger.note(ARMED) is not None:
+            return False
+        return bool(arming.lacks(self.ledger.lessons, self.config.scoring, self.config.learning))
 
     def may_be_taken_for_moved(self, digest: bytes) -> bool:
         """Whether a person had a message in hand of which this one may be the same, changed on its way."""
@@ -293,6 +416,7 @@ class Sorting(RuleBasedStateMachine):
             found[0].moved_on = ROLES[found[0].folder] in TRAINING
             if found[0].folder == "INBOX":
                 found[0].settled.append(folder)  # and nothing is learned from that
+                self.filtered_at.setdefault(found[0].digest, self.now())
             found[0].folder, found[0].entry = folder, entry
 
     def judge_move(self, file: File, folder: str, entry: Entry) -> None:
@@ -304,6 +428,7 @@ class Sorting(RuleBasedStateMachine):
         assert self.trusting or known_before, "learned and moved what nobody knew"
         assert GOAL.get(file.folder) == folder
         if file.folder == "INBOX":
+            assert self.ledger.note(ARMED) is not None, "moved, and not written down that it may"
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
             assert not set(file.flags) & MARKS, "moved what a person had read or marked"
             spam = self.labels.get(file.digest) != Label.HAM or Label.SPAM in self.said.get(file.digest, ())
@@ -319,8 +444,13 @@ class Sorting(RuleBasedStateMachine):
 
     # Rules: mail comes.
 
-    @initialize(kinds=st.lists(st.tuples(st.sampled_from(["ham", "spam"]), PLAIN_FOLDERS, FLAGS), max_size=3))
-    def start(self, kinds: list[tuple[str, str, str]]) -> None:
+    @initialize(
+        kinds=st.lists(st.tuples(st.sampled_from(["ham", "spam"]), PLAIN_FOLDERS, FLAGS), max_size=3),
+        proven=st.sampled_from([True, True, True, True, True, False]),
+    )
+    def start(self, kinds: list[tuple[str, str, str]], proven: bool = True) -> None:
+        if not proven:  # of the newest ham that was learned one looks like spam
+            training.learn(self.ledger, read(self.new_mail("spam")), Label.HAM, "by hand", self.now())
         for kind, folder, flags in kinds:
             file = self.write(self.new_mail(kind), folder, Entry("cur", f"{next(self.bases)}:2,{flags}"))
             file.baseline = True
@@ -339,6 +469,27 @@ class Sorting(RuleBasedStateMachine):
         file = self.write(self.new_mail("spam"), folder, entry)
         if self.trusting:
             self.say(file, folder)
+
+    @rule(number=st.integers(1, 3))
+    def send(self, number: int) -> None:
+        """A person writes a letter; a mail program puts it into the folder of sent mail."""
+        letter = f"From: you@home.example\nTo: ann@b.example\nMessage-ID: <{number}@home.example>\n"
+        content = f"{letter}Subject: Letter {number}\n\nDear Ann, shall we meet on Sunday?\n".encode()
+        self.unforeseen.add(identity(content))  # the same letter may be there before
+        self.twins.add(identity(content))
+        self.write(content, "Sent", Entry("cur", f"{next(self.bases)}:2,S"))
+
+    @rule(number=st.integers(1, 3), kind=st.sampled_from(["ham", "spam"]))
+    def deliver_an_answer(self, number: int, kind: str) -> None:
+        """What names a letter of this person, and comes from its recipient, as far as that can be told."""
+        self.deliver_answering(number, kind)
+
+    def deliver_answering(self, number: int, kind: str) -> None:
+        """An answer to a letter of `send`."""
+        header, _, body = self.new_mail(kind).partition(b"\n\n")
+        fields = [line for line in header.split(b"\n") if not line.startswith(b"From:")]
+        fields += [b"From: ann@b.example", b"In-Reply-To: <%d@home.example>" % number]
+        self.write(b"\n".join(fields) + b"\n\n" + body, "INBOX", Entry("new", next(self.bases)))
 
     @precondition(has_mail)
     @rule(index=NEWEST, seconds=st.sampled_from([0.0, 42.0]))
@@ -391,9 +542,11 @@ class Sorting(RuleBasedStateMachine):
         if file.digest in {action.digest for action in self.ledger.journal.intents()}:
             # The filter has not yet written down that it moved it: a person who is quicker is not understood.
             self.unforeseen.add(file.digest)
+        self.looks = self.looks or ROLES[before] is Role.SPAM
         file.folder, file.entry = folder, entry
         file.inode = self.path_of(file).stat().st_ino
         self.changed(before, folder)
+        self.note_letter(file)
 
     @precondition(has_mail)
     @rule(index=NEWEST, flags=FLAGS)
@@ -436,6 +589,8 @@ class Sorting(RuleBasedStateMachine):
         self.unforeseen.add(file.digest)
         if keyword:
             self.said.setdefault(file.digest, set()).add(Label.SPAM if keyword == "a" else Label.HAM)
+        if keyword == "a":
+            self.moved_away.add(file.digest)
         entry = Entry("cur", format_name(name.with_flags(name.flags.strip("ab") + keyword)))
         os.rename(self.path_of(file), entry.path(self.folders[file.folder]))
         self.put(file, file.folder, entry)
@@ -491,6 +646,7 @@ class Sorting(RuleBasedStateMachine):
         if hard:
             made.settled = list(file.settled)
         self.files.append(made)
+        self.note_letter(made)
         self.unforeseen.add(file.digest)
         self.twins.add(file.digest)
         self.say(file, folder)
@@ -516,6 +672,7 @@ class Sorting(RuleBasedStateMachine):
         self.files.remove(file)
         self.touched.add(file.digest)
         self.unforeseen.add(file.digest)
+        self.looks = self.looks or ROLES[file.folder] is Role.SPAM
         self.changed(file.folder)
 
     @precondition(has_mail)
@@ -530,6 +687,8 @@ class Sorting(RuleBasedStateMachine):
                 return
         self.labels[file.digest] = label
         self.unforeseen.add(file.digest)
+        if label is Label.SPAM:
+            self.moved_away.add(file.digest)
 
     @rule(back=st.integers(0, 2))
     def undo(self, back: int) -> None:
@@ -546,7 +705,8 @@ class Sorting(RuleBasedStateMachine):
                 self.mailbox.mover.take_back(action)
                 self.find_undone(places)
             elif label_of(self.ledger, action.digest) == action.after:
-                set_label(self.ledger, action.message, action.before, self.now(), f"undo of {action.id}")
+                before, weak, why = action.before, bool(action.before_weak), f"undo of {action.id}"
+                set_label(self.ledger, action.message, before, self.now(), why, weak=weak, takes_back=action.id)
                 self.ledger.journal.settle(action.id, "undone")
                 if action.digest in self.labels:
                     self.labels[action.digest] = action.before
@@ -568,13 +728,53 @@ class Sorting(RuleBasedStateMachine):
 
     # Rules: time passes, and the service works.
 
-    @rule(seconds=st.sampled_from([1.0, DWELL + 1, 4 * DAY]))
+    @rule(seconds=st.sampled_from([1.0, DWELL + 1, 4 * DAY, 15 * DAY]))
     def wait(self, seconds: float) -> None:
         self.ahead += seconds
 
     @rule()
+    def much_mail(self) -> None:
+        """So much ham comes, and is deleted, that what came before it is not new any more."""
+        with self.ledger.transaction():
+            for _ in range(SILENT_MESSAGES):
+                self.number += 1
+                known = self.ledger.messages.ensure(b"%032d" % self.number, "", None)
+                self.ledger.messages.judged(known.id, "ham", 0.0, self.now())
+        self.much_mail_at = self.now()
+
+    @rule(look=st.booleans(), index=NEWEST)
+    def weeks(self, look: bool, index: int) -> None:
+        """Weeks go by, at the beginning of which a person may open a message in Junk."""
+        self.ahead += DAY
+        spam = [file for file in self.files if ROLES[file.folder] is Role.SPAM]
+        if look and spam:
+            file = spam[-index % len(spam)]
+            entry = Entry("cur", format_name(parse_name(file.entry.name).with_flags(file.flags + "S")))
+            self.touched.add(file.digest)
+            os.rename(self.path_of(file), entry.path(self.folders[file.folder]))
+            self.put(file, file.folder, entry)
+            self.reconcile()
+        self.much_mail()
+        self.ahead += 15 * DAY
+        self.reconcile()
+
+    @rule()
+    def look_at_weak_lessons(self) -> None:
+        """What the service does every ten days."""
+
+        def work() -> None:
+            while self.outdated.step_if_due():
+                pass
+
+        self.ahead += 11 * DAY
+        self.giving_way = True
+        self.watch(work)
+        self.giving_way = False
+
+    @rule()
     def reconcile(self) -> None:
         self.watch(self.mailbox.reconcile)
+        self.looks = False
 
     @rule()
     def settle(self) -> None:
@@ -648,13 +848,19 @@ class Sorting(RuleBasedStateMachine):
             if self.files:  # a mailbox without one message may be a mount point, and nothing is noted as gone
                 assert known.keys() == {parse_name(entry.name).key for entry in scan(folder)}, name
         assert all(file.settled[-1] == file.folder for file in self.files)
-        self.stumbled = False
+        self.stumbled = self.looks = False
         self.no_move_is_open()
+        self.sent_mail_is_known()
         self.what_waits_has_a_reason()
         self.said.clear()
         self.unforeseen = {
             digest for digest, number in Counter(file.digest for file in self.files).items() if number > 1
         } | {digest for digest in self.unforeseen if sum(file.digest == digest for file in self.files) != 1}
+
+    def sent_mail_is_known(self) -> None:
+        """All that is in the folder of sent mail tells whom this person knows, and nothing else does."""
+        known = set(self.ledger.lessons.sent())
+        assert {file.digest for file in self.files if ROLES[file.folder] is Role.SENT} <= known <= self.letters
 
     def what_waits_has_a_reason(self) -> None:
         """A file waits only while the same delivery lies in spam."""
@@ -693,6 +899,22 @@ class Sorting(RuleBasedStateMachine):
             assert label_of(self.ledger, digest) == label
 
     @invariant()
+    def what_was_only_sent_is_not_judged(self) -> None:
+        for file in self.files:
+            known = self.ledger.messages.find(file.digest)
+            if (
+                known is not None
+                and file.digest not in self.unforeseen | self.touched
+                and ROLES[file.folder] is Role.SENT
+            ):
+                assert (known.verdict, known.label) == (None, None)
+
+    @invariant()
+    def what_has_begun_goes_on(self) -> None:
+        if hasattr(self, "mailbox") and self.ledger.note(ARMED) is not None:
+            assert arming.missing(self.ledger, self.config.scoring, self.config.learning) == ""
+
+    @invariant()
     def no_move_is_open(self) -> None:
         assert self.stumbled or self.ledger.journal.intents() == []
 
@@ -702,7 +924,7 @@ def foretell(file: File, trusting: bool) -> int | None:
     if file.settled[-1:] == [file.folder]:
         return None
     role = ROLES[file.folder]
-    meant = [name for name in file.settled if ROLES[name] is not Role.NEUTRAL] or file.settled
+    meant = [name for name in file.settled if not ROLES[name].is_neutral] or file.settled
     before = ROLES[meant[-1]] if meant else None
     if before in TRAINING and file.moved_on:
         return WORD[before]
@@ -876,3 +1098,97 @@ def test_out_of_spam_and_back(world: Sorting) -> None:
     world.move(1, "Junk", "same name")
     world.calm()
     assert set(world.labels.values()) == {None}
+
+
+# Stories of silence.
+
+
+def read_in_the_inbox(world: Sorting, kind: str) -> File:
+    """Mail that a person reads before the filter sees it, so that it stays in the inbox."""
+    world.deliver(kind, "INBOX")
+    world.flag(1, "S")
+    world.calm()
+    return world.files[-1]
+
+
+def test_kept_spam_and_kept_ham(world: Sorting) -> None:
+    """Ham that was read and kept is learned, weakly; spam that was read and left lying is not."""
+    spam, ham = read_in_the_inbox(world, "spam"), read_in_the_inbox(world, "ham")
+    world.wait(4 * DAY)
+    world.calm()
+    assert (world.labels[spam.digest], world.labels[ham.digest]) == (None, Label.HAM)
+
+
+def test_kept_by_one_who_moves_spam(world: Sorting) -> None:
+    """What looks like spam and is kept is learned as ham where a person has moved all other spam to Junk."""
+    for _ in range(MOVERS + 1):
+        read_in_the_inbox(world, "spam")
+        world.move(1, "Junk", "new name")
+        world.calm()
+    kept = read_in_the_inbox(world, "spam")
+    world.wait(4 * DAY)
+    world.calm()
+    assert world.labels[kept.digest] is Label.HAM
+
+
+@pytest.mark.parametrize("look", [True, False])
+def test_left_in_junk(world: Sorting, look: bool) -> None:
+    """What lies in Junk by the filter's hand is learned as spam, weakly, if somebody has looked there since."""
+    world.deliver("spam", "INBOX")
+    world.deliver("spam", "INBOX")
+    world.calm()
+    world.weeks(look, 1)
+    lessons = [world.ledger.lessons.find(file.digest) for file in world.files]
+    if not look:
+        assert lessons == [None, None]
+        return
+    assert [(one.label, one.weak, one.why) for one in lessons if one] == [(Label.SPAM, True, LAY_IN_SPAM)] * 2
+    world.correct(0, "INBOX")
+    world.calm()
+    assert sorted(map(str, world.labels.values())) == sorted(map(str, (Label.HAM, Label.SPAM)))
+
+
+def test_an_answer_left_in_junk(world: Sorting) -> None:
+    """What answers a letter of this person is not learned as spam by silence, whatever else is."""
+    world.send(1)
+    world.deliver_answering(1, "spam")
+    world.deliver("spam", "INBOX")
+    world.calm()
+    assert [file.folder for file in world.files] == ["Sent", "Junk", "Junk"]
+    world.weeks(True, 1)
+    assert [world.labels[file.digest] for file in world.files] == [None, None, Label.SPAM]
+
+
+def test_a_weak_lesson_gives_way(world: Sorting) -> None:
+    """Spam that was learned as ham, weakly, is forgotten, and not learned again while it is doubted."""
+    kept = read_in_the_inbox(world, "spam")
+    training.learn(world.ledger, read(kept.content), Label.HAM, KEPT, world.now(), weak=True)
+    world.labels[kept.digest] = Label.HAM
+    world.look_at_weak_lessons()
+    assert world.labels[kept.digest] is None
+    world.calm()
+    assert world.labels[kept.digest] is None
+
+
+def test_not_before_it_has_shown_that_it_does_no_harm() -> None:
+    """While new ham would be taken for spam nothing is moved; afterwards that stops nothing any more."""
+    world = Sorting()
+    try:
+        world.start([], proven=False)
+        (wrong,) = (one.digest for one in world.ledger.lessons.newest(Label.HAM, 1))
+        world.deliver("spam", "INBOX")
+        world.calm()
+        assert [file.folder for file in world.files] == ["INBOX"]
+        training.forget(world.ledger, [wrong], "by hand", world.now())
+        world.deliver("spam", "INBOX")
+        world.calm()
+        assert sorted(file.folder for file in world.files) == ["INBOX", "Junk"]
+        training.learn(world.ledger, read(world.new_mail("spam")), Label.HAM, "by hand", world.now())
+        world.restart(True)
+        assert arming.lacks(world.ledger.lessons, world.config.scoring, world.config.learning)
+        for _ in range(3):  # of which the filter may doubt one by now
+            world.deliver("spam", "INBOX")
+        world.calm()
+        assert [file.folder for file in world.files].count("Junk") > 1
+    finally:
+        world.teardown()

@@ -1,0 +1,259 @@
+"""What a stranger can do with the rules of silence and with the circuit breaker.
+
+The user is that of `spamnb evaluate --protocol user`, whose filter decides with the functions of the service.
+
+kept: bait is sent that looks harmless, and is opened and kept like ham; then the spam that it was meant for comes. The
+    first half of the corpus is learned. Among the third quarter comes the bait, and all spam of the last quarter is
+    changed; its share that is caught is given, with the rules and where all kept mail is learned and never looked at
+    again. `words`: bait and spam hold the 200 words that speak most for this very person's ham of the first half.
+    `sender`: the bait is a letter of the ham, and has the From and Received fields of a spammer, as has the spam.
+    The user keeps 80 % of the bait that is not moved, and treats bait in Junk as ham there. "Later than day 10" leaves
+    out the first 200 messages of the last quarter.
+junk: ham that the filter has put into Junk, and that is not rescued. The user looks into Junk after each message there.
+    Figures with and without the rule that mail left in Junk is spam; means over orders. `never rescues` is a user
+    who moves missed spam, looks into Junk, and takes nothing out of it. In a Junk that nobody looks into the rule
+    does nothing, which is "without".
+breaker: a stranger sends so many messages a day, for 50 days, to a person with 20 a day, of which 32 % are spam: after
+    how many of these messages the breaker opens, where the filter takes all of them for spam; and, where it does not,
+    after how many more verdicts it opens when the filter takes all mail for spam from then on. "-" is never.
+
+    python benchmarks/silence.py kept|junk CORPUS [--orders 3] [--seed 0] [--json]
+    python benchmarks/silence.py breaker [--json]
+"""
+
+import contextlib
+import functools
+import random
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import common
+from attacked import Vocabulary, lines, with_fields_of, with_text
+
+from spamnb import silence
+from spamnb.config import Breaker, Learning, Scoring
+from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
+from spamnb.evaluation.habits import HABITS, Habit
+from spamnb.evaluation.runs import average
+from spamnb.evaluation.user import UserRun, simulate
+from spamnb.label import Label, Verdict
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.mail.parsing.message import parse
+from spamnb.mail.reading import read
+from spamnb.policy import USUAL, trips
+
+_BAIT = (0, 1, 5, 20)
+_WORDS = 200
+_KEPT_BY = ("tidy", "careless")
+_LOOKING = {
+    **{name: HABITS[name] for name in ("tidy", "hasty", "deleting", "careless")},
+    "never rescues": replace(HABITS["hasty"], rescue=0.0),
+}
+_A_DAY, _SPAM_SHARE, _DAYS = 20, 0.32, 50
+_FLOODS = (20, 40, 60, 80, 100, 200, 300, 1000)  # messages a day
+_BEFORE = 1100  # messages judged before: as many as the breaker looks at
+_SETTLED = 200
+
+
+def main() -> None:
+    """Measure one of the attacks, and print the figures."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("attack", choices=("kept", "junk", "breaker"))
+    parser.add_argument(
+        "corpus", metavar="CORPUS", nargs="?", help="a directory with an `index`, or `ham/` and `spam/`"
+    )
+    parser.add_argument("--orders", type=int, default=3, help="of `junk`: the corpus's own, and shuffles")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if options.attack == "breaker":
+        figures = [_flooded(number, options.seed) for number in _FLOODS]
+    elif options.corpus is None:
+        parser.error("give a CORPUS")
+    elif options.attack == "kept":
+        figures = list(_meant_to_be_kept(options.corpus, options.seed))
+    else:
+        figures = list(_left_in_junk(options.corpus, options.orders, options.seed))
+    common.report(figures, options.json)
+
+
+# --- mail that is meant to be kept ----------------------------------------------------------------------------------
+
+
+def _meant_to_be_kept(corpus: str, seed: int) -> Iterator[dict[str, object]]:
+    messages = load_corpus(corpus)
+    clean = list(samples(messages))
+    for disguise in ("words", "sender"):
+        for number in _BAIT:
+            stream = _Campaign(messages, clean, disguise, random.Random(seed)).stream(number)
+            for habit in _KEPT_BY:
+                row: dict[str, object] = {"bait": disguise, "sent": number, "habit": habit}
+                for name, rules in (("with the rules", contextlib.nullcontext()), ("all kept learned", _all_kept())):
+                    with rules:
+                        run = _run(stream, replace(HABITS[habit], learned=len(messages) // 2), seed)
+                    row |= {f"{what}, {name}": value for what, value in _of_campaign(run).items()}
+                yield row
+
+
+class _Campaign:
+    """The corpus, with bait in its third quarter and changed spam in its last."""
+
+    def __init__(
+        self, messages: Sequence[Labelled], clean: Sequence[Sample], disguise: str, chance: random.Random
+    ) -> None:
+        self._messages, self._clean, self._chance = messages, clean, chance
+        self._quarter = len(messages) // 4
+        first = messages[: 2 * self._quarter]
+        self._ham, self._spam = ([_bytes(one) for one in first if one.label is label] for label in Label)
+        self._words = lines(Vocabulary(self._ham, self._spam).typical_of_ham(_WORDS))
+        complete = [raw for raw in self._spam if {"from", "received"} <= parse(raw).by_name().keys()]
+        self._spammer = chance.choice(complete)
+        self._disguise = disguise
+
+    def stream(self, number: int) -> list[Sample]:
+        """The samples, in order, with so many bait messages."""
+        half, last = 2 * self._quarter, 3 * self._quarter
+        bait_at = {half + (place + 1) * self._quarter * 3 // 4 // (number + 1) for place in range(number)}
+        found = list(self._clean[:half])
+        for place in range(half, last):
+            found.append(self._clean[place])
+            if place in bait_at:
+                found.append(Sample(f"bait {place}", Label.HAM, read(self._bait())))
+        for place, message in enumerate(self._messages[last:], last):
+            if message.label is Label.HAM:
+                found.append(self._clean[place])
+            else:
+                settled = "late" if place >= last + _SETTLED else "early"
+                found.append(Sample(f"meant {settled} {place}", Label.SPAM, read(self._disguised(_bytes(message)))))
+        return found
+
+    def _bait(self) -> bytes:
+        return self._disguised(self._chance.choice(self._spam if self._disguise == "words" else self._ham))
+
+    def _disguised(self, raw: bytes) -> bytes:
+        if self._disguise == "words":
+            return with_text(raw, self._words)
+        return with_fields_of(raw, self._spammer, ("from", "received"))
+
+
+def _of_campaign(run: UserRun) -> dict[str, object]:
+    meant = [one for one in run.outcomes if one.name.startswith("meant")]
+    late = [one for one in meant if one.name.startswith("meant late")]
+    return {
+        "caught %": _caught(meant),
+        "later than day 10 %": _caught(late),
+        "bait in Junk": sum(one.verdict is Verdict.SPAM for one in run.outcomes if one.name.startswith("bait")),
+        "ham lost": sum(
+            one.verdict is Verdict.SPAM and one.label is Label.HAM and not one.name.startswith("bait")
+            for one in run.outcomes
+        ),
+    }
+
+
+def _caught(outcomes: Sequence[Any]) -> float:
+    return 100 * sum(one.verdict is Verdict.SPAM for one in outcomes) / len(outcomes)
+
+
+@contextlib.contextmanager
+def _all_kept() -> Iterator[None]:
+    """All kept mail is learned, and weak lessons are not looked at again."""
+    with (
+        mock.patch.object(silence, "teaches_ham", lambda *_, **__: True),
+        mock.patch.object(silence, "outdated", lambda *_: iter(())),
+    ):
+        yield
+
+
+# --- silence in Junk ------------------------------------------------------------------------------------------------
+
+
+def _left_in_junk(corpus: str, orders: int, seed: int) -> Iterator[dict[str, object]]:
+    clean = list(samples(load_corpus(corpus)))
+    streams = [clean, *(random.Random(order).sample(clean, len(clean)) for order in range(1, orders))]
+    for habit, acts in _LOOKING.items():
+        row: dict[str, object] = {"habit": habit}
+        for name, rule in (
+            ("with", contextlib.nullcontext()),
+            ("without", mock.patch.object(silence, "teaches_spam", lambda *_: False)),
+        ):
+            with rule:
+                mean = average([_looked_into(stream, acts, seed) for stream in streams]).mean
+            row |= {f"{what}, {name}": value for what, value in mean.items()}
+        yield row
+
+
+def _looked_into(stream: Sequence[Sample], habit: Habit, seed: int) -> dict[str, float | str | None]:
+    ham = {one.reading.digest for one in stream if one.label is Label.HAM}
+    taught: set[bytes] = set()
+    learn = MemoryLessons.learn
+
+    @functools.wraps(learn)
+    def watched(self: MemoryLessons, readings: Any, label: Label, why: str, *rest: Any, **named: Any) -> Any:
+        if why == silence.LAY_IN_SPAM:
+            taught.update(ham & {one.digest for one in readings})
+        return learn(self, readings, label, why, *rest, **named)
+
+    with mock.patch.object(MemoryLessons, "learn", watched):
+        run = _run(stream, habit, seed)
+    found = run.figures()
+    return {
+        "ham lost": found["ham_lost"],
+        "of these learned as spam": len(taught),
+        "caught 2nd half %": found["caught_second_half"],
+        "(1-ROCA)% 2nd half": found["one_minus_roca_second_half"],
+    }
+
+
+def _run(stream: Sequence[Sample], habit: Habit, seed: int) -> UserRun:
+    with mock.patch.dict(HABITS, {"measured": habit}):
+        return simulate(stream, Scoring(), Learning(), Breaker(), "measured", seed=seed)
+
+
+# --- the circuit breaker --------------------------------------------------------------------------------------------
+
+
+def _flooded(a_day: int, seed: int) -> dict[str, object]:
+    """A stranger sends so many a day, evenly over the day."""
+    chance = random.Random(seed)
+    share = a_day / (a_day + _A_DAY)
+    verdicts = deque((chance.random() < _SPAM_SHARE for _ in range(_BEFORE)), maxlen=_BEFORE)
+    flooding, opened_after = 0, None
+    for _ in range(_DAYS * (a_day + _A_DAY)):
+        is_flood = chance.random() < share
+        verdicts.append(is_flood or chance.random() < _SPAM_SHARE)
+        flooding += is_flood
+        if _opens(verdicts):
+            opened_after = flooding
+            break
+    later = None
+    if opened_after is None:
+        for number in range(1, USUAL):
+            verdicts.append(True)
+            if _opens(verdicts):
+                later = number
+                break
+    return {
+        "sent a day": a_day,
+        "share of all mail %": 100 * (share + (1 - share) * _SPAM_SHARE),
+        "opens after, of these": opened_after,
+        "else, where all is spam, opens after": later,
+    }
+
+
+def _opens(verdicts: deque[bool]) -> bool:
+    """Whether the breaker opens after the newest of these verdicts."""
+    breaker = Breaker()
+    all_of_them = list(verdicts)[-(USUAL + breaker.window) :]
+    newest, before = all_of_them[-breaker.window :], all_of_them[: -breaker.window]
+    return trips(sum(newest), breaker, lambda: (before.count(False), before.count(True)))
+
+
+def _bytes(message: Labelled) -> bytes:
+    return Path(message.path).read_bytes()
+
+
+if __name__ == "__main__":
+    main()
