@@ -48,8 +48,7 @@ FORGOTTEN_BY_FILTER = (
     " ON b.id = a.takes_back WHERE a.message = m.id AND a.kind = 'learned' ORDER BY a.id DESC LIMIT 1))"
 )
 _NEWEST = 5000  # judged messages among which those that a person has acted on are looked for
-_ACTED_ON = (
-    """
+_ACTED_ON = f"""
     SELECT learned_at, digest, 1, probability, 0, '' FROM (SELECT * FROM message WHERE judged_at IS NOT NULL
     ORDER BY judged_at DESC LIMIT ?1) WHERE label = 1 AND NOT weak
     UNION ALL
@@ -57,10 +56,7 @@ _ACTED_ON = (
     WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT ?1) AS m
     JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
-    AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR """
-    + FORGOTTEN_BY_FILTER
-    + ")"
-)
+    AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
 _SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, rescued_at, learned_at FROM message"
 
 
