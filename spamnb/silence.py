@@ -23,7 +23,6 @@ from spamnb.label import Label
 from spamnb.leave_one_out import without_groups
 from spamnb.ledger.lessons.port import Lesson, Lessons
 
-KEPT = "read and kept"
 LAY_IN_SPAM = "moved to spam by the filter, and left there"
 SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam folder before that teaches anything
 # At 0.98 the habit `tidy` has 97.1 % caught in the second half and a (1−ROCA)% of 0.0022 there (csdmc2010, three

@@ -13,11 +13,16 @@ import pytest
 import yaml
 
 from spamnb import policy
+from spamnb.audit.answers import WHY
 from spamnb.checkup.metrics import Metric, exposition, metrics, write
+from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
+from spamnb.label import Label
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
+from spamnb.silence import LAY_IN_SPAM
+from spamnb.training import learn_message
 from tests.documents import ROOT, read
 from tests.lessons import learn, sample_lessons
 
@@ -62,6 +67,15 @@ def test_what_is_told(ledger: Ledger, config: Config) -> None:
     assert found["spamnb_breaker_open"] == found["spamnb_paused"] == found["spamnb_service_running"] == 0
     assert found["spamnb_last_copy_timestamp_seconds"] == 0
     assert found["spamnb_armed"] == 0
+
+
+def test_what_taught_it(config: Config, ledger: Ledger) -> None:
+    """Answers to `audit` and `review` are given by hand; what was answered by mail, or left lying, was kept."""
+    for number, why in enumerate((WHY, "answered", LAY_IN_SPAM)):
+        learn_message(ledger, message("spam", 100 + number), Label.SPAM, why, NOW)
+    found = values(metrics(config, ledger, NOW))
+    ways = {way: found[f'spamnb_learned_messages_total{{label="spam",by="{way}"}}'] for way in ("move", "hand", "kept")}
+    assert ways == {"move": 3, "hand": 1, "kept": 2}
 
 
 def test_changes(ledger: Ledger, config: Config) -> None:

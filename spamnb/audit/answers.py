@@ -23,6 +23,8 @@ from spamnb.mail.reading import Reading, read
 from spamnb.maildir.messages import locate
 from spamnb.moves import Mover, bases_now, known_folder, of_message
 
+WHY = "answered at the prompt"
+
 
 class Answer(Enum):
     """What a person says of a message."""
@@ -52,7 +54,7 @@ class Answers:
         self._mover = Mover(ledger, now, bases_now(), self._folder_of)
         self._mover.resolve()  # what an earlier process that was killed has left open would stand in the way
 
-    def give(self, finding: Finding, answer: Answer, why: str = "answered at the prompt") -> Done:
+    def give(self, finding: Finding, answer: Answer, why: str = WHY) -> Done:
         """Do what an answer says. The message is not asked about again, until that is undone.
 
         Raises LedgerError where the ledger cannot be used, MaildirError where the file cannot be read or moved; what

@@ -11,10 +11,11 @@ from spamnb.audit.near_copies import groups
 from spamnb.audit.places import Place, Places, present
 from spamnb.config import Config, Scoring
 from spamnb.filter import Clue, Judgement
-from spamnb.label import Label, Verdict
+from spamnb.label import Label
 from spamnb.leave_one_out import Left, learned, without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lessons
+from spamnb.policy import contradicts
 
 CLUES = 3
 
@@ -43,7 +44,7 @@ class Finding:
     @property
     def is_clear(self) -> bool:
         """Whether the verdict is the other class, and not only nearer to it."""
-        return self.judgement.verdict == (Verdict.HAM if self.label is Label.SPAM else Verdict.SPAM)
+        return contradicts(self.label, self.judgement.verdict)
 
 
 def misfiled(ledger: Ledger, config: Config) -> list[Finding]:

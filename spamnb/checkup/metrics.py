@@ -11,21 +11,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spamnb import __version__, durable
+from spamnb.audit.answers import WHY
 from spamnb.checkup.status import Status, status
 from spamnb.config import Config
 from spamnb.label import Label, Verdict
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
+from spamnb.silence import LAY_IN_SPAM
 
 Kind = Literal["counter", "gauge"]
 Labels = tuple[tuple[str, str], ...]
 
-# How a message was learned, by what the reason in the history begins with.
+# How a message was learned, by what the reason in the history begins with; the first that fits.
 _LEARNED_BY = {
     "marked by a mail client": "keyword",
+    WHY: "hand",
     "answered": "kept",
     "read and kept": "kept",
+    LAY_IN_SPAM: "kept",
     "trained by hand": "hand",
     "was in a": "hand",
     "spamc -L": "tell",

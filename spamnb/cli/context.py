@@ -3,11 +3,13 @@
 import argparse
 import contextlib
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spamnb.config import Config, default_config_path, default_ledger_path, load
 from spamnb.errors import LedgerError
+from spamnb.wording import escaped
 
 if TYPE_CHECKING:  # a command that needs the configuration alone does not wait for numpy
     from spamnb.ledger.ledger import Ledger
@@ -16,6 +18,11 @@ if TYPE_CHECKING:  # a command that needs the configuration alone does not wait 
 def config_path(options: argparse.Namespace) -> Path:
     """The configuration that the options name, or the usual one."""
     return default_config_path(os.environ) if options.config is None else Path(options.config)
+
+
+def command(options: argparse.Namespace) -> str:
+    """How the next command begins: with the configuration, if one was named."""
+    return "spamnb" if options.config is None else f"spamnb --config {escaped(shlex.quote(options.config))}"
 
 
 def configuration(options: argparse.Namespace) -> Config:

@@ -82,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
         from spamnb.evaluation.packed import Packed
 
         config = configuration(options)
+        if not (options.corpus or options.json or options.quiet):
+            _say_where_to_look_first(options)
         if options.scores:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
@@ -138,6 +140,14 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     if options.shuffle is not None:
         random.Random(options.shuffle).shuffle(messages)  # noqa: S311 - a repeatable order
     return messages[: options.limit] if options.limit else messages
+
+
+def _say_where_to_look_first(options: argparse.Namespace) -> None:
+    """Figures on one's own mail mean little where it is filed wrongly."""
+    from spamnb.cli.questions import where_to_look_first
+
+    if found := where_to_look_first(options):
+        print(f"{found}\n")
 
 
 def _outcomes(options: argparse.Namespace, scoring: Scoring, read: Iterable[Sample]) -> list[Outcome]:

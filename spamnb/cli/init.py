@@ -11,13 +11,12 @@ example:
 
 import argparse
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from spamnb.checkup.proposal import Proposal, as_configured, check_apart, check_rights, propose
-from spamnb.cli.context import config_path, open_to_read
+from spamnb.cli.context import command, config_path
 from spamnb.cli.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, Role, load, parse, render
@@ -92,7 +91,7 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
         _show(one, options)
         inform(options, "")
         codes.append(_learn(one, options))
-    _say_what_contradicts(options)
+    _say_where_to_look_first(options)
     if not is_running(str(config.ledger)):
         record_existing(config)
     return max(codes)
@@ -120,12 +119,12 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     is_wanted = _is_learning_wanted(any(map(any, (one.messages.values() for one in proposals))), options)
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
     if is_wanted:
-        _say_what_contradicts(options)
+        _say_where_to_look_first(options)
     if is_running:
         inform(options, "\nNext: let the service read it again: systemctl --user reload spamnb, or send it SIGHUP")
     else:
         record_existing(load(config_path(options), os.environ))
-        inform(options, f"\nNext: {_command(options)} run    (or the systemd unit; see the README)")
+        inform(options, f"\nNext: {command(options)} run    (or the systemd unit; see the README)")
     return code
 
 
@@ -158,7 +157,7 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
 def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> bool:
     if options.learn or options.no_learn or options.quiet or not is_mail_there:
         return bool(options.learn)
-    later = f"{_command(options)} init --learn"
+    later = f"{command(options)} init --learn"
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         print(f"\nNothing was learned from the folders as they are. To learn from them: {later}")
         return False
@@ -178,20 +177,11 @@ def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
     return max(codes)
 
 
-def _say_what_contradicts(options: argparse.Namespace) -> None:
+def _say_where_to_look_first(options: argparse.Namespace) -> None:
     """Say where mail that was learned looks as if it were filed wrongly."""
-    from spamnb.audit.findings import contradictions  # numpy takes 0.1 s to import
-
-    config, ledger = open_to_read(options)
-    if ledger is None or options.quiet:
+    if options.quiet:
         return
-    with ledger:
-        number = contradictions(ledger, config.scoring)
-    if number:
-        looks = "looks as if it were" if number == 1 else "look as if they were"
-        print(f"\n{plural(number, 'message')} {looks} filed wrongly. Look first: {_command(options)} audit")
+    from spamnb.cli.questions import where_to_look_first  # numpy takes 0.1 s to import
 
-
-def _command(options: argparse.Namespace) -> str:
-    """How the next command begins: with the configuration, if one was named."""
-    return "spamnb" if options.config is None else f"spamnb --config {escaped(shlex.quote(options.config))}"
+    if found := where_to_look_first(options):
+        print(f"\n{found}")

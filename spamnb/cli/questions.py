@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from spamnb.audit.answers import Answer, Answers, Done
-from spamnb.audit.findings import Finding
-from spamnb.cli.context import open_ledger, open_to_read
+from spamnb.audit.findings import Finding, contradictions
+from spamnb.cli.context import command, open_ledger, open_to_read
 from spamnb.cli.output import as_json, is_terminal, warn
 from spamnb.config import Config
 from spamnb.errors import MaildirError
@@ -44,6 +44,17 @@ def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: 
             for number, one in enumerate(found, 1):
                 print("\n".join(_lines(one, f"{number}.")))
     return 0
+
+
+def where_to_look_first(options: argparse.Namespace) -> str:
+    """That mail that was learned looks as if it were filed wrongly, in words; "" where none does."""
+    config, ledger = open_to_read(options)
+    if ledger is None:
+        return ""
+    with ledger:
+        number = contradictions(ledger, config.scoring)
+    looks = "looks as if it were" if number == 1 else "look as if they were"
+    return f"{plural(number, 'message')} {looks} filed wrongly. Look first: {command(options)} audit" if number else ""
 
 
 def as_object(one: Finding) -> dict[str, object]:

@@ -14,6 +14,7 @@ from spamnb.config import Config, Mailbox, Role
 from spamnb.errors import MaildirError
 from spamnb.label import Label
 from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import read
 from spamnb.undo import of_ids, undo
 from tests.service.desk import ROLES, Desk
@@ -207,6 +208,21 @@ def test_weak_lessons_are_asked_about(desk: Asked) -> None:
         training.learn_message(desk.ledger, message("spam", number), label, "a test", 2.0, weak=True)
     (found,) = to_answer(desk.ledger, desk.config)
     assert (found.digest, found.label, found.weak) == (read(message("spam", 100)).digest, HAM, True)
+
+
+def test_what_the_filter_forgot_is_asked_about(desk: Asked) -> None:
+    """Kept mail that was judged as ham, learned so weakly, and forgotten since it looks like spam, is asked about."""
+    content = kept_spam(desk)
+    known = desk.ledger.messages.ensure(read(content).digest, "")
+    desk.ledger.messages.judged(known.id, "ham", 0.01, desk.now())
+    assert to_answer(desk.ledger, desk.config) == []
+    training.learn_message(desk.ledger, content, HAM, "read and kept", 2.0, weak=True)
+    training.relabel(desk.ledger, [Relabel(known.digest, HAM, True, None, True, "contradicted")], 3.0)
+    (found,) = to_answer(desk.ledger, desk.config)
+    assert (found.digest, found.label) == (known.digest, HAM)
+    desk.undo(desk.give(found, Answer.OTHERWISE))
+    assert (desk.label(content), desk.number("INBOX")) == ((None, True), 1)
+    assert [one.digest for one in to_answer(desk.ledger, desk.config)] == [known.digest]
 
 
 def test_unsure_mail_leaves_its_folder(tmp_path: Path) -> None:

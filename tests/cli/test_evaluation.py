@@ -212,6 +212,13 @@ def test_own_mail(run: Run, home: Path) -> None:
         said := run("evaluate", "--at-most-one-ham-in", 2000).out
     )
     assert f"{MESSAGES} ham are too few to be sure of that" in said
+    assert "filed wrongly" not in said
+    run("train", "--ham", home / "Maildir/cur")
+    run("train", "--spam", home / "Maildir/.Junk/cur")
+    run("train", "--ham", *sorted((home / "Maildir/.Junk/cur").iterdir())[:2])
+    for more in ((), ("--protocol", "user", "--habit", "tidy")):
+        first = run("evaluate", *more).out.partition("\n")[0]
+        assert first == "2 messages look as if they were filed wrongly. Look first: spamnb audit"
     config = home / ".config/spamnb/config.yaml"
     before = config.read_text()
     config.write_text(before + "scoring: {ham_cutoff: 0.0000001, spam_cutoff: 0.0000002}\n")

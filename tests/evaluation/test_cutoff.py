@@ -9,10 +9,10 @@ from spamnb.evaluation.measures import Outcome
 from spamnb.label import Label, Verdict
 
 
-def outcomes(ham: list[float], spam: list[float]) -> list[Outcome]:
+def outcomes(ham: list[float], spam: list[float], configured: float) -> list[Outcome]:
     """Outcomes with these probabilities, named after their class and place."""
     return [
-        Outcome(f"{label.word}{n}", label, Verdict.UNSURE, p, p)
+        Outcome(f"{label.word}{n}", label, Verdict.SPAM if p >= configured else Verdict.UNSURE, p, p)
         for label, found in zip(Label, (ham, spam), strict=True)
         for n, p in enumerate(found)
     ]
@@ -20,7 +20,7 @@ def outcomes(ham: list[float], spam: list[float]) -> list[Outcome]:
 
 def advised(ham: list[float], spam: list[float], one_in: int, configured: float = 0.95) -> Advice:
     """The advice on mail with these probabilities."""
-    return advise(outcomes(ham, spam), one_in, configured, 0.1, seed=0)
+    return advise(outcomes(ham, spam, configured), one_in, configured, 0.1, seed=0)
 
 
 def spread(low: float, high: float, n: int) -> list[float]:
@@ -66,7 +66,7 @@ def test_a_cutoff_is_lowered_where_the_ham_allows_it() -> None:
     assert found.ham_lost <= 1000 / 200
     assert advised(ham, spam, 2000).cutoff == 0.95, "1000 ham cannot show that one in 2000 is lost"
     assert advised(ham, spread(0.96, 1.0, 200), 200).cutoff == 0.95, "nothing would be gained"
-    assert advise(outcomes(ham, spam), 200, 0.95, ham_cutoff=0.9, seed=0).cutoff == 0.95, "below it mail is ham"
+    assert advise(outcomes(ham, spam, 0.95), 200, 0.95, ham_cutoff=0.9, seed=0).cutoff == 0.95, "below it mail is ham"
 
 
 def test_what_is_more_probably_ham_is_never_called_spam() -> None:
@@ -81,7 +81,7 @@ def test_what_a_cutoff_catches_is_told_of_other_mail() -> None:
     told, truly = [], []
     for seed in range(20):
         ham, spam = choose.beta(1, 9, 200).tolist(), choose.beta(6, 1, 200).tolist()
-        found = advise(outcomes(ham, spam), 50, 0.95, 0.1, seed)
+        found = advise(outcomes(ham, spam, 0.95), 50, 0.95, 0.1, seed)
         assert found.cutoff is not None
         told.append(found.ham_lost / 200)
         truly.append(float(np.mean(choose.beta(1, 9, 20_000) >= found.cutoff)))

@@ -65,7 +65,14 @@ def test_figures_that_a_run_does_not_have() -> None:
 
 
 def test_contradicting_messages() -> None:
-    """Ham from a probability of 0.95 up and spam down to 0.1 contradicts its label; the strongest comes first."""
-    rows = [("a", 0, 0.95), ("b", 0, 0.949), ("c", 1, 0.1), ("d", 1, 0.101), ("e", 1, 0.001), ("f", 0, 0.05)]
-    found = contradicting(Outcome(name, Label(label), Verdict.UNSURE, p, 0.0) for name, label, p in rows)
+    """What is judged as the other class contradicts its label, and not what is unsure; the strongest comes first."""
+    rows = [
+        ("a", Label.HAM, Verdict.SPAM, 0.95),
+        ("b", Label.HAM, Verdict.UNSURE, 0.949),
+        ("c", Label.SPAM, Verdict.HAM, 0.1),
+        ("d", Label.SPAM, Verdict.SPAM, 1.0),
+        ("e", Label.SPAM, Verdict.HAM, 0.001),
+        ("f", Label.HAM, Verdict.HAM, 0.05),
+    ]
+    found = contradicting(Outcome(name, label, verdict, p, 0.0) for name, label, verdict, p in rows)
     assert [outcome.name for outcome in found] == ["e", "a", "c"]

@@ -10,12 +10,12 @@ from spamnb.cli.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter import Filter
 from spamnb.label import Label
-from spamnb.ledger.lessons.port import Lesson
+from spamnb.ledger.lessons.port import Lesson, Relabel
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.service.untouched import OutdatedLessons
 from spamnb.silence import LAY_IN_SPAM, MissedSpam
-from spamnb.training import learn
+from spamnb.training import learn, relabel
 from spamnb.undo import since, undo
 from tests.service.desk import DAY, Desk
 
@@ -176,3 +176,26 @@ def test_weak_lessons_give_way(desk: Desk) -> None:
     assert [outcome.fault for outcome in undo(desk.ledger, newest, desk.now)] == [None]
     assert desk.lesson(content) == (Label.HAM, True)
     assert not weak.step_if_due(), "not before ten days are over"
+
+
+def forgotten_by_filter(desk: Desk) -> bytes:
+    """Kept ham that was learned weakly, and that the filter has forgotten by itself."""
+    (content,) = leave_lying(desk, "ham", range(100, 101))
+    assert desk.lesson(content) == (Label.HAM, True)
+    change = Relabel(identity(content), Label.HAM, True, None, True, "contradicted")
+    assert relabel(desk.ledger, [change], desk.now()) == [True]
+    return content
+
+
+def test_what_the_filter_has_forgotten_is_learned_again(desk: Desk) -> None:
+    """Until a person takes that back, which nothing but a decision changes; taking it back again does."""
+    content = forgotten_by_filter(desk)
+    later(desk, 2)
+    assert desk.lesson(content) == (Label.HAM, True)
+    again = since(desk.ledger, desk.now() - DAY)
+    assert [outcome.fault for outcome in undo(desk.ledger, again, desk.now)] == [None]
+    later(desk, 2)
+    assert desk.lesson(content)[0] is None
+    everything = [one for one in since(desk.ledger, 0.0) if one.digest == identity(content)]
+    assert [outcome.fault for outcome in undo(desk.ledger, everything, desk.now)] == [None] * len(everything)
+    assert desk.ledger.lessons.verify() == []

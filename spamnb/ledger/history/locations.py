@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.history.messages import FORGOTTEN_BY_FILTER
 
 # Who put a file where it is: it was there when the mailbox was first seen; it appeared (a delivery, or a person);
 # the filter moved it there; an undo brought it back; it appeared, while the same delivery was in spam ("waiting").
@@ -132,7 +133,7 @@ class Locations:
         """
         wanted = (
             f"f.folder = ? AND f.gone_at IS NULL AND f.origin IN ({','.join('?' * len(origins))})"
-            " AND ((m.learned_at IS NULL OR m.label IS NULL AND m.weak) AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')"
+            f" AND ((m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER}) AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')"
             " OR m.label IS NOT NULL AND m.weak AND f.flags GLOB '*R*')"
         )
         return list(self._found(wanted, folder, *origins))
@@ -140,11 +141,11 @@ class Locations:
     def undecided(self, most: int) -> list[Location]:
         """The newest files of messages that were judged as spam or unsure, and of which nobody has ever said more.
 
-        Nothing was learned from these, nor forgotten.
+        Nothing was learned from these; or the filter has forgotten it by itself, whatever it had judged.
         """
         where = (
-            "m.verdict IN ('spam', 'unsure') AND m.learned_at IS NULL AND m.rescued_at IS NULL"
-            " AND f.gone_at IS NULL ORDER BY f.since DESC LIMIT ?"
+            f"(m.verdict IN ('spam', 'unsure') AND m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"
+            " AND m.rescued_at IS NULL AND f.gone_at IS NULL ORDER BY f.since DESC LIMIT ?"
         )
         return list(self._found(where, most))
 
@@ -155,7 +156,7 @@ class Locations:
         """
         where = (
             "f.folder = ? AND f.gone_at IS NULL AND f.origin = 'filter' AND f.since < ? AND NOT f.flags GLOB '*T*'"
-            " AND m.rescued_at IS NULL AND m.verdict = 'spam' AND (m.learned_at IS NULL OR m.label IS NULL AND m.weak)"
+            f" AND m.rescued_at IS NULL AND m.verdict = 'spam' AND (m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"
         )
         return list(self._found(where, folder, before))
 

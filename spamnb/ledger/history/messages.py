@@ -41,8 +41,14 @@ class ActedOn(NamedTuple):
     folder: str
 
 
+# Of a message `m`: the filter has forgotten by itself what it had learned of it, and may learn it again. A person who
+# takes a weak lesson back does not want that; who takes a decision back wants it to be as it was before.
+FORGOTTEN_BY_FILTER = (
+    "(m.label IS NULL AND m.weak AND NOT (SELECT coalesce(b.after_weak, 0) FROM action AS a LEFT JOIN action AS b"
+    " ON b.id = a.takes_back WHERE a.message = m.id AND a.kind = 'learned' ORDER BY a.id DESC LIMIT 1))"
+)
 _NEWEST = 5000  # judged messages among which those that a person has acted on are looked for
-_ACTED_ON = """
+_ACTED_ON = f"""
     SELECT learned_at, digest, 1, probability, 0, '' FROM (SELECT * FROM message WHERE judged_at IS NOT NULL
     ORDER BY judged_at DESC LIMIT ?1) WHERE label = 1 AND NOT weak
     UNION ALL
@@ -50,7 +56,7 @@ _ACTED_ON = """
     WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT ?1) AS m
     JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
-    AND (m.label = 0 AND m.weak OR m.label IS NULL AND (m.weak OR m.learned_at IS NULL))"""
+    AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
 _SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, rescued_at, learned_at FROM message"
 
 
