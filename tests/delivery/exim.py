@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.delivery.test_postfix import free_port
-from tests.imap.conftest import program
+from tests.imap.conftest import as_sent, program
 from tests.service.conftest import PATIENCE, until
 
 USER = "nobody"  # whom it runs as, and delivers as: it delivers nothing as root
@@ -62,7 +62,7 @@ class Exim:
         """Send messages by SMTP."""
         with smtplib.SMTP("127.0.0.1", self._port, local_hostname="mx.example", timeout=PATIENCE) as client:
             for content in contents:
-                client.sendmail("a@b.example", f"{USER}@home.example", content)
+                client.sendmail("a@b.example", f"{USER}@home.example", as_sent(content))
 
     def waiting(self) -> int:
         """How many messages are in the queue."""

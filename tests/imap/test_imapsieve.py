@@ -58,7 +58,7 @@ def test_moves_teach(asked: tuple[Client, Service, Host]) -> None:
     with service.ledger() as ledger:
         known = ledger.messages.find(identity(content))
         assert known is not None
-        assert [action.reason for action in ledger.journal.of_message(known.id)] == ["spamc -L for anna"] * 2
+        assert [action.why for action in ledger.journal.of_message(known.id)] == ["spamc -L for anna"] * 2
 
 
 def test_learned_already(asked: tuple[Client, Service, Host]) -> None:
@@ -84,6 +84,6 @@ def test_service_is_away(asked: tuple[Client, Service, Host]) -> None:
     assert client.uids("Junk", content)
     assert client.uids("INBOX") == []
     faults = host.dovecot_faults()
-    assert faults
-    assert all("spamnb-learn" in fault for fault in faults)
+    assert "spamnb-learn" in faults[0]
+    assert all("sieve: " in fault for fault in faults), faults
     host.dovecot_log.write_text("")
