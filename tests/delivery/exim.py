@@ -1,0 +1,122 @@
+"""A real Exim with a private configuration and spool, which takes mail by SMTP on loopback.
+
+Debian's exim4-daemon-heavy cannot be installed beside Postfix: `.ci/run` unpacks it.
+"""
+
+import os
+import pwd
+import re
+import smtplib
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.delivery.test_postfix import free_port
+from tests.imap.conftest import as_sent, program
+from tests.service.conftest import PATIENCE, until
+
+USER = "nobody"  # whom it runs as, and delivers as: it delivers nothing as root
+_MAIN = """
+exim_path = {program}
+exim_user = {user}
+exim_group = {group}
+deliver_drop_privilege
+primary_hostname = home.example
+spool_directory = {home}/spool
+log_file_path = {home}/%slog
+pid_file_path = {home}/pid
+check_spool_space = 0
+host_lookup =
+tls_advertise_hosts =
+keep_environment =
+add_environment =
+acl_smtp_rcpt = acl_check_rcpt
+{main}
+begin acl
+acl_check_rcpt:
+  accept
+{acl}
+begin routers
+local:
+  driver = accept
+  transport = local_maildir
+begin transports
+{transport}
+begin retry
+* * F,1h,1m
+"""
+
+
+class Exim:
+    """An Exim that runs."""
+
+    def __init__(self, home: Path, command: list[str], port: int) -> None:
+        self._home = home
+        self._command = command
+        self._port = port
+
+    def send(self, *contents: bytes) -> None:
+        """Send messages by SMTP."""
+        with smtplib.SMTP("127.0.0.1", self._port, local_hostname="mx.example", timeout=PATIENCE) as client:
+            for content in contents:
+                client.sendmail("a@b.example", f"{USER}@home.example", as_sent(content))
+
+    def waiting(self) -> int:
+        """How many messages are in the queue."""
+        return int(self._run("-bpc"))
+
+    def try_again(self) -> None:
+        """Try to deliver now what waits, also what is not due yet."""
+        self._run("-qff")
+
+    def log(self, name: str = "main") -> str:
+        """What it logged: `main`, or `panic`, where faults are."""
+        path = self._home / f"{name}log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def is_idle(self) -> bool:
+        """Whether the queue is empty."""
+        return self.waiting() == 0
+
+    def _run(self, *arguments: str) -> bytes:
+        return subprocess.run([*self._command, *arguments], capture_output=True, timeout=PATIENCE, check=True).stdout
+
+
+def needed() -> str:
+    """Exim's program; skips where it cannot be used here."""
+    found = program("exim4")
+    if found is None or os.getuid() != 0:
+        pytest.skip("needs Exim with content scanning (Debian: exim4-daemon-heavy, as .ci/run unpacks it), and root")
+    told = subprocess.run([found, "-bV", "-C", "/dev/null"], capture_output=True, text=True, check=False)
+    if "Content_Scanning" not in told.stdout:
+        pytest.skip(f"Exim does not start, or has no content scanning: {told.stderr.strip()}")
+    return found
+
+
+@contextmanager
+def exim(home: Path, transport: str, main: str = "", acl: str = "") -> Iterator[Exim]:
+    """Exim below a directory, which delivers all mail by `transport`, one that is named local_maildir."""
+    found = needed()
+    owner = pwd.getpwnam(USER)
+    home.mkdir()
+    (home / "spool").mkdir()
+    for path in (home, home / "spool"):
+        os.chown(path, owner.pw_uid, owner.pw_gid)
+    configuration, port = home / "exim.conf", free_port()
+    values = {"program": found, "user": owner.pw_uid, "group": owner.pw_gid, "home": home}
+    configuration.write_text(_MAIN.format(main=main, acl=acl, transport=transport, **values))
+    command = [found, "-C", str(configuration)]
+    daemon = subprocess.Popen([*command, "-bdf", "-oX", f"127.0.0.1.{port}"], stderr=subprocess.PIPE)
+    made = Exim(home, command, port)
+    try:
+        until(lambda: daemon.poll() is not None or "listening for SMTP" in made.log(), "Exim to listen")
+        assert daemon.poll() is None, daemon.communicate()[1].decode()
+        yield made
+        until(made.is_idle, f"Exim's queue to be empty: {made.log()}")
+    finally:
+        daemon.terminate()
+        daemon.communicate(timeout=PATIENCE)
+    assert not re.search(r"^\S+ \S+ \S+ \*\* ", made.log(), re.MULTILINE), made.log()  # a bounce

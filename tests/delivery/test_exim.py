@@ -1,0 +1,133 @@
+"""Exim (Debian: exim4-daemon-heavy) by the recipes of docs/spamd.md and docs/delivery.md: `spam =` and transport_filter."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
+from tests.delivery.exim import USER, Exim, exim
+from tests.documents import block
+from tests.service.conftest import until
+from tests.service.spamd.conftest import Service
+
+pytestmark = pytest.mark.real_system
+SPAMD, DELIVERY = "docs/spamd.md", "docs/delivery.md"
+_SOCKET = "/run/spamnb/anna.sock"  # in the document
+
+
+def own(*paths: Path) -> None:
+    """Give files to the user whom Exim delivers as."""
+    for path in paths:
+        shutil.chown(path, USER)
+
+
+def transport(home: Home) -> str:
+    """The document's transport, for this home."""
+    own(home.path / "ledger.sqlite", home.path, *(home.path / "Maildir").rglob("*"), home.path / "Maildir")
+    (home.path / "config.yaml").chmod(0o644)
+    found = block(DELIVERY, "exim-transport")
+    return found.replace("$home", str(home.path)).replace("/usr/local/bin/spamnb", str(home.program))
+
+
+def by_header(content: bytes) -> tuple[dict[str, str], bytes]:
+    """A message's fields, and its body."""
+    header, _, body = content.partition(b"\n\n")
+    lines = re.sub(r"\n[ \t]+", " ", header.decode()).splitlines()
+    return dict(line.split(": ", 1) for line in lines), body
+
+
+# spam =
+
+
+@pytest.fixture
+def asked(home: Home) -> Iterator[Service]:
+    """The sockets of a service whose ledger is this home's."""
+    (home.path / "spamd").mkdir()
+    shutil.copy(home.path / "ledger.sqlite", home.path / "spamd" / "ledger")
+    service = Service(home.path / "spamd")
+    service.set(peers=(USER,))
+    yield service
+    service.spamd.close()
+
+
+@pytest.fixture
+def scanning(home: Home, asked: Service) -> Iterator[Exim]:
+    """An Exim that asks the service at DATA, and delivers without a filter."""
+    plain = "".join(line for line in transport(home).splitlines(True) if "transport_filter" not in line)
+    main = block(SPAMD, "exim-main").replace(_SOCKET, asked.path)
+    with exim(home.path / "exim", plain, main, block(SPAMD, "exim-acl")) as running:
+        yield running
+
+
+def test_scanned(home: Home, asked: Service, scanning: Exim) -> None:
+    """Exim reads the verdict: spam has the flag and the score, ham a score, whatever the sender wrote."""
+    forged = b"X-Spam-Flag: YES\nX-Spam-Score: 99.0 (++++)\n"
+    scanning.send(forged + SPAM, forged + HAM)
+    until(lambda: len(home.mail()) == 2, f"both to be delivered: {scanning.log()}")
+    (ham, ham_body), (spam, spam_body) = sorted(map(by_header, home.mail()), key=lambda one: "X-Spam-Flag" in one[0])
+    assert (spam["X-Spam-Flag"], spam["X-Spam-Score"]) == ("YES", "9.9 (+++++++++)")
+    assert ham["X-Spam-Score"] == "-9.9 (---------)"
+    assert "X-Spam-Flag" not in ham
+    assert (spam_body, ham_body) == (SPAM.partition(b"\n\n")[2], HAM.partition(b"\n\n")[2])
+    assert scanning.log("panic") == ""
+    with asked.ledger() as ledger:
+        assert ledger.lessons.totals().tolist()[:2] == [25, 25], "nothing is learned by it"
+
+
+def test_not_armed(home: Home, asked: Service, scanning: Exim) -> None:
+    """A filter that has learned too little says 0.0 of everything."""
+    asked.use(replace(asked.config, learning=replace(asked.config.learning, minimum_messages=1000)))
+    scanning.send(SPAM)
+    until(lambda: len(home.mail()) == 1, f"it to be delivered: {scanning.log()}")
+    fields, _ = by_header(home.mail()[0])
+    assert fields["X-Spam-Score"].startswith("0.0")
+    assert "X-Spam-Flag" not in fields
+
+
+def test_service_is_away(home: Home, asked: Service, scanning: Exim) -> None:
+    """Without a service mail is delivered without the fields, also those that the sender wrote."""
+    asked.spamd.close()
+    scanning.send(b"X-Spam-Flag: YES\nX-Spam-Score: 99.0\n" + HAM)
+    until(lambda: len(home.mail()) == 1, f"it to be delivered: {scanning.log()}")
+    assert not [name for name in by_header(home.mail()[0])[0] if name.startswith("X-Spam")]
+
+
+# transport_filter
+
+
+@pytest.fixture
+def filtering(home: Home) -> Iterator[Exim]:
+    """An Exim with the filter in its transport."""
+    with exim(home.path / "exim", transport(home)) as running:
+        yield running
+
+
+def test_filtered(home: Home, filtering: Exim) -> None:
+    """Each message is delivered once, whole, with its verdict."""
+    filtering.send(b"X-Spam-Flag: YES\n" + HAM, SPAM)
+    until(lambda: len(home.mail()) == 2, f"both to be delivered: {filtering.log()}")
+    (ham, ham_body), (spam, spam_body) = sorted(map(by_header, home.mail()), key=lambda one: "X-Spam-Flag" in one[0])
+    assert spam["X-Spamnb"].startswith("spam, ")
+    assert ham["X-Spamnb"].startswith("ham, ")
+    assert ham["Delivery-date"]
+    assert filtering.log("panic") == ""
+    assert (spam_body, ham_body) == (SPAM.partition(b"\n\n")[2], HAM.partition(b"\n\n")[2])
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_filter_loses_nothing(home: Home, filtering: Exim, how: str) -> None:
+    """Where the filter is broken the message waits until it works again."""
+    home.break_it(how)
+    filtering.send(SPAM)
+    until(lambda: "==" in filtering.log(), f"the message to be deferred: {filtering.log()}")
+    assert home.mail() == []
+    assert os.listdir(home.path / "Maildir" / "tmp") == []
+    home.install_spamnb()
+    filtering.try_again()
+    until(lambda: len(home.mail()) == 1, f"the message to be delivered: {filtering.log()}")
+    assert "X-Spam-Flag" in by_header(home.mail()[0])[0]

@@ -1,0 +1,109 @@
+"""Postfix with spamass-milter (Debian: spamass-milter), which runs `spamc`, by the recipe of docs/spamd.md."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.delivery.conftest import HAM, SPAM, Home, without_fields
+from tests.delivery.test_postfix import USER, Postfix, free_port
+from tests.documents import block
+from tests.imap.conftest import program
+from tests.imap.postfix import postfix
+from tests.service.conftest import PATIENCE, until
+from tests.service.spamd.conftest import Service
+
+pytestmark = pytest.mark.real_system
+DOCUMENT = "docs/spamd.md"
+_SOCKET = "/run/spamnb/anna.sock"  # in the document
+_FORGED = b"X-Spam-Flag: YES\nX-Spam-Status: Yes, score=99.0 required=5.0\n"
+
+
+@dataclass(frozen=True)
+class Host:
+    """Postfix, the milter and the service."""
+
+    server: Postfix
+    service: Service
+    milter: "subprocess.Popen[bytes]"
+
+
+@pytest.fixture
+def host(home: Home) -> Iterator[Host]:
+    """Postfix with the milter, which asks a service whose ledger is this home's."""
+    found = program("spamass-milter")
+    if program("postfix") is None or found is None or program("spamc") is None or os.getuid() != 0:
+        pytest.skip("needs Postfix, spamass-milter and spamc (Debian: packages of these names), and root")
+    for path in [home.path / "Maildir", *(home.path / "Maildir").rglob("*")]:
+        shutil.chown(path, USER)
+    directory = home.path / "spamd"
+    directory.mkdir()
+    shutil.copy(home.path / "ledger.sqlite", directory / "ledger")
+    service = Service(directory)
+    service.set(peers=(USER,))
+    port = free_port()
+    # The milter's own socket is below the queue, as its package has it.
+    services = f"127.0.0.1:{port} inet n - n - - smtpd\n"
+    for line in block(DOCUMENT, "milter-postfix").splitlines():
+        services += f"    -o {line.replace(' = ', '=')}\n"
+    with postfix(home.path / "postfix", home.path / "Maildir", USER, services) as configuration:
+        milter = _milter(found, home.path / "postfix" / "queue" / "spamass", service)
+        try:
+            yield Host(Postfix(home, configuration, port), service, milter)
+        finally:
+            milter.terminate()
+            milter.wait(PATIENCE)
+            service.spamd.close()
+
+
+def _milter(found: str, directory: Path, service: Service) -> "subprocess.Popen[bytes]":
+    """spamass-milter with the document's options, on a socket that Postfix can open."""
+    directory.mkdir()
+    shutil.chown(directory, USER)
+    assignment = block(DOCUMENT, "milter").replace(_SOCKET, service.path).strip()
+    options = shlex.split(shlex.split(assignment)[0].removeprefix("OPTIONS="))
+    running = subprocess.Popen([found, "-p", str(directory / "spamass.sock"), *options], user=USER, group="nogroup")
+    until((directory / "spamass.sock").exists, "the milter to listen")
+    (directory / "spamass.sock").chmod(0o666)
+    return running
+
+
+def test_delivered(home: Home, host: Host) -> None:
+    """Mail is delivered once, whole, with the verdict in its header, whatever the sender wrote."""
+    for content in (SPAM, HAM):
+        host.server.send(_FORGED + content)
+    until(lambda: len(home.mail()) == 2, f"both to be delivered: {host.server.log()}")
+    ham, spam = sorted(home.mail(), key=lambda content: b"X-Spam-Flag: YES\n" in content)
+    assert b"X-Spam-Status: Yes, score=9.9 required=5.0 tests=SPAMNB_SPAM version=0.1.0\n" in spam
+    assert b"X-Spam-Level: *********\n" in spam
+    assert b"X-Spam-Status: No, score=-9.9 " in ham
+    assert b"X-Spam-Flag" not in ham
+    for content, found in ((SPAM, spam), (HAM, ham)):
+        assert found.count(b"X-Spam-Status: ") == 1
+        header, _, body = content.partition(b"\n\n")
+        assert without_fields(found).endswith(b"\n\n" + body)
+        assert set(header.splitlines()) <= set(found.splitlines())
+    with host.service.ledger() as ledger:
+        assert ledger.lessons.totals().tolist()[:2] == [25, 25], "nothing is learned by it"
+
+
+def test_service_is_away(home: Home, host: Host) -> None:
+    """Without the service mail is delivered without a verdict."""
+    host.service.spamd.close()
+    host.server.send(HAM)
+    until(lambda: len(home.mail()) == 1, f"it to be delivered: {host.server.log()}")
+    assert without_fields(home.mail()[0]).endswith(HAM.partition(b"\n\n")[2])
+
+
+def test_milter_is_away(home: Home, host: Host) -> None:
+    """Without the milter mail is delivered as it came."""
+    host.milter.terminate()
+    host.milter.wait(PATIENCE)
+    host.server.send(HAM)
+    until(lambda: len(home.mail()) == 1, f"it to be delivered: {host.server.log()}")
+    assert home.mail()[0].endswith(HAM)
