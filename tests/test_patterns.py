@@ -374,6 +374,12 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "config.folder_names._SIGN": (every, (fill("[", NAME), fill("[*", NAME), fill("*", NAME), fill("[*]", NAME))),
     "config.folder_names._OPENING": (every, (fill("[", NAME), fill("[*", NAME), fill("*]", NAME))),
+    "audit.near_copies._LIST_TAG": (every, (fill("[", NAME), fill("[a", NAME), "[" + fill("a", NAME))),
+    "audit.near_copies._REPLY": (
+        every,
+        (fill("re", NAME), fill("re[1", NAME), "re" + fill(" ", NAME), fill("re ", NAME)),
+    ),
+    "audit.near_copies._NUMBER": (every, (fill("1", NAME), fill("1a", NAME))),
     "config.folder_names._PATTERNS": (
         fullmatch,
         (fill("deleted ", NAME), fill("a", NAME), fill("sent-", NAME), fill("INBOX", NAME)),

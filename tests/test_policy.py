@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb import policy
+from spamnb import policy, silence
 from spamnb.config import Breaker, Learning, Role
 from spamnb.label import Label, Verdict
 from spamnb.maildir.names import parse_name
@@ -199,6 +199,15 @@ def rescued_once() -> None:
         assert goal(verdict, label=label, rescued=True) is None
 
 
+def left_in_junk() -> None:
+    """The rule is `silence.teaches_spam`; tests/service/test_untouched.py has its conditions."""
+    assert [silence.teaches_spam(then, today) for then, today in ((0.98, 0.98), (0.97, 1.0), (1.0, 0.97))] == [
+        True,
+        False,
+        False,
+    ]
+
+
 ROWS = {
     "new in the inbox": new_in_the_inbox,
     "in Junk, known in another folder before": in_junk_known_before,
@@ -210,6 +219,9 @@ ROWS = {
     "first seen in a ham folder": first_seen_in_a_ham_folder,
     "answered, in the inbox or a ham folder": answered,
     "read and kept, in the inbox or a ham folder": read_and_kept,
+    "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": (
+        left_in_junk
+    ),
     "in a training folder, known in another folder before": in_training_known_before,
     "first seen in a training folder": first_seen_in_training,
     "marked `$Junk` or `$NotJunk`, against the verdict": marked_against_the_verdict,

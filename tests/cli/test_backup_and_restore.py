@@ -157,10 +157,8 @@ def test_backup_into_an_open_file(taught: Path) -> None:
 def test_backup_into_a_fifo(taught: Path, process: Run) -> None:
     """A pipe with a name is written into, and stays what it is."""
     os.mkfifo("pipe")
-    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
+    with open("copy.sqlite", "wb") as copy, subprocess.Popen(["cat", "pipe"], stdout=copy):
         assert process("backup", "--force", "pipe").code == 0
-        assert reader.stdout is not None
-        Path("copy.sqlite").write_bytes(reader.stdout.read())
     assert faults_of("copy.sqlite") == []
     assert stat.S_ISFIFO(os.lstat("pipe").st_mode)
 

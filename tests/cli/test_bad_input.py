@@ -164,7 +164,7 @@ def test_ledger_damaged_in_its_midst(ledger: Path, process: Run, command: tuple[
 @pytest.mark.parametrize("command", [("train", "--spam", "x"), ("untrain", "a"), ("undo", "1"), ("resume",)])
 def test_locked_ledger(ledger: Path, run: Run, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger that another process holds for too long ends what writes with 75: try again."""
-    monkeypatch.setattr("spamnb.cli.context.Ledger", functools.partial(Ledger, busy_seconds=0.05))
+    monkeypatch.setattr("spamnb.ledger.ledger.Ledger", functools.partial(Ledger, busy_seconds=0.05))
     with contextlib.closing(sqlite3.connect(ledger, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = run(*command)

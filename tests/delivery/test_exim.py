@@ -1,4 +1,4 @@
-"""Exim (Debian: exim4-daemon-heavy) by the recipes of docs/spamd.md and docs/delivery.md: `spam =` and transport_filter."""
+"""Exim (exim4-daemon-heavy) by the recipes of docs/spamd.md and docs/delivery.md: `spam =` and transport_filter."""
 
 import os
 import re
