@@ -15,9 +15,10 @@ junk: ham that the filter has put into Junk, and that is not rescued. The user l
     does nothing, which is "without".
 breaker: a stranger sends so many messages a day, for 50 days, to a person with 20 a day, of which 32 % are spam: after
     how many of these messages the breaker opens, where the filter takes all of them for spam; and, where it does not,
-    after how many more verdicts it opens when the filter takes all mail for spam from then on. "-" is never.
+    after how many more verdicts it opens when the filter takes all mail for spam from then on. "-" is never. The last
+    column is how many of the person's own messages have to come, after the stranger has ended, until that opens it.
 
-    python benchmarks/silence.py kept|junk CORPUS [--orders 3] [--seed 0] [--json]
+    python benchmarks/silence.py kept|junk CORPUS [--orders 3] [--habit NAME …] [--seed 0] [--json]
     python benchmarks/silence.py breaker [--json]
 """
 
@@ -68,6 +69,7 @@ def main() -> None:
     )
     parser.add_argument("--orders", type=int, default=3, help="of `junk`: the corpus's own, and shuffles")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--habit", nargs="+", choices=_LOOKING, default=list(_LOOKING), help="of `junk`")
     options = parser.parse_args()
     if options.attack == "breaker":
         figures = [_flooded(number, options.seed) for number in _FLOODS]
@@ -76,7 +78,7 @@ def main() -> None:
     elif options.attack == "kept":
         figures = list(_meant_to_be_kept(options.corpus, options.seed))
     else:
-        figures = list(_left_in_junk(options.corpus, options.orders, options.seed))
+        figures = list(_left_in_junk(options.corpus, options.habit, options.orders, options.seed))
     common.report(figures, options.json)
 
 
@@ -170,17 +172,17 @@ def _all_kept() -> Iterator[None]:
 # --- silence in Junk ------------------------------------------------------------------------------------------------
 
 
-def _left_in_junk(corpus: str, orders: int, seed: int) -> Iterator[dict[str, object]]:
+def _left_in_junk(corpus: str, habits: Sequence[str], orders: int, seed: int) -> Iterator[dict[str, object]]:
     clean = list(samples(load_corpus(corpus)))
     streams = [clean, *(random.Random(order).sample(clean, len(clean)) for order in range(1, orders))]
-    for habit, acts in _LOOKING.items():
+    for habit in habits:
         row: dict[str, object] = {"habit": habit}
         for name, rule in (
             ("with", contextlib.nullcontext()),
             ("without", mock.patch.object(silence, "teaches_spam", lambda *_: False)),
         ):
             with rule:
-                mean = average([_looked_into(stream, acts, seed) for stream in streams]).mean
+                mean = average([_looked_into(stream, _LOOKING[habit], seed) for stream in streams]).mean
             row |= {f"{what}, {name}": value for what, value in mean.items()}
         yield row
 
@@ -228,19 +230,30 @@ def _flooded(a_day: int, seed: int) -> dict[str, object]:
         if _opens(verdicts):
             opened_after = flooding
             break
-    later = None
+    later = own = None
     if opened_after is None:
-        for number in range(1, USUAL):
-            verdicts.append(True)
-            if _opens(verdicts):
-                later = number
-                break
+        later = _opens_where_all_is_spam(verdicts)
+        own = 0
+        while _opens_where_all_is_spam(verdicts) is None:
+            verdicts.append(chance.random() < _SPAM_SHARE)
+            own += 1
     return {
         "sent a day": a_day,
         "share of all mail %": 100 * (share + (1 - share) * _SPAM_SHARE),
         "opens after, of these": opened_after,
         "else, where all is spam, opens after": later,
+        "own mail until then": own,
     }
+
+
+def _opens_where_all_is_spam(verdicts: deque[bool]) -> int | None:
+    """After how many more verdicts the breaker opens, where all of them are spam; None for never."""
+    after = verdicts.copy()
+    for number in range(1, USUAL):
+        after.append(True)
+        if _opens(after):
+            return number
+    return None
 
 
 def _opens(verdicts: deque[bool]) -> bool:

@@ -758,6 +758,27 @@ class Sorting(RuleBasedStateMachine):
         self.ahead += 15 * DAY
         self.reconcile()
 
+    @rule(kind=st.sampled_from(["ham", "spam"]), early=st.booleans())
+    def keep(self, kind: str, early: bool) -> None:
+        """A person reads a message before the filter sees it, so that it stays in the inbox, and leaves it lying.
+
+        early: it was learned by that when the filter knew less.
+        """
+        file = self.write(self.new_mail(kind), "INBOX", Entry("cur", f"{next(self.bases)}:2,S"))
+        self.calm()
+        if early:
+            training.learn(self.ledger, read(file.content), Label.HAM, KEPT, self.now(), weak=True)
+            self.labels[file.digest] = Label.HAM
+        self.ahead += 4 * DAY
+        self.reconcile()
+
+    @rule(look=st.booleans(), index=NEWEST)
+    def neglect(self, look: bool, index: int) -> None:
+        """Spam comes, and lies for weeks where the filter has put it."""
+        self.write(self.new_mail("spam"), "INBOX", Entry("new", next(self.bases)))
+        self.calm()
+        self.weeks(look, index)
+
     @rule()
     def look_at_weak_lessons(self) -> None:
         """What the service does every ten days."""
