@@ -115,7 +115,14 @@ def exim(home: Path, transport: str, main: str = "", acl: str = "") -> Iterator[
         os.chown(path, owner.pw_uid, owner.pw_gid)
     configuration, port = home / "exim.conf", free_port()
     name = transport.partition(":")[0]
-    values = {"names": f"{USER} : anna", "name": name, "program": found, "user": owner.pw_uid, "group": owner.pw_gid, "home": home}
+    values = {
+        "names": f"{USER} : anna",
+        "name": name,
+        "program": found,
+        "user": owner.pw_uid,
+        "group": owner.pw_gid,
+        "home": home,
+    }
     configuration.write_text(_MAIN.format(main=main, acl=acl, transport=transport, **values))
     command = [found, "-C", str(configuration)]
     daemon = subprocess.Popen([*command, "-bdf", "-oX", f"127.0.0.1.{port}"], stderr=subprocess.PIPE)

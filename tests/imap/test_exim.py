@@ -1,4 +1,4 @@
-"""Exim with `spamc`, Dovecot's LDA and Sieve, by the recipe of docs/delivery.md, while the service watches the Maildir."""
+"""Exim with `spamc`, Dovecot's LDA and Sieve, by the recipe of docs/delivery.md, while the service watches."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,9 @@ from tests.imap.test_sieve import write_sieve
 from tests.service.conftest import until
 
 DOCUMENT = "docs/delivery.md"
-_SETTINGS = "protocol lda {\n  mail_plugins = $mail_plugins sieve\n}\nplugin {\n  sieve_before = %h/sieve/flag.sieve\n}\n"
+_SETTINGS = (
+    "protocol lda {\n  mail_plugins = $mail_plugins sieve\n}\nplugin {\n  sieve_before = %h/sieve/flag.sieve\n}\n"
+)
 _TOGETHER = 20  # messages that Exim delivers at once
 
 

@@ -1,4 +1,4 @@
-"""Learning from IMAP by imapsieve and `spamc -L`, by the recipe of docs/spamd.md; the service watches another Maildir."""
+"""Learning from IMAP by imapsieve and `spamc -L`, by the recipe of docs/spamd.md; nobody watches the Maildir."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from tests.documents import block
 from tests.imap.conftest import Client, Host, new_mail, program
@@ -15,14 +14,12 @@ from tests.lessons import label_of
 from tests.service.spamd.conftest import Service
 
 DOCUMENT = "docs/spamd.md"
-_SETTINGS = (
-    block(DOCUMENT, "imapsieve").replace("/usr/local/lib/spamnb", "%h/lib").replace("/etc/dovecot", "%h/sieve")
-)
+_SETTINGS = block(DOCUMENT, "imapsieve").replace("/usr/local/lib/spamnb", "%h/lib").replace("/etc/dovecot", "%h/sieve")
 
 
 @pytest.fixture
-def asked(make_host: Callable[..., Host], taught: Path, tmp_path: Path) -> Iterator[tuple[Client, Service, Host]]:
-    """A session of anna's mail program, with the recipe; a service that anna may ask, and that does not see her mail."""
+def asked(make_host: Callable[..., Host], taught: Path) -> Iterator[tuple[Client, Service, Host]]:
+    """A session of anna's mail program with the recipe, and a service that she may ask and that watches nothing."""
     if program("sievec") is None or program("spamc") is None:
         pytest.skip("needs Pigeonhole and spamc (Debian: dovecot-sieve, spamc)")
     host = make_host(more=_SETTINGS)
