@@ -29,11 +29,13 @@ spool_directory = {home}/spool
 log_file_path = {home}/%slog
 pid_file_path = {home}/pid
 check_spool_space = 0
+smtp_accept_queue_per_connection = 0
 host_lookup =
 tls_advertise_hosts =
 keep_environment =
 add_environment =
 acl_smtp_rcpt = acl_check_rcpt
+localpartlist users = {names}
 {main}
 begin acl
 acl_check_rcpt:
@@ -42,7 +44,9 @@ acl_check_rcpt:
 begin routers
 local:
   driver = accept
-  transport = local_maildir
+  domains = home.example
+  local_parts = +users
+  transport = {name}
 begin transports
 {transport}
 begin retry
@@ -58,11 +62,11 @@ class Exim:
         self._command = command
         self._port = port
 
-    def send(self, *contents: bytes) -> None:
-        """Send messages by SMTP."""
+    def send(self, *contents: bytes, to: str = USER) -> None:
+        """Send messages by SMTP to a user of this host."""
         with smtplib.SMTP("127.0.0.1", self._port, local_hostname="mx.example", timeout=PATIENCE) as client:
             for content in contents:
-                client.sendmail("a@b.example", f"{USER}@home.example", as_sent(content))
+                client.sendmail("a@b.example", f"{to}@home.example", as_sent(content))
 
     def waiting(self) -> int:
         """How many messages are in the queue."""
@@ -76,6 +80,10 @@ class Exim:
         """What it logged: `main`, or `panic`, where faults are."""
         path = self._home / f"{name}log"
         return path.read_text(errors="replace") if path.exists() else ""
+
+    def delivered(self) -> int:
+        """How many messages were delivered."""
+        return len(re.findall(r" Completed$", self.log(), re.MULTILINE))
 
     def is_idle(self) -> bool:
         """Whether the queue is empty."""
@@ -98,7 +106,7 @@ def needed() -> str:
 
 @contextmanager
 def exim(home: Path, transport: str, main: str = "", acl: str = "") -> Iterator[Exim]:
-    """Exim below a directory, which delivers all mail by `transport`, one that is named local_maildir."""
+    """Exim below a directory, which delivers all mail by `transport`."""
     found = needed()
     owner = pwd.getpwnam(USER)
     home.mkdir()
@@ -106,7 +114,15 @@ def exim(home: Path, transport: str, main: str = "", acl: str = "") -> Iterator[
     for path in (home, home / "spool"):
         os.chown(path, owner.pw_uid, owner.pw_gid)
     configuration, port = home / "exim.conf", free_port()
-    values = {"program": found, "user": owner.pw_uid, "group": owner.pw_gid, "home": home}
+    name = transport.partition(":")[0]
+    values = {
+        "names": f"{USER} : anna",
+        "name": name,
+        "program": found,
+        "user": owner.pw_uid,
+        "group": owner.pw_gid,
+        "home": home,
+    }
     configuration.write_text(_MAIN.format(main=main, acl=acl, transport=transport, **values))
     command = [found, "-C", str(configuration)]
     daemon = subprocess.Popen([*command, "-bdf", "-oX", f"127.0.0.1.{port}"], stderr=subprocess.PIPE)
@@ -115,7 +131,7 @@ def exim(home: Path, transport: str, main: str = "", acl: str = "") -> Iterator[
         until(lambda: daemon.poll() is not None or "listening for SMTP" in made.log(), "Exim to listen")
         assert daemon.poll() is None, daemon.communicate()[1].decode()
         yield made
-        until(made.is_idle, f"Exim's queue to be empty: {made.log()}")
+        until(made.is_idle, f"Exim's queue to be empty: {made.log()[-2000:]}")
     finally:
         daemon.terminate()
         daemon.communicate(timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""Exim (exim4-daemon-heavy) by the recipes of docs/spamd.md and docs/delivery.md: `spam =` and transport_filter."""
+"""Exim (Debian: exim4-daemon-heavy) by docs/spamd.md (`spam =`) and docs/delivery.md (a transport filter)."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Learning by imapsieve and `spamc -L`, by the recipe of docs/spamd.md; the service watches another Maildir."""
+"""Learning from IMAP by imapsieve and `spamc -L`, by the recipe of docs/spamd.md; nobody watches the Maildir."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,8 +18,8 @@ _SETTINGS = block(DOCUMENT, "imapsieve").replace("/usr/local/lib/spamnb", "%h/li
 
 
 @pytest.fixture
-def asked(make_host: Callable[..., Host], taught: Path, tmp_path: Path) -> Iterator[tuple[Client, Service, Host]]:
-    """A session of anna's mail program, with the recipe; a service that she may ask and that does not see her mail."""
+def asked(make_host: Callable[..., Host], taught: Path) -> Iterator[tuple[Client, Service, Host]]:
+    """A session of anna's mail program with the recipe, and a service that she may ask and that watches nothing."""
     if program("sievec") is None or program("spamc") is None:
         pytest.skip("needs Pigeonhole and spamc (Debian: dovecot-sieve, spamc)")
     host = make_host(more=_SETTINGS)
