@@ -60,7 +60,7 @@ def test_it_stays(ledger: Ledger) -> None:
 
 
 def test_asking_begins_nothing(ledger: Ledger) -> None:
-    """Only the service begins: what `status` asks is not written down."""
+    """Only the service and `train` begin: what `status` asks is not written down."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
     assert missing(ledger, SCORING, LEARNING) == ""
