@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spamnb import arming, policy
-from spamnb.config import Breaker, Config, Mailbox, Role
+from spamnb.config import Breaker, Config, Learning, Mailbox, Role, Scoring
 from spamnb.errors import MaildirError
 from spamnb.filter import Filter
 from spamnb.label import Verdict
@@ -59,10 +59,14 @@ def stop_of(ledger: Ledger, now: float) -> Stop | None:
     return None if tripped is None and paused is None else Stop(None if tripped is None else float(tripped), paused)
 
 
-def hindrance(ledger: Ledger, config: Config, now: float) -> tuple[str, bool]:
-    """What the filter has to learn before it may move mail ("" for nothing), and whether moving is stopped."""
-    missing = arming.missing(ledger, config.scoring, config.learning)
-    return missing, stop_of(ledger, now) is not None
+def hindrance(
+    ledger: Ledger, config: Config, now: float, missing: Callable[[Ledger, Scoring, Learning], str] = arming.missing
+) -> tuple[str, bool]:
+    """What the filter has to learn before it may move mail ("" for nothing), and whether moving is stopped.
+
+    `missing`: an `arming.Remembered`, where many messages are asked about.
+    """
+    return missing(ledger, config.scoring, config.learning), stop_of(ledger, now) is not None
 
 
 def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:

@@ -4,6 +4,9 @@ A learned message vouches for itself: its own tokens are in the counts with its 
 is asked without the message. Its tokens are kept, so they are taken from the counts, and no mail is read. Copies that
 differ in a number or a name vouch for one another, so a group of messages can be left out together.
 
+What history said of a message (the tokens `known:*`) is as when it was learned, before it could vouch for itself; what
+later messages made known of its sender is left out, unlike in `Filter.explain`.
+
 All of it is arithmetic on arrays, some hundred messages at a time; nothing is written, and no lock is held.
 """
 

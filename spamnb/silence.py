@@ -30,6 +30,7 @@ SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam fold
 _BEYOND_DOUBT = 0.98
 _DOUBTFUL = 0.5
 _HAM_FOR_SURE = 0.3
+OUTDATED_DAYS = 10  # between two looks at all weak lessons
 _NEWEST = 400  # messages by which a person is known
 _FEWEST = 5
 _LEFT_SHARE = 0.25

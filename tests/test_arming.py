@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from spamnb import arming
 from spamnb.arming import Arming, lacks, missing
 from spamnb.cli.sample_mail import message
 from spamnb.config import Learning, Scoring
@@ -60,7 +61,7 @@ def test_it_stays(ledger: Ledger) -> None:
 
 
 def test_asking_begins_nothing(ledger: Ledger) -> None:
-    """Only the service begins: what `status` asks is not written down."""
+    """Only the service and `train` begin: what `status` asks is not written down."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
     assert missing(ledger, SCORING, LEARNING) == ""
@@ -70,9 +71,31 @@ def test_asking_begins_nothing(ledger: Ledger) -> None:
 
 def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
     """The answer is kept until then."""
-    arming = Arming(ledger, SCORING, Learning(minimum_messages=1))
-    assert arming.missing() == "1 more ham message and 1 more spam message to learn"
+    of_one = Arming(ledger, SCORING, Learning(minimum_messages=1))
+    assert of_one.missing() == "1 more ham message and 1 more spam message to learn"
     teach(ledger, "ham", range(1), Label.HAM)
-    assert arming.missing() == "1 more spam message to learn"
+    assert of_one.missing() == "1 more spam message to learn"
     teach(ledger, "spam", range(1), Label.SPAM)
-    assert arming.missing() == ""
+    assert of_one.missing() == ""
+
+
+def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a ledger that is only read says is looked at once, until something is learned or the service begins."""
+    asked = []
+
+    def counted(*arguments: object) -> str:
+        asked.append(arguments)
+        return "something"
+
+    monkeypatch.setattr(arming, "lacks", counted)
+    remembered = arming.Remembered()
+    assert [remembered(ledger, SCORING, LEARNING) for _ in range(3)] == ["something"] * 3
+    assert len(asked) == 1
+    teach(ledger, "ham", range(1), Label.HAM)
+    assert remembered(ledger, SCORING, LEARNING) == "something"
+    assert len(asked) == 2
+    assert remembered(ledger, SCORING, Learning(minimum_messages=3)) == "something"
+    assert len(asked) == 3
+    monkeypatch.setattr(arming, "lacks", lambda *_: "")
+    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    assert remembered(ledger, SCORING, LEARNING) == ""

@@ -55,9 +55,9 @@ def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Finding]
     with ledger.snapshot():
         settled = ledger.journal.all_settled()
         unlearned = {one.digest: (one, was_read) for one, was_read in _unlearned(ledger, config)}
-        kept = [one for one, was_read in unlearned.values() if was_read and one.judgement.verdict is Verdict.SPAM]
-        others = [one for one, _ in unlearned.values() if one not in kept]
-        others += _weak(ledger, config, settled)
+        kept, others = [], _weak(ledger, config, settled)
+        for one, was_read in unlearned.values():
+            (kept if was_read and one.judgement.verdict is Verdict.SPAM else others).append(one)
         asked = (one for one in (*_ordered(kept), *_ordered(others)) if one.digest not in settled)
         return list(islice(asked, most))
 

@@ -123,6 +123,6 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "as one JSON object") -> None:
+def add_json(parser: argparse._ActionsContainer, what: str = "as one JSON object") -> None:
     """The option that many commands have."""
     parser.add_argument("--json", action="store_true", help=what)

@@ -31,8 +31,9 @@ from spamnb.wording import clock, megabytes, plural
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_json(parser)
-    parser.add_argument("--prometheus", action="store_true", help="as metrics in the text format of Prometheus")
+    form = parser.add_mutually_exclusive_group()
+    add_json(form)
+    form.add_argument("--prometheus", action="store_true", help="as metrics in the text format of Prometheus")
 
 
 def run(options: argparse.Namespace) -> int:

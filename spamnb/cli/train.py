@@ -41,10 +41,12 @@ def learn(
     seen = changed = corrected = left_out = 0
     with ExitStack() as stack:
         read = stack.enter_context(each(read_batch, found))
-        from spamnb.bulk import learning  # numpy takes 0.1 s to import: the workers read meanwhile
+        from spamnb.arming import Arming  # numpy takes 0.1 s to import: the workers read meanwhile
+        from spamnb.bulk import learning
         from spamnb.cli.context import open_ledger
 
-        ledger = stack.enter_context(open_ledger(options)[1])
+        config, ledger = open_ledger(options)
+        stack.enter_context(ledger)
         shown = progress(
             read, f"learning {label.word}", options.quiet, total, lambda one: len(one[0].digests) + len(one[1])
         )
@@ -52,6 +54,7 @@ def learn(
             report_left_out(done.left_out)
             seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
             left_out += len(done.left_out)
+        Arming(ledger, config.scoring, config.learning).missing()  # that it may move mail is written down here
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
     inform(options, f"learned {plural(changed, 'message')} as {label.word}{was}{known}")

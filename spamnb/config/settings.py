@@ -122,7 +122,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """When to stop moving mail: more than `share` of the last `window` judged messages were spam."""
+    """When to stop moving mail: more than `share` of the last `window` judged messages were spam, unlike before."""
 
     window: Annotated[int, whole(1, 10_000)] = 100
     share: Annotated[float, number(0, 1, above=True)] = 0.95

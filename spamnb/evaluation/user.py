@@ -34,7 +34,6 @@ from spamnb.silence import MissedSpam, Trace
 
 _DAY = 86_400.0
 _READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")
-_OUTDATED_DAYS = 10  # between two looks at all weak lessons
 
 
 @dataclass(slots=True)
@@ -253,7 +252,7 @@ class _Mailbox:
             if silence.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability):
                 self._learn(place, Label.SPAM, silence.LAY_IN_SPAM, weak=True)
                 del self._in_spam[place]
-        if day % _OUTDATED_DAYS == 0:
+        if day % silence.OUTDATED_DAYS == 0:
             for page in silence.outdated(self._lessons, self._scoring, self._missed):
                 changes = [Relabel(one.digest, one.label, one.weak, None, True, "outdated") for one in page]
                 self._lessons.relabel(changes, self._at(self._now))

@@ -171,6 +171,7 @@ class Arrivals:
     def _accept(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict) -> None:
         """Record what a rule has filed by the verdict that was told to it: as if the filter had moved it there."""
         key, now, why = parse_name(entry.name).key, self._now(), f"{told.verdict}, {_told(told)}"
+        self._arming.missing()  # looked at before the ledger is held, as in `_judge`
         with self._ledger.transaction():
             known = self._record(folder, entry, unread, Do.ACCEPT, unread.summary)
             self._ledger.locations.set_origin(folder.id, key, "filter")
@@ -192,6 +193,7 @@ class Arrivals:
         alike += f"; {_told(told)}" if told is not None else ""
         alike += f"; by `senders`: {judgement.listed}" if judgement.listed else ""
         intent = None
+        self._arming.missing()  # looked at before the ledger is held: it may take half a second
         with self._ledger.transaction():
             known = self._record(folder, entry, unread, Do.JUDGE, unread.summary)
             self._ledger.messages.judged(known.id, verdict, probability, self._now())

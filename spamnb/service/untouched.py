@@ -31,7 +31,6 @@ _TOGETHER = 20  # messages a transaction: one by one, each writes some 60 KB to 
 _OPENED = "spam folders looked at, mailbox "  # and its id: a note, seconds since the epoch
 _OPENED_SECONDS = 3600.0  # a later look is written down no sooner
 _OUTDATED = "weak lessons looked at"  # a note, seconds since the epoch
-_OUTDATED_DAYS = 10.0
 _AGAIN_SECONDS = 3600.0  # after which a look that failed is tried again
 _WHY_OUTDATED = "learned weakly, and contradicted by what was learned since"
 
@@ -173,7 +172,7 @@ class OutdatedLessons:
         Returns False where nothing is to do.
         """
         now = self._context.now()
-        if 0 < self._not_before - now <= _OUTDATED_DAYS * DAY:  # more than that: the clock was set back
+        if 0 < self._not_before - now <= silence.OUTDATED_DAYS * DAY:  # more than that: the clock was set back
             return False
         self._steps = self._steps or self._all(now)
         try:
@@ -186,15 +185,15 @@ class OutdatedLessons:
 
     def _all(self, now: float) -> Iterator[None]:
         done, forgotten = float(self._ledger.note(_OUTDATED) or 0.0), 0
-        if 0 <= now - done < _OUTDATED_DAYS * DAY:
-            self._not_before = done + _OUTDATED_DAYS * DAY
+        if 0 <= now - done < silence.OUTDATED_DAYS * DAY:
+            self._not_before = done + silence.OUTDATED_DAYS * DAY
             return
         for page in silence.outdated(self._ledger.lessons, self._context.config.scoring, self._context.missed_spam()):
             changes = [Relabel(one.digest, one.label, one.weak, None, True, _WHY_OUTDATED) for one in page]
             forgotten += sum(training.relabel(self._ledger, changes, now))
             yield
         self._ledger.set_note(_OUTDATED, str(now))
-        self._not_before = now + _OUTDATED_DAYS * DAY
+        self._not_before = now + silence.OUTDATED_DAYS * DAY
         if forgotten:
             _log.info("forgot %s, %s", plural(forgotten, "message"), _WHY_OUTDATED)
 

@@ -176,3 +176,5 @@ def test_metrics(configured: Path, run: Run) -> None:
     assert (result.code, result.err) == (0, "")
     assert "\nspamnb_breaker_open 1\n" in result.out
     assert result.out == run("status", "--prometheus").out
+    both = run("status", "--prometheus", "--json")
+    assert "not allowed with argument" in both.err

@@ -43,6 +43,16 @@ def test_correction(home: Path, run: Run) -> None:
     assert run("verify").code == 0
 
 
+def test_training_begins_the_moving(home: Path, run: Run) -> None:
+    """Once enough is trained, the filter may move mail, and goes on so, also where no service has run yet."""
+    run("train", "--ham", mail(home / "ham", "ham", 30))
+    assert json.loads(run("status", "--json").out)["missing"] == "20 more spam messages to learn"
+    run("train", "--spam", mail(home / "spam", "spam", 60))
+    assert json.loads(run("status", "--json").out)["missing"] == ""
+    run("train", "--ham", mail(home / "wrong", "spam", 10, first=100))
+    assert json.loads(run("status", "--json").out)["missing"] == ""
+
+
 def test_untrain_forgets(home: Path, run: Run) -> None:
     """`untrain` takes a message back, exactly; of what was never learned it says so."""
     mail(home / "a", "spam", 3)

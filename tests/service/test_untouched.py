@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from spamnb import arming
 from spamnb.cli.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter import Filter
 from spamnb.label import Label
+from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lesson, Relabel
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
@@ -199,3 +201,22 @@ def test_what_the_filter_has_forgotten_is_learned_again(desk: Desk) -> None:
     everything = [one for one in since(desk.ledger, 0.0) if one.digest == identity(content)]
     assert [outcome.fault for outcome in undo(desk.ledger, everything, desk.now)] == [None] * len(everything)
     assert desk.ledger.lessons.verify() == []
+
+
+def test_others_may_write_while_it_is_looked_at_whether_mail_may_be_moved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the filter may begin to move mail is found out before the ledger is held."""
+    asked = []
+
+    def writing(*_: object) -> str:
+        with Ledger(desk.ledger.path, busy_seconds=0) as other, other.transaction():
+            asked.append(1)
+        return "something"
+
+    desk.ledger.set_note("moving began with minimum_messages", None)
+    desk.restart()
+    monkeypatch.setattr(arming, "lacks", writing)
+    desk.deliver(message("spam", 100))
+    assert asked
+    assert desk.where(message("spam", 100)) == ["INBOX"]

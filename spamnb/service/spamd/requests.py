@@ -20,6 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from spamnb import __version__, training
+from spamnb.arming import Remembered
 from spamnb.breaker import hindrance
 from spamnb.config import Config
 from spamnb.delivery.judging import delivered
@@ -55,6 +56,7 @@ class Requests:
         self._config = config
         self._now = now
         self._path = str(config.ledger)
+        self._missing = Remembered()
         self._own = threading.local()
         self._opened: list[Ledger] = []
         self._faults = LogOnce(_log)
@@ -87,7 +89,7 @@ class Requests:
         try:
             with self._ledger(only_read=True) as ledger, ledger.snapshot():
                 found = Filter(ledger.lessons, config.scoring, config.senders)
-                missing, stopped = hindrance(ledger, config, self._now())
+                missing, stopped = hindrance(ledger, config, self._now(), self._missing)
                 if report:
                     explanation = found.explain(reading, 0)
                     judgement, clues = explanation.judgement, explanation.clues[:_CLUES]
