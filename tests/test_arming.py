@@ -76,14 +76,3 @@ def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
     assert arming.missing() == "1 more spam message to learn"
     teach(ledger, "spam", range(1), Label.SPAM)
     assert arming.missing() == ""
-
-
-def test_where_the_ledger_is_only_read(ledger: Ledger) -> None:
-    """Nothing is written down there, so that nothing is lacking is asked again when something was learned."""
-    teach(ledger, "ham", range(20), Label.HAM)
-    teach(ledger, "spam", range(60), Label.SPAM)
-    with Ledger(ledger.path, only_read=True) as read_only:
-        arming = Arming(read_only, SCORING, LEARNING, only_read=True)
-        assert arming.missing() == ""
-        teach(ledger, "spam", range(100, 110), Label.HAM)
-        assert "would be taken for spam" in arming.missing()

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from spamnb import arming
 from spamnb.breaker import pause, resume
 from spamnb.cli.sample_mail import message
 from spamnb.config import Learning, Scoring
@@ -129,20 +128,6 @@ def test_untaught(service: Service) -> None:
     assert b"X-Spam-Flag" not in service.ask(request("PROCESS", SPAM))
     with service.ledger() as ledger:
         assert ledger.early_verdicts.find(identity(SPAM), time.time()) is None
-
-
-def test_the_proof_is_made_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That the filter may move mail is proved for each thread, and again after a lesson, not for each request."""
-    proofs: list[object] = []
-
-    def prove(*given: object) -> list[object]:
-        proofs.append(given)
-        return []
-
-    monkeypatch.setattr(arming, "without_groups", prove)
-    for number in range(100):
-        assert told(service.ask(request("CHECK", message("spam", number))))[0]
-    assert 1 <= len(proofs) <= 8
 
 
 def test_moving_stopped(service: Service) -> None:
