@@ -43,27 +43,20 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
 
 
 class Arming:
-    """Whether the filter may move mail, asked for each message: looked at again when something was learned.
+    """Whether the filter may move mail, asked for each message: looked at again when something was learned."""
 
-    only_read: nothing is written down, so what lacks nothing is looked at again too.
-    """
-
-    def __init__(self, ledger: Ledger, scoring: Scoring, learning: Learning, *, only_read: bool = False) -> None:
+    def __init__(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> None:
         self._ledger = ledger
         self._scoring = scoring
         self._learning = learning
-        self._only_read = only_read
         self._missing: str | None = None
         self._learned = -1
 
     def missing(self) -> str:
         """What the filter still lacks, as `missing`; that it lacks nothing is written down."""
         learned = self._ledger.lessons.last_change()
-        may_differ = learned != self._learned and (self._missing or self._only_read)
-        if self._missing is None or may_differ:
+        if self._missing is None or (self._missing and learned != self._learned):
             self._missing, self._learned = missing(self._ledger, self._scoring, self._learning), learned
-            if self._only_read:
-                return self._missing
             if not self._missing and self._ledger.note(_ARMED) != str(self._learning.minimum_messages):
                 self._ledger.set_note(_ARMED, str(self._learning.minimum_messages))
         return self._missing

@@ -20,8 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from spamnb import __version__, training
-from spamnb.arming import Arming
-from spamnb.breaker import stop_of
+from spamnb.breaker import hindrance
 from spamnb.config import Config
 from spamnb.delivery.judging import delivered
 from spamnb.delivery.verdict import NAMES, Delivered, fields
@@ -88,7 +87,7 @@ class Requests:
         try:
             with self._ledger(only_read=True) as ledger, ledger.snapshot():
                 found = Filter(ledger.lessons, config.scoring, config.senders)
-                missing, stopped = self._missing(ledger, config), stop_of(ledger, self._now()) is not None
+                missing, stopped = hindrance(ledger, config, self._now())
                 if report:
                     explanation = found.explain(reading, 0)
                     judgement, clues = explanation.judgement, explanation.clues[:_CLUES]
@@ -105,14 +104,6 @@ class Requests:
         _log.info("%s %.4f %s: told to %s%s", judgement.verdict, judgement.probability, name, asker, why and f", {why}")
         body = _report(told, clues, why) if report else b""
         return _answer(request, told, body)
-
-    def _missing(self, ledger: Ledger, config: Config) -> str:
-        """What the filter has to learn before it may move mail; kept for this thread, since its proof is long work."""
-        known: tuple[Ledger, Config, Arming] | None = getattr(self._own, "arming", None)
-        if known is None or known[0] is not ledger or known[1] is not config:
-            known = ledger, config, Arming(ledger, config.scoring, config.learning, only_read=True)
-            self._own.arming = known
-        return known[2].missing()
 
     def _remember(self, digest: bytes, judgement: Judgement, asker: str) -> None:
         told = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, self._now())
