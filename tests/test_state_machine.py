@@ -152,6 +152,7 @@ class Sorting(RuleBasedStateMachine):
         self.looks = False  # into Junk, which the service may not have seen yet
         self.looked_at = self.much_mail_at = 0.0
         self.giving_way = False  # weak lessons are looked at again
+        self.lacking = -1, ""  # with the lessons up to that change: what `arming.lacks` says
         self.ledger = Ledger(self.path)
 
     def configure(self, trust: bool) -> None:
@@ -385,7 +386,10 @@ class Sorting(RuleBasedStateMachine):
         """Whether the filter has never shown that it would do no harm."""
         if self.ledger.note(ARMED) is not None:
             return False
-        return bool(arming.lacks(self.ledger.lessons, self.config.scoring, self.config.learning))
+        learned = self.ledger.lessons.last_change()
+        if self.lacking[0] != learned:
+            self.lacking = learned, arming.lacks(self.ledger.lessons, self.config.scoring, self.config.learning)
+        return bool(self.lacking[1])
 
     def may_be_taken_for_moved(self, digest: bytes) -> bool:
         """Whether a person had a message in hand of which this one may be the same, changed on its way."""
@@ -454,6 +458,8 @@ class Sorting(RuleBasedStateMachine):
         for kind, folder, flags in kinds:
             file = self.write(self.new_mail(kind), folder, Entry("cur", f"{next(self.bases)}:2,{flags}"))
             file.baseline = True
+            if "T" in flags:
+                self.touched.add(file.digest)  # the same in another folder may be where it was moved to
             file.settled.append(folder)
         self.begin()
 
