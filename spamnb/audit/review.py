@@ -55,7 +55,8 @@ def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Finding]
     with ledger.snapshot():
         settled = ledger.journal.all_settled()
         unlearned = {one.digest: (one, was_read) for one, was_read in _unlearned(ledger, config)}
-        kept, others = [], _weak(ledger, config, settled)
+        kept: list[Finding] = []
+        others = _weak(ledger, config, settled)
         for one, was_read in unlearned.values():
             (kept if was_read and one.judgement.verdict is Verdict.SPAM else others).append(one)
         asked = (one for one in (*_ordered(kept), *_ordered(others)) if one.digest not in settled)

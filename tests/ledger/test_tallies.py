@@ -31,11 +31,12 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-def judged(ledger: Ledger, number: int, verdict: str, at: float = 1.0, *, withheld: bool = False) -> int:
-    """A message that was judged, and stays; its id."""
-    known = ledger.messages.ensure(bytes([number]), "")
+def judged(ledger: Ledger, message: int | bytes, verdict: str, at: float = 1.0, *, withheld: bool = False) -> int:
+    """A message, given by a number or its identity, that was judged, and stays; its id."""
+    digest = bytes([message]) if isinstance(message, int) else message
+    known = ledger.messages.ensure(digest, "")
     ledger.messages.judged(known.id, verdict, 0.5, at)
-    ledger.journal.judged(known.id, (1, str(number)), verdict, 0.5, "stays", at, withheld=withheld)
+    ledger.journal.judged(known.id, (1, digest.hex()), verdict, 0.5, "stays", at, withheld=withheld)
     return known.id
 
 
@@ -77,8 +78,7 @@ def test_corrections(ledger: Ledger) -> None:
     """A decision against the verdict is counted; one that agrees with it, or may be nobody's, is not."""
     (ham, *_), (spam, *_) = ([*sample_lessons(1)][i : i + 1] for i in (0, 1))
     for lesson, verdict in ((ham, "spam"), (spam, "spam")):
-        known = ledger.messages.ensure(lesson.reading.digest, "")
-        ledger.messages.judged(known.id, verdict, 0.99, 1.0)
+        judged(ledger, lesson.reading.digest, verdict)
     learn(ledger, [ham, spam])
     assert {tally: number for tally, number in ledger.tallies.read(how).items() if tally.kind == "corrected"} == {
         Tally("corrected", "spam", "ham"): 1
@@ -87,6 +87,20 @@ def test_corrections(ledger: Ledger) -> None:
     assert known is not None
     set_label(ledger, known.id, 0, 3.0, weak=True)
     assert ledger.tallies.read(how)[Tally("corrected", "spam", "ham")] == 1
+
+
+def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
+    """A message that was learned and moved counts by what it was then, whatever it is called or judged later."""
+    (spam,) = [*sample_lessons(1)][1:]
+    message = judged(ledger, spam.reading.digest, "ham")
+    learn(ledger, [spam])
+    ledger.journal.settle(moved(ledger, message, None), "done")
+    before = ledger.tallies.read(how)
+    assert before[Tally("moved", "spam", "")] == before[Tally("corrected", "ham", "spam")] == 1
+    set_label(ledger, message, 0, 3.0)
+    judged(ledger, spam.reading.digest, "unsure")
+    after = ledger.tallies.read(how)
+    assert all(after[tally] >= number for tally, number in before.items())
 
 
 def test_withheld(ledger: Ledger) -> None:

@@ -19,17 +19,20 @@ _KINDS = (
     " AND a.kind IN ('judged', 'moved') AND a.verdict IS NOT NULL AND a.takes_back IS NULL"
     " AND NOT EXISTS (SELECT 1 FROM action WHERE message = a.message AND id < a.id AND state = 'withheld')"
     " GROUP BY 2, 3",
-    # Where to: by the verdict that a move followed from; or back to the inbox; or on from a training folder.
+    # Where to: by the verdict that a move followed from; or back to the inbox; or by what the message was learned as
+    # before, on from a training folder. As it was then: by what it is today, a number would get smaller.
     "SELECT 'moved', CASE WHEN a.takes_back IS NOT NULL THEN 'inbox' WHEN a.verdict IS NOT NULL THEN a.verdict"
-    " WHEN m.label = 1 THEN 'spam' ELSE 'inbox' END, '', count(*)"
-    " FROM action AS a JOIN message AS m ON m.id = a.message WHERE a.id > ? AND a.id <= ?"
-    " AND a.kind = 'moved' AND a.state IN ('done', 'undone') GROUP BY 2",
+    " WHEN (SELECT after FROM action WHERE message = a.message AND id < a.id AND kind = 'learned'"
+    " ORDER BY id DESC LIMIT 1) = 1 THEN 'spam' ELSE 'inbox' END, '', count(*)"
+    " FROM action AS a WHERE a.id > ? AND a.id <= ? AND a.kind = 'moved' AND a.state IN ('done', 'undone') GROUP BY 2",
     "SELECT 'learned', a.after, a.why, count(*) FROM action AS a WHERE a.id > ? AND a.id <= ?"
     " AND a.kind = 'learned' AND a.after IS NOT NULL AND a.takes_back IS NULL GROUP BY 2, 3",
-    # What a person decided against a verdict.
-    "SELECT 'corrected', m.verdict, a.after, count(*) FROM action AS a JOIN message AS m ON m.id = a.message"
-    " WHERE a.id > ? AND a.id <= ? AND a.kind = 'learned' AND a.after IS NOT NULL AND a.takes_back IS NULL"
-    " AND NOT a.after_weak AND m.verdict IS NOT NULL AND m.verdict <> iif(a.after = 1, 'spam', 'ham') GROUP BY 2, 3",
+    # What a person decided against a verdict: the one of that time.
+    "SELECT 'corrected', said, after, count(*) FROM (SELECT a.after, (SELECT verdict FROM action"
+    " WHERE message = a.message AND id < a.id AND verdict IS NOT NULL ORDER BY id DESC LIMIT 1) AS said"
+    " FROM action AS a WHERE a.id > ? AND a.id <= ? AND a.kind = 'learned' AND a.after IS NOT NULL"
+    " AND a.takes_back IS NULL AND NOT a.after_weak)"
+    " WHERE said IS NOT NULL AND said <> iif(after = 1, 'spam', 'ham') GROUP BY 2, 3",
 )
 
 How = Callable[[str, str], str]
