@@ -118,14 +118,17 @@ class Server:
 
         Once this returns the others may be closed.
         """
-        done = threading.Event()
+        done: Future[None] = Future()
 
         def use() -> None:
-            self._use(listeners, allowed)
-            done.set()
+            try:
+                self._use(listeners, allowed)
+                done.set_result(None)
+            except Exception as fault:
+                done.set_exception(fault)  # or the caller would wait for ever
 
         self._call(use)
-        done.wait()
+        done.result()
 
     def close(self) -> None:
         """Give up what is incomplete, answer what is whole, and end."""
