@@ -69,7 +69,7 @@ def test_a_person_who_leaves_spam(lessons: MemoryLessons) -> None:
     kept = readings("spam", *range(100, 105))
     unlearned = [Trace(float(at), one.digest, moved=False, probability=0.99) for at, one in enumerate(kept)]
     assert missed_spam(lessons, SCORING, moved + unlearned, NEW) is MissedSpam.IS_LEFT
-    lessons.learn(kept, Label.HAM, silence.KEPT, 2.0, weak=True)
+    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True)
     learned = [trace._replace(probability=0.0) for trace in unlearned]
     assert missed_spam(lessons, SCORING, moved + learned, NEW) is MissedSpam.IS_LEFT, "each is asked without itself"
 
@@ -86,10 +86,10 @@ def test_a_person_may_change(lessons: MemoryLessons) -> None:
 def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
     """Kept mail that turns out to look like spam is no lesson any more; no decision gives way, whatever it says."""
     kept = readings("spam", *range(100, 103))
-    lessons.learn(kept, Label.HAM, silence.KEPT, 2.0, weak=True)
+    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True)
     decided = readings("spam", 200)
     lessons.learn(decided, Label.HAM, "a person filed it", 2.0)
-    lessons.learn(readings("ham", *range(100, 110)), Label.HAM, silence.KEPT, 2.0, weak=True)
+    lessons.learn(readings("ham", *range(100, 110)), Label.HAM, "read and kept", 2.0, weak=True)
     for missed in (MissedSpam.UNKNOWN, MissedSpam.IS_LEFT):
         found = [one.digest for page in outdated(lessons, SCORING, missed) for one in page]
         assert sorted(found) == sorted(one.digest for one in kept)

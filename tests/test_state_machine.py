@@ -39,9 +39,11 @@ from spamnb.policy import MARKS
 from spamnb.service.context import Context
 from spamnb.service.mailbox import WatchedMailbox
 from spamnb.service.untouched import OutdatedLessons
-from spamnb.silence import KEPT, LAY_IN_SPAM, SILENT_DAYS, SILENT_MESSAGES
+from spamnb.silence import LAY_IN_SPAM, SILENT_DAYS, SILENT_MESSAGES
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons, set_label
+
+_KEPT = "read and kept"  # why it was learned
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -294,7 +296,7 @@ class Sorting(RuleBasedStateMachine):
         if lesson.why == LAY_IN_SPAM:
             self.justify_silence(lesson, old)
             return
-        if lesson.why == KEPT:
+        if lesson.why == _KEPT:
             self.justify_kept(lesson, old)
         kept = any(
             file.digest == digest and ROLES[file.folder] in (Role.INBOX, Role.HAM) and set(file.flags) & {"R", "S"}
@@ -773,7 +775,7 @@ class Sorting(RuleBasedStateMachine):
         file = self.write(self.new_mail(kind), "INBOX", Entry("cur", f"{next(self.bases)}:2,S"))
         self.calm()
         if early:
-            training.learn(self.ledger, read(file.content), Label.HAM, KEPT, self.now(), weak=True)
+            training.learn(self.ledger, read(file.content), Label.HAM, _KEPT, self.now(), weak=True)
             self.labels[file.digest] = Label.HAM
         self.ahead += 4 * DAY
         self.reconcile()
@@ -1189,7 +1191,7 @@ def test_an_answer_left_in_junk(world: Sorting) -> None:
 def test_a_weak_lesson_gives_way(world: Sorting) -> None:
     """Spam that was learned as ham, weakly, is forgotten, and not learned again while it is doubted."""
     kept = read_in_the_inbox(world, "spam")
-    training.learn(world.ledger, read(kept.content), Label.HAM, KEPT, world.now(), weak=True)
+    training.learn(world.ledger, read(kept.content), Label.HAM, _KEPT, world.now(), weak=True)
     world.labels[kept.digest] = Label.HAM
     world.look_at_weak_lessons()
     assert world.labels[kept.digest] is None

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from spamnb import arming
 from spamnb.checkup import ledger as of_ledger
 from spamnb.checkup import mailboxes as of_mailboxes
 from spamnb.checkup.finding import name_of, network_file_system
@@ -277,6 +278,9 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
         patch.setattr(of_ledger, "_UNUSUAL_BALANCE", 0.5)
         assert said(run, "warning", "unbalanced, so ham is not well known")
     run("untrain", *sorted((well / "lessons/ham").iterdir())[:10])
+    assert not said(run, "warning", "nothing is moved yet"), "a filter that has begun goes on"
+    with Ledger(str(ledger_file(well))) as ledger:
+        ledger.set_note(arming._ARMED, None)
     assert said(run, "warning", "nothing is moved yet, 5 more ham messages to learn")
 
 
