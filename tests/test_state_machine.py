@@ -936,7 +936,7 @@ class Sorting(RuleBasedStateMachine):
                 and file.digest not in self.unforeseen | self.touched
                 and ROLES[file.folder] is Role.SENT
             ):
-                assert (known.verdict, known.label) == (None, None)
+                assert (known.verdict, known.label) == (None, self.labels.get(file.digest))
 
     @invariant()
     def what_has_begun_goes_on(self) -> None:
@@ -967,7 +967,8 @@ def foretell(file: File, trusting: bool) -> int | None:
 
 
 TestSorting = Sorting.TestCase
-TestSorting.settings = settings(max_examples=25, stateful_step_count=30)
+# The same stories each time; `TestSortingAtLength` looks for others.
+TestSorting.settings = settings(max_examples=25, stateful_step_count=30, derandomize=True)
 TestSorting.__doc__ = (
     "Whatever anyone does in whatever order, no mail is lost, and nothing is learned that nobody said."
 )
