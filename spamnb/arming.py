@@ -62,20 +62,18 @@ class Remembered:
 
 
 class Arming:
-    """Whether the filter may move mail, asked for each message: looked at again when something was learned."""
+    """Whether the filter may move mail, asked for each message."""
 
     def __init__(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> None:
         self._ledger = ledger
         self._scoring = scoring
         self._learning = learning
-        self._missing: str | None = None
-        self._learned = -1
+        self._remembered = Remembered()
 
     def missing(self) -> str:
         """What the filter still lacks, as `missing`; that it lacks nothing is written down."""
-        learned = self._ledger.lessons.last_change()
-        if self._missing is None or (self._missing and learned != self._learned):
-            self._missing, self._learned = missing(self._ledger, self._scoring, self._learning), learned
-            if not self._missing and self._ledger.note(_ARMED) != str(self._learning.minimum_messages):
-                self._ledger.set_note(_ARMED, str(self._learning.minimum_messages))
-        return self._missing
+        found = self._remembered(self._ledger, self._scoring, self._learning)
+        armed_with = str(self._learning.minimum_messages)
+        if not found and self._ledger.note(_ARMED) != armed_with:
+            self._ledger.set_note(_ARMED, armed_with)
+        return found

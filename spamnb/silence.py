@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 from spamnb.config import Scoring
 from spamnb.label import Label
-from spamnb.leave_one_out import without_groups
-from spamnb.ledger.lessons.port import Lesson, Lessons
+from spamnb.leave_one_out import LeaveOneOut, without_groups
+from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
 
 LAY_IN_SPAM = "moved to spam by the filter, and left there"
+OUTDATED = "learned weakly, and contradicted by what was learned since"
 SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam folder before that teaches anything
 # At 0.98 the habit `tidy` has 97.1 % caught in the second half and a (1−ROCA)% of 0.0022 there (csdmc2010, three
 # orders); at 0.99 96.8 % and 0.0039, at 0.999 94.7 % and 0.0038.
@@ -90,19 +91,20 @@ def teaches_spam(then: float, today: float) -> bool:
     return min(then, today) >= _BEYOND_DOUBT
 
 
-def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator[list[Lesson]]:
-    """The weak lessons that give way to what the filter has learned since, a page of lessons at a time.
+def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator[list[Relabel]]:
+    """How the weak lessons are forgotten that give way to what was learned since, a page of lessons at a time.
 
     Each is judged without itself. Learn and forget between the pages as you like.
     """
+    without = LeaveOneOut(lessons, scoring)
     last = 0
     while page := lessons.changes(last, _PAGE):
         last = page[-1].number
         weak = [[one.digest] for one in page if one.label is not None and one.weak]
         yield [
-            left.lesson
-            for left in without_groups(lessons, scoring, weak)
-            if _gives_way(left.lesson, left.judgement.probability, missed, scoring)
+            Relabel(lesson.digest, lesson.label, lesson.weak, None, True, OUTDATED)
+            for lesson, judgement, _ in without.judge_groups(weak)
+            if _gives_way(lesson, judgement.probability, missed, scoring)
         ]
 
 

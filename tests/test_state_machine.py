@@ -792,7 +792,7 @@ class Sorting(RuleBasedStateMachine):
         """What the service does every ten days."""
 
         def work() -> None:
-            while self.outdated.step_if_due():
+            while self.outdated.step_if_due(self.now()):
                 pass
 
         self.ahead += 11 * DAY

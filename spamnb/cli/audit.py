@@ -14,12 +14,12 @@ import argparse
 
 from spamnb.audit.findings import misfiled
 from spamnb.cli.arguments import add_json
-from spamnb.cli.questions import ask_or_show
+from spamnb.cli.questions import JSON_HELP, ask_or_show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_json(parser, "one JSON object a line: path, label, probability, weak, clues, message, digest")
+    add_json(parser, JSON_HELP)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.wording import escaped, plural
 
+JSON_HELP = "one JSON object a line: path, label, probability, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Finding]]
 _KEYS = {"r": Answer.RIGHT, "m": Answer.OTHERWISE, "f": Answer.FORGET, "n": Answer.NEVER}
 _QUESTION = "[r]ight, [m]ove and learn otherwise, [f]orget, [n]ever ask again, [s]top, Enter: later? "

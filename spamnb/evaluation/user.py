@@ -27,7 +27,6 @@ from spamnb.evaluation.measures import Outcome, one_minus_roca
 from spamnb.filter import Filter
 from spamnb.label import Label, Verdict
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.port import Relabel
 from spamnb.maildir.names import parse_name
 from spamnb.policy import USUAL, consequence, kept, missing_lessons, trips
 from spamnb.silence import MissedSpam, Trace
@@ -135,8 +134,7 @@ class _Mailbox:
         self._in_spam: dict[int, float] = {}  # by the filter's hand, with the probability
         self._opened_spam = -1
         self._verdicts: deque[Verdict] = deque(maxlen=breaker.window)
-        self._judged: deque[int] = deque(maxlen=USUAL + breaker.window)
-        self._verdict_of: dict[int, Verdict] = {}
+        self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + breaker.window)
         self._missing: str | None = None
         self._stopped = False
 
@@ -160,8 +158,7 @@ class _Mailbox:
         lesson = self._lessons.find(sample.reading.digest)
         judgement = self._filter.judge(sample.reading)
         self._verdicts.append(judgement.verdict)
-        self._judged.append(place)
-        self._verdict_of[place] = judgement.verdict
+        self._judged.append((place, judgement.verdict))
         label = None if lesson is None else lesson.decision
         then = consequence(judgement.verdict, _NEW, label, self._lacks(), self._is_stopped(), has_unsure_folder=False)
         is_moved = then.goal is Verdict.SPAM
@@ -253,10 +250,9 @@ class _Mailbox:
                 self._learn(place, Label.SPAM, silence.LAY_IN_SPAM, weak=True)
                 del self._in_spam[place]
         if day % silence.OUTDATED_DAYS == 0:
-            for page in silence.outdated(self._lessons, self._scoring, self._missed):
-                changes = [Relabel(one.digest, one.label, one.weak, None, True, "outdated") for one in page]
+            for changes in silence.outdated(self._lessons, self._scoring, self._missed):
                 self._lessons.relabel(changes, self._at(self._now))
-                forgotten = {one.digest for one in page if one.label is Label.HAM}
+                forgotten = {one.digest for one in changes if one.before is Label.HAM}
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
 
     def _lacks(self) -> str:
@@ -278,10 +274,10 @@ class _Mailbox:
 
     def _usual(self) -> tuple[int, int]:
         before = list(self._judged)[: -self._breaker.window]
-        lessons = [self._lessons.find(self._digest(place)) for place in before]
+        found = ((self._lessons.find(self._digest(place)), verdict) for place, verdict in before)
         spam = sum(
-            self._verdict_of[place] is Verdict.SPAM if lesson is None or lesson.label is None else bool(lesson.label)
-            for place, lesson in zip(before, lessons, strict=True)
+            verdict is Verdict.SPAM if lesson is None or lesson.label is None else bool(lesson.label)
+            for lesson, verdict in found
         )
         return len(before) - spam, spam
 

@@ -120,10 +120,10 @@ class Daemon:
                     mailboxes.act_on_due()
                 mailboxes.touch_departed(self._watcher.next)
                 outdated = OutdatedLessons(self._context)
-                while outdated.step_if_due():
+                while outdated.step_if_due(self._now()):
                     self._long_work("looking at weak lessons")
-                forgetting = Forgetting(ledger, mailboxes.present)
-                while forgetting.step_if_due(self._now(), self._config.retention):
+                forgetting = Forgetting(ledger, self._config.retention, mailboxes.present)
+                while forgetting.step_if_due(self._now()):
                     self._long_work("forgetting what is long gone")
                 self._metrics.write_if_due(self._now(), self._config, ledger, len(mailboxes.directories))
             self._copy_if_due()
@@ -132,7 +132,7 @@ class Daemon:
         """Work until the service is told to stop or reload."""
         with closing(self._when_usable(lambda: self._over(ledger))) as self._mailboxes:
             self._when_usable(self._mailboxes.open_new)
-            self._forgetting = Forgetting(ledger, self._mailboxes.present)
+            self._forgetting = Forgetting(ledger, self._config.retention, self._mailboxes.present)
             self._outdated = OutdatedLessons(self._context)
             self._spamd.use(self._config)
             self._begin(ledger)
@@ -198,8 +198,8 @@ class Daemon:
             self._reconcile(ledger)
         if LEDGER not in self._faults:
             self._copy_if_due()
-            self._forgetting.step_if_due(self._now(), self._config.retention)
-            self._outdated.step_if_due()
+            self._forgetting.step_if_due(self._now())
+            self._outdated.step_if_due(self._now())
             self._write_metrics(ledger)
         self._notify.alive(self._status if self._status_replaced else None)
         self._status_replaced = False

@@ -123,7 +123,7 @@ class WatchedMailbox:
                 self._context.learn(unread.reading, label, "marked by a mail client", weak=weak)
         for key, name in names.items() if folder.role is Role.SPAM else ():
             if set(name.flags) & MARKS > set(before[key]) & MARKS:
-                self._untouched.opened_spam(folder, self._ledger.locations.get(folder.id, key))
+                self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
         # After learning: killed before this, the same flags are learned once more.
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
 
@@ -180,7 +180,7 @@ class WatchedMailbox:
                 return
             gone = missing - found.keys()
             for key in gone if folder.role is Role.SPAM else ():
-                self._untouched.opened_spam(folder, self._ledger.locations.get(folder.id, key))
+                self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
             self._ledger.locations.gone(folder.id, gone, self._now())
         changed = {
             key: entry for key, entry in found.items() if key in known and parse_name(entry.name).flags != known[key]

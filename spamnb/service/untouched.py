@@ -10,12 +10,10 @@ from typing import NamedTuple, TypeVar
 
 from spamnb import silence, training
 from spamnb.config import Role
-from spamnb.errors import LedgerUnavailableError
 from spamnb.filter import Filter
 from spamnb.label import Label
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.lessons.known import is_known
-from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Reading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import locate
@@ -23,6 +21,7 @@ from spamnb.maildir.names import Name
 from spamnb.policy import KEPT_ORIGINS, Do, Meaning, kept, learns_kept, missing_lessons
 from spamnb.service.context import DAY, Context
 from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.service.recurring import Recurring
 from spamnb.wording import plural
 
 _log = logging.getLogger(__name__)
@@ -30,9 +29,6 @@ _Item = TypeVar("_Item")
 _TOGETHER = 20  # messages a transaction: one by one, each writes some 60 KB to the write-ahead log
 _OPENED = "spam folders looked at, mailbox "  # and its id: a note, seconds since the epoch
 _OPENED_SECONDS = 3600.0  # a later look is written down no sooner
-_OUTDATED = "weak lessons looked at"  # a note, seconds since the epoch
-_AGAIN_SECONDS = 3600.0  # after which a look that failed is tried again
-_WHY_OUTDATED = "learned weakly, and contradicted by what was learned since"
 
 
 class _Found(NamedTuple):
@@ -60,13 +56,13 @@ class UntouchedMail:
         self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
 
-    def opened_spam(self, folder: WatchedFolder, place: Location | None) -> None:
-        """A file has got marks or has left: a person has looked into the folder, if it is spam that the filter moved.
+    def opened_spam(self, place: Location | None) -> None:
+        """A file in spam has got marks or has left: a person has looked there, if the filter has moved it there.
 
         Long after, a server may have removed it.
         """
         now, note = self._context.now(), f"{_OPENED}{self._folders.id}"
-        if folder.role is not Role.SPAM or place is None or place.origin != "filter":
+        if place is None or place.origin != "filter":
             return
         if now - place.since <= silence.SILENT_DAYS * DAY and now - self._opened_at() > _OPENED_SECONDS:
             self._ledger.set_note(note, str(now))
@@ -139,6 +135,8 @@ class UntouchedMail:
         """Learn those of some messages that teach it, in one transaction."""
         read = [(one, reading) for one in some if (reading := self._read(one)) is not None]
         wanted = [(one, reading) for one, reading in read if teaches(one, reading)]
+        if not wanted:
+            return
         with self._ledger.transaction():
             for one, reading in wanted:
                 self._context.learn(reading, label, one.meant.why, weak=one.meant.weak)
@@ -152,50 +150,21 @@ class UntouchedMail:
         return None if unread is None else unread.reading
 
 
-class OutdatedLessons:
-    """Forgets weak lessons that what was learned since contradicts, in steps between which mail is looked at."""
+class OutdatedLessons(Recurring):
+    """Forgets weak lessons that what was learned since contradicts."""
 
     def __init__(self, context: Context) -> None:
+        every = silence.OUTDATED_DAYS * DAY
+        super().__init__(context.ledger, "weak lessons looked at", every, "weak lessons are not looked at")
         self._context = context
-        self._ledger = context.ledger
-        self._steps: Iterator[None] | None = None
-        self._not_before = 0.0
 
-    @property
-    def under_way(self) -> bool:
-        """Whether there may be more steps to make."""
-        return self._steps is not None
-
-    def step_if_due(self) -> bool:
-        """Make the next step; where the ledger cannot be used for now, begin again later.
-
-        Returns False where nothing is to do.
-        """
-        now = self._context.now()
-        if 0 < self._not_before - now <= silence.OUTDATED_DAYS * DAY:  # more than that: the clock was set back
-            return False
-        self._steps = self._steps or self._all(now)
-        try:
-            if next(self._steps, self) is self:
-                self._steps = None
-        except LedgerUnavailableError as fault:
-            self._steps, self._not_before = None, now + _AGAIN_SECONDS
-            _log.warning("weak lessons are not looked at for now: %s", fault)
-        return self._steps is not None
-
-    def _all(self, now: float) -> Iterator[None]:
-        done, forgotten = float(self._ledger.note(_OUTDATED) or 0.0), 0
-        if 0 <= now - done < silence.OUTDATED_DAYS * DAY:
-            self._not_before = done + silence.OUTDATED_DAYS * DAY
-            return
-        for page in silence.outdated(self._ledger.lessons, self._context.config.scoring, self._context.missed_spam()):
-            changes = [Relabel(one.digest, one.label, one.weak, None, True, _WHY_OUTDATED) for one in page]
+    def _work(self, now: float) -> Iterator[None]:
+        forgotten, scoring, missed = 0, self._context.config.scoring, self._context.missed_spam()
+        for changes in silence.outdated(self._ledger.lessons, scoring, missed):
             forgotten += sum(training.relabel(self._ledger, changes, now))
             yield
-        self._ledger.set_note(_OUTDATED, str(now))
-        self._not_before = now + silence.OUTDATED_DAYS * DAY
         if forgotten:
-            _log.info("forgot %s, %s", plural(forgotten, "message"), _WHY_OUTDATED)
+            _log.info("forgot %s, %s", plural(forgotten, "message"), silence.OUTDATED)
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:

@@ -1,6 +1,5 @@
 """Whom and what one knows: by decisions and sent mail, exact to forget, for both stores of lessons."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,16 +17,6 @@ from spamnb.mail.relations import Relations, Sent, hashed
 
 HAM, SPAM = Label
 CORRESPONDENT, THREAD, ANSWER, LIST = Known.CORRESPONDENT, Known.THREAD, Known.ANSWER, Known.LIST
-
-
-@pytest.fixture(params=["memory", "ledger"])
-def lessons(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lessons]:
-    """Each store."""
-    if request.param == "memory":
-        yield MemoryLessons()
-    else:
-        with Ledger(str(tmp_path / "ledger.sqlite")) as ledger:
-            yield ledger.lessons
 
 
 def digest(number: int) -> bytes:

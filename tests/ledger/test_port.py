@@ -1,8 +1,5 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,16 +14,6 @@ from spamnb.mail.reading import Reading
 
 HAM, SPAM = Label
 TOKENS = list("abcdefgh")
-
-
-@pytest.fixture(params=["memory", "ledger"])
-def lessons(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lessons]:
-    """Each store."""
-    if request.param == "memory":
-        yield MemoryLessons()
-    else:
-        with Ledger(str(tmp_path / "ledger.sqlite")) as ledger:
-            yield ledger.lessons
 
 
 def reading(number: int, **tokens: int) -> Reading:

@@ -33,10 +33,10 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-def run(forgetting: Forgetting, now: float, retention: Retention) -> int:
+def run(forgetting: Forgetting, now: float) -> int:
     """Make steps as long as there are any; how many were made."""
     steps = 0
-    while forgetting.step_if_due(now, retention):
+    while forgetting.step_if_due(now):
         assert forgetting.under_way
         steps += 1
     assert not forgetting.under_way
@@ -50,40 +50,41 @@ def known(ledger: Ledger) -> int:
 
 def test_once_a_day(ledger: Ledger) -> None:
     """What is gone for so many days is forgotten, once a day, also over a restart or where the clock is set back."""
-    two, forgetting = Retention(2, 2), Forgetting(ledger, dict)
-    assert run(forgetting, 5.5 * DAY, two) > 0
+    two = Retention(2, 2)
+    forgetting = Forgetting(ledger, two, dict)
+    assert run(forgetting, 5.5 * DAY) > 0
     assert known(ledger) == 7
-    for again in (forgetting, Forgetting(ledger, dict)):
-        assert run(again, 6.4 * DAY, two) == 0
-        assert run(again, 6.4 * DAY, two) == 0
-    assert run(forgetting, 6.6 * DAY, two) > 0
+    for again in (forgetting, Forgetting(ledger, two, dict)):
+        assert run(again, 6.4 * DAY) == 0
+        assert run(again, 6.4 * DAY) == 0
+    assert run(forgetting, 6.6 * DAY) > 0
     assert known(ledger) == 6
-    assert run(forgetting, 5 * DAY, two) > 0
+    assert run(forgetting, 5 * DAY) > 0
     assert known(ledger) == 6
 
 
 def test_kept_for_good(ledger: Ledger) -> None:
     """With 0 days nothing is forgotten."""
-    assert run(Forgetting(ledger, dict), math.nextafter(math.inf, 0), Retention(0, 0)) > 0
+    assert run(Forgetting(ledger, Retention(0, 0), dict), math.nextafter(math.inf, 0)) > 0
     assert known(ledger) == 11
 
 
 def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
     """The mail of a folder that is missing in a mailbox which can be looked at is forgotten when it is so for so long;
     one that came back meanwhile is missing from then on."""
-    year, mailbox = Retention(365, 365), ledger.locations.mailbox("/mail")[0]
+    mailbox = ledger.locations.mailbox("/mail")[0]
     inbox = {mailbox: {"INBOX"}}
     present: dict[int, set[str]] = {}
-    forgetting = Forgetting(ledger, lambda: present)
+    forgetting = Forgetting(ledger, Retention(365, 365), lambda: present)
     deleted = ledger.messages.ensure(b"deleted", "")
     ledger.locations.put(ledger.locations.folder(mailbox, "Old"), "deleted", deleted.id, "appeared", b"", "", 0.0)
     ledger.messages.ensure(b"newest", "")
     for day, there in ((100, {}), (500, inbox), (700, {mailbox: {"INBOX", "Old"}}), (701, inbox), (1065, inbox)):
         present = there
-        assert run(forgetting, day * DAY, year) > 0
+        assert run(forgetting, day * DAY) > 0
         assert ledger.messages.find(b"deleted") is not None
         assert ledger.locations.files_in(ledger.locations.folder(mailbox, "Old")) == {"deleted": ""}
-    assert run(forgetting, 1067 * DAY, year) > 0
+    assert run(forgetting, 1067 * DAY) > 0
     assert ledger.messages.find(b"deleted") is None
     assert ledger.note(f"folder missing {ledger.locations.folder(mailbox, 'Old')}") is None
     assert ledger.lessons.verify() == []
@@ -91,15 +92,15 @@ def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
 
 def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
     """Where the ledger is held by another process the service goes on, and tries again an hour later."""
-    forgetting = Forgetting(ledger, dict)
+    forgetting = Forgetting(ledger, Retention(2, 2), dict)
     caplog.set_level(logging.WARNING)
     with Ledger(ledger.path) as other, other.transaction():
-        assert run(forgetting, 9 * DAY, Retention(2, 2)) == 0
+        assert run(forgetting, 9 * DAY) == 0
         with pytest.raises(LedgerBusyError):
             ledger.set_note("x", "y")
     assert "stays in the ledger for now" in caplog.text
-    assert run(forgetting, 9 * DAY + 3599, Retention(2, 2)) == 0
-    assert run(forgetting, 9 * DAY + 3600, Retention(2, 2)) > 0
+    assert run(forgetting, 9 * DAY + 3599) == 0
+    assert run(forgetting, 9 * DAY + 3600) > 0
     assert known(ledger) == 3
 
 

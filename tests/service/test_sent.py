@@ -103,8 +103,8 @@ def test_forgotten_when_long_gone(desk: Desk) -> None:
     desk.work()
     desk.deliver(message("ham", 950))  # the newest record is never forgotten
     for days, left in ((300, {kept, deleted}), (400, {kept})):
-        forgetting = Forgetting(desk.ledger, dict)
-        while forgetting.step_if_due(desk.now() + days * DAY, Retention()):
+        forgetting = Forgetting(desk.ledger, Retention(), dict)
+        while forgetting.step_if_due(desk.now() + days * DAY):
             pass
         assert sent(desk) == {identity(one) for one in left}
     assert desk.ledger.lessons.verify() == []

@@ -170,14 +170,14 @@ def test_weak_lessons_give_way(desk: Desk) -> None:
     mark(desk, content, "INBOX", "S")
     learn(desk.ledger, read(content), Label.HAM, "read and kept", desk.now(), weak=True)
     weak = OutdatedLessons(desk.mailboxes._watched[str(desk.roots[0])]._context)
-    while weak.step_if_due():
+    while weak.step_if_due(desk.now()):
         pass
     assert desk.lesson(content) == (None, True)
     assert desk.ledger.lessons.verify() == []
     newest = since(desk.ledger, 0.0)[:1] or since(desk.ledger, -1e10)[:1]
     assert [outcome.fault for outcome in undo(desk.ledger, newest, desk.now)] == [None]
     assert desk.lesson(content) == (Label.HAM, True)
-    assert not weak.step_if_due(), "not before ten days are over"
+    assert not weak.step_if_due(desk.now()), "not before ten days are over"
 
 
 def forgotten_by_filter(desk: Desk) -> bytes:
