@@ -14,13 +14,15 @@ import yaml
 
 from spamnb import policy
 from spamnb.audit.answers import WHY
-from spamnb.checkup.metrics import Metric, exposition, metrics, write
+from spamnb.checkup.metrics import metrics, write
+from spamnb.checkup.prometheus import Metric, exposition
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
 from spamnb.label import Label
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
+from spamnb.service.measurements import Measurements
 from spamnb.silence import LAY_IN_SPAM
 from spamnb.training import learn_message
 from tests.documents import ROOT, read
@@ -57,7 +59,7 @@ def values(text: str) -> dict[str, float]:
 
 def test_what_is_told(ledger: Ledger, config: Config) -> None:
     """The ledger's numbers are there, with zero for what never was, and the times of what was."""
-    found = values(metrics(config, ledger, NOW, watched=12))
+    found = values(metrics(config, ledger, NOW, Measurements().metrics(12)))
     assert found['spamnb_known_messages{label="ham"}'] == 3
     assert found['spamnb_learned_messages_total{label="spam",by="move"}'] == 3
     assert found['spamnb_judged_messages_total{verdict="ham",via="maildir"}'] == 1
@@ -98,7 +100,7 @@ def test_without_a_ledger(config: Config, tmp_path: Path) -> None:
 
 def test_the_form(ledger: Ledger, config: Config) -> None:
     """Each metric has its help and its type once, before its samples; counters end in _total; no line has a time."""
-    text = metrics(config, ledger, NOW, 1)
+    text = metrics(config, ledger, NOW, Measurements().metrics(1))
     assert text.endswith("\n")
     names = re.findall(r"^# HELP (\w+) ", text, re.MULTILINE)
     assert names == re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)
@@ -108,7 +110,7 @@ def test_the_form(ledger: Ledger, config: Config) -> None:
         if line.startswith("#"):
             here = line.split()[2]
         else:
-            assert re.fullmatch(rf'{here}(?:\{{(?:\w+="[^"]*",?)+\}})? [\d.e+-]+', line)
+            assert re.fullmatch(rf'{here}(?:_bucket|_sum|_count)?(?:\{{(?:\w+="[^"]*",?)+\}})? [\d.e+-]+', line)
     for name in names:
         assert (f"# TYPE {name} counter" in text) == name.endswith("_total")
     assert max(Counter(line.rsplit(" ", 1)[0] for line in text.splitlines()).values()) == 1
@@ -117,7 +119,11 @@ def test_the_form(ledger: Ledger, config: Config) -> None:
 def test_read_by_prometheus(ledger: Ledger, config: Config) -> None:
     """Prometheus's own parser reads the text, and strange labels come back as they were."""
     parser = pytest.importorskip("prometheus_client.parser")
-    text = metrics(config, ledger, NOW) + exposition([Metric("odd", "gauge", STRANGE, {(("of", STRANGE),): 1.5})])
+    measured = Measurements()
+    measured.request("CHECK", 0)
+    text = metrics(config, ledger, NOW, measured.metrics(3)) + exposition(
+        [Metric("odd", "gauge", STRANGE, {(("of", STRANGE),): 1.5})]
+    )
     found = {
         (sample.name, *sample.labels.values()): sample.value
         for family in parser.text_string_to_metric_families(text)
@@ -130,7 +136,7 @@ def test_read_by_prometheus(ledger: Ledger, config: Config) -> None:
 
 def test_the_document() -> None:
     """docs/monitoring.md names each metric, and no other."""
-    text = metrics(Config(mailboxes=(), ledger=Path("/none/ledger")), None, NOW, 1)
+    text = metrics(Config(mailboxes=(), ledger=Path("/none/ledger")), None, NOW, Measurements().metrics(1))
     written = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) | {"spamnb_last_judgement_timestamp_seconds"}
     named = set(re.findall(r"`(spamnb_\w+)`", read("docs/monitoring.md")))
     assert named == written
@@ -157,7 +163,7 @@ def rules() -> list[dict[str, object]]:
 
 def test_rules_name_what_is_there(ledger: Ledger, config: Config) -> None:
     """Each rule is about metrics and labels that are written, and says what to do."""
-    text = metrics(config, ledger, NOW, 1)
+    text = metrics(config, ledger, NOW, Measurements().metrics(1))
     for rule in rules():
         expression = str(rule["expr"])
         for name, labels in re.findall(r"(spamnb_\w+)(?:\{([^}]*)\})?", expression):
@@ -188,7 +194,7 @@ def promtool(*arguments: str, stdin: str = "") -> str:
 @pytest.mark.real_system
 def test_promtool_on_metrics(ledger: Ledger, config: Config) -> None:
     """promtool finds nothing to say about names and units."""
-    assert promtool("check", "metrics", stdin=metrics(config, ledger, NOW, 1)) == ""
+    assert promtool("check", "metrics", stdin=metrics(config, ledger, NOW, Measurements().metrics(1))) == ""
 
 
 @pytest.mark.real_system

@@ -1,27 +1,24 @@
-"""What a monitor watches, in the text format of Prometheus (version 0.0.4).
+"""What a monitor watches. Its names are those of Prometheus' conventions; no user and no folder is in a label.
 
-Counters are those of the ledger: they only grow, whatever is started anew or forgotten. There is no time on a line: the
-textfile collector of node_exporter refuses files with times. No user and no folder is in a label.
+Counters are those of the ledger: they only grow, whatever is started again or forgotten. What a service measures itself
+(`spamnb/service/measurements.py`) begins at 0 with it.
 """
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
 
 from spamnb import __version__, durable
 from spamnb.audit.answers import WHY
+from spamnb.checkup.prometheus import Histogram, Labels, Metric, exposition
 from spamnb.checkup.status import Status, status
 from spamnb.config import Config
 from spamnb.label import Label, Verdict
 from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.history.early_verdicts import PIPE
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
 from spamnb.silence import LAY_IN_SPAM
-
-Kind = Literal["counter", "gauge"]
-Labels = tuple[tuple[str, str], ...]
 
 # How a message was learned, by what the reason in the history begins with; the first that fits.
 _LEARNED_BY = {
@@ -34,18 +31,8 @@ _LEARNED_BY = {
     "was in a": "hand",
     "spamc -L": "tell",
 }
-_TOLD = "judged at delivery"
+_TOLD, _BY_PIPE = "judged at delivery", f"judged at delivery ({PIPE}"
 _WAYS = ("move", "keyword", "kept", "hand", "tell")
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric with its samples, each a value for some labels."""
-
-    name: str
-    kind: Kind
-    help: str
-    samples: Mapping[Labels, float]
 
 
 def how(kind: str, why: str) -> str:
@@ -53,11 +40,13 @@ def how(kind: str, why: str) -> str:
 
     >>> how("judged", "spam, probability 0.9990; judged at delivery (spamc)"), how("judged", "stays, ham")
     ('spamd', 'maildir')
+    >>> how("judged", "spam, judged at delivery (spamnb filter)")
+    'pipe'
     >>> how("learned", "taken out of spam"), how("learned", "trained by hand")
     ('move', 'hand')
     """
     if kind == "judged":
-        return "spamd" if _TOLD in why else "maildir"
+        return "maildir" if _TOLD not in why else "pipe" if _BY_PIPE in why else "spamd"
     return next((way for beginning, way in _LEARNED_BY.items() if why.startswith(beginning)), "move")
 
 
@@ -69,10 +58,10 @@ def write(path: str, text: str) -> None:
         os.chmod(part, 0o644)  # node_exporter is another user
 
 
-def metrics(config: Config, ledger: Ledger | None, now: float, watched: int | None = None) -> str:
-    """What is known of the filter of a configuration. Raises LedgerError.
+def metrics(config: Config, ledger: Ledger | None, now: float, of_service: Iterable[Metric | Histogram] = ()) -> str:
+    """What is known of the filter of a configuration, as text. Raises LedgerError.
 
-    `watched`: how many directories the service watches, which it alone knows.
+    of_service: what the service alone knows.
     """
     found = status(config, ledger, now)
     tallies: Counter[Tally] = Counter()
@@ -80,34 +69,7 @@ def metrics(config: Config, ledger: Ledger | None, now: float, watched: int | No
     if ledger is not None:
         with ledger.snapshot():
             tallies, last = ledger.tallies.read(how), ledger.messages.last_judged_at()
-    return exposition([*_counters(tallies), *_gauges(config, found, last, watched)])
-
-
-def exposition(all_metrics: Iterable[Metric]) -> str:
-    r"""Metrics as text: each with its help and type once, then a line for each sample.
-
-    >>> print(exposition([Metric("a_total", "counter", "All.", {(("of", 'a "b"\n'),): 2.0, (): 0.5})]), end="")
-    # HELP a_total All.
-    # TYPE a_total counter
-    a_total{of="a \"b\"\n"} 2
-    a_total 0.5
-    """
-    lines = []
-    for metric in all_metrics:
-        help_ = metric.help.replace("\\", r"\\").replace("\n", r"\n")
-        lines += [f"# HELP {metric.name} {help_}", f"# TYPE {metric.name} {metric.kind}"]
-        for labels, value in metric.samples.items():
-            held = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels)
-            lines.append(f"{metric.name}{f'{{{held}}}' if held else ''} {_number(value)}")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
+    return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service])
 
 
 def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
@@ -125,7 +87,7 @@ def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
         "Messages judged as they came into a mailbox, by verdict and where it was given.",
         "judged",
         ("verdict", "via"),
-        [(verdict, via) for verdict in verdicts for via in ("maildir", "spamd")],
+        [(verdict, via) for verdict in verdicts for via in ("maildir", "spamd", "pipe")],
     )
     yield counter(
         "moved",
@@ -150,7 +112,7 @@ def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
     )
 
 
-def _gauges(config: Config, found: Status, last: float | None, watched: int | None) -> Iterator[Metric]:
+def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metric]:
     def gauge(name: str, help_: str, value: float | None) -> Iterator[Metric]:
         if value is not None:
             yield Metric(f"spamnb_{name}", "gauge", help_, {(): float(value)})
@@ -169,7 +131,6 @@ def _gauges(config: Config, found: Status, last: float | None, watched: int | No
     yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
     yield from gauge("withheld_messages", "Messages that were not moved since moving is stopped.", found.withheld)
     yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
-    yield from gauge("watched_directories", "Directories that the service watches.", watched)
     yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)
     yield from gauge("copies_bytes", "Size of the rolling copies of the ledger.", found.disk.copies)
     yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", last)

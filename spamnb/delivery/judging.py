@@ -1,18 +1,27 @@
-"""Judging a message that is being delivered, with a ledger that is only read."""
+"""Judging a message that is being delivered, where no service is asked.
 
+The verdict is remembered as the service does it, so that what a rule files by it is the filter's own move when it comes
+to a folder. Where the ledger cannot be written, as by another user, mail does not wait for that, nor hear of it.
+"""
+
+import contextlib
 import time
 
 from spamnb.bayes.calibration import points
 from spamnb.breaker import hindrance
 from spamnb.config import Config
 from spamnb.delivery.verdict import Delivered
+from spamnb.errors import LedgerError
 from spamnb.filter import FrozenFilter, Judgement
 from spamnb.label import Verdict
+from spamnb.ledger.history.early_verdicts import PIPE, EarlyVerdict
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read_content
 
 _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
+_REMEMBERED_WITHIN = 1.0  # seconds
 
 
 def judge(raw: bytes, config: Config) -> Delivered:
@@ -20,7 +29,17 @@ def judge(raw: bytes, config: Config) -> Delivered:
     content = read_content(raw[: DEFAULT_LIMITS.message_bytes + 1])
     with Ledger(str(config.ledger), busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
         (judgement,) = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all([content])
-        return delivered(judgement, config, is_held=is_held(ledger, config, time.time()))
+        is_told = not is_held(ledger, config, time.time())
+    if is_told:
+        _remember(identity(raw), judgement, config)
+    return delivered(judgement, config, is_held=not is_told)
+
+
+def _remember(digest: bytes, judgement: Judgement, config: Config) -> None:
+    told = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, PIPE, time.time())
+    path = str(config.ledger)
+    with contextlib.suppress(LedgerError), Ledger(path, busy_seconds=_REMEMBERED_WITHIN) as ledger, ledger.hasty():
+        ledger.early_verdicts.remember(digest, told)
 
 
 def is_held(ledger: Ledger, config: Config, now: float) -> bool:

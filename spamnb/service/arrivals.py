@@ -185,7 +185,8 @@ class Arrivals:
         """Judge new mail, unless its verdict was told at delivery, and do what follows from the verdict."""
         mailbox = self._folders.mailbox
         if told is None:
-            judgement = self._filter.judge(unread.reading)
+            with self._context.measurements.judging():
+                judgement = self._filter.judge(unread.reading)
         else:
             judgement = Judgement(Verdict(told.verdict), told.probability, told.log_odds)
         verdict, probability = judgement.verdict, judgement.probability
@@ -246,6 +247,7 @@ class Arrivals:
             return self.mover.carry_out(intent, entry)
         except MaildirError as fault:
             _log.error("%s", fault)
+            self._context.measurements.fault("disk")
             return False
 
 

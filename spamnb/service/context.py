@@ -13,6 +13,7 @@ from spamnb.mail.reading import LazyReading, Reading
 from spamnb.moves import bases_now
 from spamnb.policy import learns_kept
 from spamnb.service.log import name_of
+from spamnb.service.measurements import Measurements
 from spamnb.silence import MissedSpam, Trace, missed_spam
 
 _log = logging.getLogger(__name__)
@@ -28,12 +29,18 @@ class Context:
     """
 
     def __init__(
-        self, config: Config, ledger: Ledger, now: Callable[[], float], alive: Callable[[str], None] = lambda _: None
+        self,
+        config: Config,
+        ledger: Ledger,
+        now: Callable[[], float],
+        alive: Callable[[str], None] = lambda _: None,
+        measurements: Measurements | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
         self.now = now
         self.alive = alive
+        self.measurements = measurements or Measurements()
         self.bases = bases_now()
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability when last looked at
         self._missed_spam = MissedSpam.UNKNOWN

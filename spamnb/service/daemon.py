@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import LEDGER, Mailboxes
 from spamnb.service.maintenance import DailyCopies, Forgetting, MetricsFile
+from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.spamd.service import Spamd
 from spamnb.service.spamd.sockets import Listener
@@ -68,9 +69,10 @@ class Daemon:
         self._context: Context
         self._forgetting: Forgetting
         self._outdated: OutdatedLessons
-        self._faults = LogOnce(_log, logging.ERROR)
-        self._copies = DailyCopies(str(self._config.ledger), notifier.alive)
-        self._metrics = MetricsFile()
+        self._measurements = Measurements()
+        self._faults = LogOnce(_log, logging.ERROR, self._count)
+        self._copies = DailyCopies(str(self._config.ledger), notifier.alive, self._measurements)
+        self._metrics = MetricsFile(self._measurements)
         self._former: Config | None = None  # the one before a reload, until the new one has proven itself
         self._status = self._reservation = ""
         self._status_replaced = False  # by a report of long work
@@ -92,7 +94,7 @@ class Daemon:
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
         with only_service(str(self._config.ledger)), ExitStack() as stack:
-            self._spamd = stack.enter_context(closing(Spamd(self._handed, self._now)))
+            self._spamd = stack.enter_context(closing(Spamd(self._handed, self._now, self._measurements)))
             ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:
                 try:
@@ -144,7 +146,7 @@ class Daemon:
         return open_sound(str(self._config.ledger), self._now())
 
     def _over(self, ledger: Ledger, *, strict: bool = False) -> Mailboxes:
-        self._context = Context(self._config, ledger, self._now, self._long_work)
+        self._context = Context(self._config, ledger, self._now, self._long_work, self._measurements)
         return Mailboxes(self._context, self._faults, strict=strict)
 
     def _when_usable(self, wanted: Callable[[], _Wanted]) -> _Wanted:
@@ -203,6 +205,9 @@ class Daemon:
             self._write_metrics(ledger)
         self._notify.alive(self._status if self._status_replaced else None)
         self._status_replaced = False
+
+    def _count(self, subject: Hashable) -> None:
+        self._measurements.fault("ledger" if subject == LEDGER else "disk")
 
     def _reconcile_within(self, seconds: float) -> None:
         self._next_reconcile = min(self._next_reconcile, self._running() + seconds)

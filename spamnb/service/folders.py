@@ -42,7 +42,7 @@ class Folders:
         self.id, self.started_at = context.ledger.locations.mailbox(self.root)
         self._context = context
         self.by_path: dict[str, WatchedFolder] = {}
-        self.unreadable = LogOnce(_log)
+        self.unreadable = LogOnce(_log, count=lambda _: context.measurements.fault("mail"))
 
     def __iter__(self) -> Iterator[WatchedFolder]:
         return iter(list(self.by_path.values()))

@@ -1,7 +1,7 @@
 """The service's log: a lasting fault is logged once, not at each pass, and each line may name its mailbox."""
 
 import logging
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -36,11 +36,17 @@ class AboutMailbox(logging.Filter):
 
 
 class LogOnce:
-    """Faults that last, by what they are about. One is logged again when its text changes, or after it was over."""
+    """Faults that last, by what they are about. One is logged again when its text changes, or after it was over.
 
-    def __init__(self, log: logging.Logger, level: int = logging.WARNING) -> None:
+    `count` is called with what a fault is about when it is logged.
+    """
+
+    def __init__(
+        self, log: logging.Logger, level: int = logging.WARNING, count: Callable[[Hashable], None] = lambda _: None
+    ) -> None:
         self._log = log
         self._level = level
+        self._count = count
         self._faults: dict[Hashable, str] = {}
 
     def log(self, subject: Hashable, text: str) -> None:
@@ -48,6 +54,7 @@ class LogOnce:
         if self._faults.get(subject) != text:
             self._faults[subject] = text
             self._log.log(self._level, "%s", text)
+            self._count(subject)
 
     def over(self, subject: Hashable) -> bool:
         """Nothing is wrong with it any more. Returns whether a fault had been logged."""

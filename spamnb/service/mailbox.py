@@ -45,7 +45,7 @@ class WatchedMailbox:
         self._ledger = context.ledger
         self._now = context.now
         self._stamps: dict[str, tuple[int, ...]] = {}
-        self._unavailable = LogOnce(_log)
+        self._unavailable = LogOnce(_log, count=lambda _: context.measurements.fault("disk"))
         self._compared_at = 0.0
 
     def open(self) -> None:

@@ -13,6 +13,7 @@ from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.log import LogOnce
+from spamnb.service.measurements import Measurements
 from spamnb.service.recurring import Recurring
 from spamnb.service.sent import forget_gone
 
@@ -25,9 +26,10 @@ _METRICS_SECONDS = 30.0  # Prometheus asks as often, mostly
 class DailyCopies:
     """The copies of a ledger, one a day. `alive` is called while one is made."""
 
-    def __init__(self, path: str, alive: Callable[[], None]) -> None:
+    def __init__(self, path: str, alive: Callable[[], None], measurements: Measurements) -> None:
         self._path = path
         self._alive = alive
+        self._measurements = measurements
         self._not_before = 0.0
 
     def make_if_due(self, now: float, keep: int) -> None:
@@ -41,14 +43,16 @@ class DailyCopies:
             roll(self._path, now, keep, self._alive)
         except LedgerError as fault:
             _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
+            self._measurements.fault("disk")
             self._not_before = now + _AGAIN_SECONDS
 
 
 class MetricsFile:
-    """The file of metrics, written anew each minute. Where that fails the service goes on; it is logged once."""
+    """The file of metrics, written every half minute. Where that fails the service goes on; it is logged once."""
 
-    def __init__(self) -> None:
-        self._faults = LogOnce(_log)
+    def __init__(self, measurements: Measurements) -> None:
+        self._measurements = measurements
+        self._faults = LogOnce(_log, count=lambda _: measurements.fault("disk"))
         self._not_before = 0.0
 
     def write_if_due(self, now: float, config: Config, ledger: Ledger, watched: int) -> None:
@@ -59,7 +63,7 @@ class MetricsFile:
         self._not_before = now + _METRICS_SECONDS
         try:
             ledger.tallies.keep(how)
-            write(str(path), metrics(config, ledger, now, watched))
+            write(str(path), metrics(config, ledger, now, self._measurements.metrics(watched)))
         except LedgerUnavailableError as fault:
             self._faults.log(path, f"the metrics are not written: {fault}")
         except OSError as fault:

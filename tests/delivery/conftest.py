@@ -118,3 +118,10 @@ def without_fields(content: bytes) -> bytes:
     """A message without the fields that the filter writes."""
     lines = content.splitlines(keepends=True)
     return b"".join(line for line in lines if not line.startswith((b"X-Spam", b"X-Bogosity")))
+
+
+def needs_a_python_for(user: str) -> None:
+    """Skip where a user cannot run the filter: a Python below /root is nobody else's."""
+    command = ["runuser", "-u", user, "--", sys.executable, "-c", "import spamnb.cli.main, numpy"]
+    if subprocess.run(command, capture_output=True, cwd="/", check=False).returncode != 0:
+        pytest.skip(f"needs a Python with spamnb that the user {user} can start")

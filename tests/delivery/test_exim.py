@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
 from tests.delivery.exim import USER, Exim, exim
 from tests.documents import block
 from tests.service.conftest import until
@@ -103,6 +103,7 @@ def test_service_is_away(home: Home, asked: Service, scanning: Exim) -> None:
 @pytest.fixture
 def filtering(home: Home) -> Iterator[Exim]:
     """An Exim with the filter in its transport."""
+    needs_a_python_for(USER)
     with exim(home.path / "exim", transport(home)) as running:
         yield running
 

@@ -24,6 +24,7 @@ from spamnb.filter import Filter, Judgement
 from spamnb.label import Verdict
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity
 from spamnb.mail.reading import read as read_message
 from tests.delivery.server import serving, verdict_of
 from tests.lessons import learn, sample_lessons
@@ -97,13 +98,33 @@ def test_what_is_no_verdict(value: str) -> None:
 
 
 def test_nothing_is_learned_or_made(config: Config) -> None:
-    """The ledger is as it was, and where there is none, none is made."""
-    before = config.ledger.read_bytes()
-    filtered(message("spam", 700), lambda: config, "anna")
-    assert config.ledger.read_bytes() == before
+    """Only the verdict is remembered, once it may be told; where there is no ledger, none is made."""
+    spam = message("spam", 700)
+    with Ledger(str(config.ledger)) as ledger:
+        before = ledger.lessons.last_change(), ledger.journal.newest_id(), ledger.messages.numbers()
+        filtered(spam, lambda: config, "anna")
+        assert (ledger.lessons.last_change(), ledger.journal.newest_id(), ledger.messages.numbers()) == before
+        told = ledger.early_verdicts.find(identity(spam), time.time())
+        assert told is not None
+        assert (told.verdict, told.asker) == ("spam", "spamnb filter")
+        breaker.pause(ledger)
+        filtered(message("spam", 701), lambda: config, "anna")
+        assert ledger.early_verdicts.find(identity(message("spam", 701)), time.time()) is None
     none = replace(config, ledger=config.ledger.parent / "none" / "ledger.sqlite")
     filtered(message("spam", 700), lambda: none, "anna")
-    assert sorted(os.listdir(config.ledger.parent)) == ["ledger.sqlite"]
+    assert not none.ledger.parent.exists()
+
+
+def test_a_ledger_that_another_writes(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict is told all the same, and not remembered."""
+    monkeypatch.setattr(judging, "_REMEMBERED_WITHIN", 0.1)
+    spam = message("spam", 700)
+    with Ledger(str(config.ledger)) as ledger:
+        with ledger.transaction():
+            found = filtered(spam, lambda: config, "anna")
+        assert found.verdict is not None
+        assert (found.verdict.verdict, found.fault) == (Verdict.SPAM, "")
+        assert ledger.early_verdicts.find(identity(spam), time.time()) is None
 
 
 @pytest.mark.parametrize("how", ["little", "stopped", "paused"])

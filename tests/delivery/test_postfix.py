@@ -4,14 +4,13 @@ import json
 import os
 import smtplib
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix, run
 from tests.service.conftest import until
@@ -52,11 +51,9 @@ class Postfix:
 @pytest.fixture
 def server(home: Home) -> Iterator[Postfix]:
     """A Postfix with the content filter; the program runs as a user without rights, who has to reach it."""
-    reach = ["runuser", "-u", USER, "--", sys.executable, "-c", "import spamnb.cli.main, numpy"]
     if program("postfix") is None or os.getuid() != 0:
         pytest.skip("needs Postfix (Debian: postfix), and root to start it")
-    if subprocess.run(reach, capture_output=True, cwd="/", check=False).returncode != 0:
-        pytest.skip(f"needs a Python with spamnb that the user {USER} can start")
+    needs_a_python_for(USER)
     for path in [home.path / "ledger.sqlite", home.path / "Maildir", *(home.path / "Maildir").rglob("*")]:
         os.chown(path, 65534, 65534)
     (home.path / "config.yaml").chmod(0o644)

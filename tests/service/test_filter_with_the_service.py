@@ -59,3 +59,14 @@ def test_no_rule(serving: Site) -> None:
     serving.deliver(through(serving, spam))
     until(lambda: len(serving.contents("Junk")) == 1, "spam to be moved")
     assert story(serving, spam) == ["moved"]
+
+
+def test_while_no_service_runs(site: Site) -> None:
+    """What a rule has filed meanwhile by the filter's verdict is the filter's own too, and teaches nothing."""
+    site.teach()
+    site.work()
+    spam = message("spam", 703)
+    site.deliver(through(site, spam), "Junk")
+    site.work()
+    assert story(site, spam) == ["judged"]
+    assert site.label(spam) is None

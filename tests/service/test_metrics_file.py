@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.checkup.prometheus import exposition
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Service
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.maintenance import MetricsFile
+from spamnb.service.measurements import Measurements
 from tests.service.conftest import Site
+
+RANGES = ("0.005", "0.25", "0.5", "2.5", "+Inf")
 
 
 def value(text: str, sample: str) -> float:
@@ -19,6 +23,11 @@ def value(text: str, sample: str) -> float:
     found = re.search(rf"^{re.escape(sample)} (\S+)$", text, re.MULTILINE)
     assert found, sample
     return float(found[1])
+
+
+def values_of(measurements: Measurements, sample: str) -> float:
+    """The value of a sample of what a service measures."""
+    return value(exposition(measurements.metrics(0)), sample)
 
 
 def test_the_service_writes_it(site: Site) -> None:
@@ -36,6 +45,9 @@ def test_the_service_writes_it(site: Site) -> None:
         assert value(text, spam) == value(text, 'spamnb_moved_messages_total{to="spam"}') == number - 500
         assert value(text, "spamnb_service_running") == 1
         assert value(text, "spamnb_watched_directories") > 0
+        assert value(text, "spamnb_judge_seconds_count") == 1, "of this run of the service"
+        assert 0 < value(text, "spamnb_judge_seconds_sum") < 60
+        assert value(text, 'spamnb_faults_total{kind="mail"}') == 0
     assert value(text, 'spamnb_learned_messages_total{label="spam",by="hand"}') == 25
 
 
@@ -45,12 +57,12 @@ def test_each_half_minute(tmp_path: Path) -> None:
     path.parent.mkdir()
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
     with Ledger(str(config.ledger)) as ledger:
-        metrics = MetricsFile()
+        metrics = MetricsFile(Measurements())
         for now, is_written in ((1000.0, True), (1029.0, False), (1031.0, True), (500.0, True)):
             metrics.write_if_due(now, config, ledger, 1)
             assert path.exists() == is_written
             path.unlink(missing_ok=True)
-        MetricsFile().write_if_due(1000.0, Config(mailboxes=(), ledger=config.ledger), ledger, 1)
+        MetricsFile(Measurements()).write_if_due(1000.0, Config(mailboxes=(), ledger=config.ledger), ledger, 1)
         assert os.listdir(path.parent) == []
 
 
@@ -59,11 +71,26 @@ def test_a_directory_that_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     path = tmp_path / "away" / "spamnb.prom"
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
     with Ledger(str(config.ledger)) as ledger, caplog.at_level(logging.WARNING):
-        metrics = MetricsFile()
+        measurements = Measurements()
+        metrics = MetricsFile(measurements)
         for now in (1000.0, 2000.0):
             metrics.write_if_due(now, config, ledger, 1)
         assert len(caplog.records) == 1
         assert "check its directory" in caplog.text
+        assert values_of(measurements, 'spamnb_faults_total{kind="disk"}') == 1
         path.parent.mkdir()
         metrics.write_if_due(3000.0, config, ledger, 1)
         assert path.exists()
+
+
+def test_how_long_judging_takes() -> None:
+    """Each judgement is counted in the ranges that it is not longer than, and its time is added to the sum."""
+    clock = iter((0.0, 0.005, 1.0, 1.3, 2.0, 9.0))
+    measurements = Measurements(lambda: next(clock))
+    for _ in range(3):
+        with measurements.judging():
+            pass
+    found = {bound: values_of(measurements, f'spamnb_judge_seconds_bucket{{le="{bound}"}}') for bound in RANGES}
+    assert found == {"0.005": 1, "0.25": 1, "0.5": 2, "2.5": 2, "+Inf": 3}
+    assert values_of(measurements, "spamnb_judge_seconds_sum") == pytest.approx(7.305)
+    assert values_of(measurements, "spamnb_judge_seconds_count") == 3

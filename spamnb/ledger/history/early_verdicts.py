@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from spamnb.ledger.connection import Connection
 
 LASTING = 86_400.0  # seconds; a mail server may hold a message for hours after it has asked
+PIPE = "spamnb filter"  # who asked, where no service was asked
 _MOST_EXPIRED = 1000  # rows removed at once
 
 

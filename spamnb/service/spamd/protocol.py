@@ -48,6 +48,11 @@ class Status(StrEnum):
     MALFORMED = "76 Bad header line"
     LATE = "79 Timeout"
 
+    @property
+    def code(self) -> int:
+        """The number."""
+        return int(self.split()[0])
+
 
 class RequestError(Exception):
     """A request is not answered. `why` is for the client, in ASCII."""

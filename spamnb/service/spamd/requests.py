@@ -34,6 +34,7 @@ from spamnb.mail.annotate import annotate
 from spamnb.mail.identity import take
 from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
+from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
 from spamnb.service.spamd.protocol import Command, Request, RequestError, Status, Told
 from spamnb.service.spamd.sockets import Peer
@@ -52,14 +53,17 @@ _NAMES = (*NAMES["spamnb"], _LEVEL)
 class Requests:
     """Answers requests, by one ledger; called in several threads at once. `now` gives seconds since the epoch."""
 
-    def __init__(self, config: Config, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, config: Config, now: Callable[[], float] = time.time, measurements: Measurements | None = None
+    ) -> None:
         self._config = config
         self._now = now
         self._path = str(config.ledger)
         self._missing = Remembered()
         self._own = threading.local()
         self._opened: list[Ledger] = []
-        self._faults = LogOnce(_log)
+        self._measurements = measured = measurements or Measurements()
+        self._faults = LogOnce(_log, count=lambda _: measured.fault("ledger"))
         self._recorder = ThreadPoolExecutor(1, thread_name_prefix="spamd-recorder")
 
     def use(self, config: Config) -> None:
@@ -83,18 +87,19 @@ class Requests:
     # --- judging
 
     def _judged(self, request: Request, unread: LazyReading, config: Config) -> Sequence[bytes]:
-        reading = unread.reading
         report = request.command in (Command.REPORT, Command.REPORT_IFSPAM)
         clues: Sequence[Clue] = ()
         try:
-            with self._ledger(only_read=True) as ledger, ledger.snapshot():
-                found = Filter(ledger.lessons, config.scoring, config.senders)
-                missing, stopped = hindrance(ledger, config, self._now(), self._missing)
-                if report:
-                    explanation = found.explain(reading, 0)
-                    judgement, clues = explanation.judgement, explanation.clues[:_CLUES]
-                else:
-                    judgement = found.judge(reading)
+            with self._measurements.judging():
+                reading = unread.reading  # before the ledger is held
+                with self._ledger(only_read=True) as ledger, ledger.snapshot():
+                    found = Filter(ledger.lessons, config.scoring, config.senders)
+                    missing, stopped = hindrance(ledger, config, self._now(), self._missing)
+                    if report:
+                        explanation = found.explain(reading, 0)
+                        judgement, clues = explanation.judgement, explanation.clues[:_CLUES]
+                    else:
+                        judgement = found.judge(reading)
         except LedgerError as fault:
             raise self._unavailable(fault) from fault
         self._faults.over("ledger")

@@ -30,6 +30,7 @@ from enum import Enum, auto
 from typing import Any
 
 from spamnb.service.log import LogOnce
+from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
 from spamnb.service.spamd.protocol import Command, Request, RequestError, RequestReader, Status
 from spamnb.service.spamd.sockets import Allowed, Listener, Peer, peer_of
@@ -85,6 +86,7 @@ class _Connection:
     state: _State = _State.READING
     held: int = 0
     has_ended: bool = False  # it sends nothing more
+    command: str = ""  # of its request, once that is whole
 
 
 class Server:
@@ -93,10 +95,17 @@ class Server:
     `clock` gives seconds of a clock that is never set.
     """
 
-    def __init__(self, answer: Answer, limits: Limits = Limits(), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        limits: Limits = Limits(),
+        clock: Callable[[], float] = time.monotonic,
+        measurements: Measurements | None = None,
+    ) -> None:
         self._answer = answer
         self._limits = limits
         self._clock = clock
+        self._measurements = measurements or Measurements()
         self._selector = selectors.DefaultSelector()
         self._listeners: dict[Listener, bool] = {}  # and whether it is listened to now
         self._allowed: Allowed | None = None
@@ -150,17 +159,19 @@ class Server:
         self._finish(connection, lambda: self._answer(request, connection.peer))
 
     def _finish(self, connection: _Connection, result: Callable[[], Answered]) -> None:
+        code = 0
         try:
             answered = result()
         except RequestError as fault:
-            answered = [protocol.error(fault.status, fault.why)]
+            answered, code = [protocol.error(fault.status, fault.why)], fault.status.code
         except Exception:
             _log.exception("a request could not be answered")
-            answered = [protocol.error(Status.REFUSED, "a fault of the service")]
+            answered, code = [protocol.error(Status.REFUSED, "a fault of the service")], Status.REFUSED.code
         if isinstance(answered, Future):
             answered.add_done_callback(lambda done: self._finish(connection, done.result))
         else:
             pieces = answered
+            self._measurements.request(connection.command, code)
             self._call(lambda: self._reply(connection, pieces))
 
     # --- the thread of all connections
@@ -286,6 +297,7 @@ class Server:
             request = connection.reader.feed(data) if data else connection.reader.end()
         except RequestError as fault:
             _log.debug("a request that cannot be read: %s", fault.why)
+            self._measurements.fault("protocol")
             self._refuse(connection, fault.status, fault.why)
             return
         if request is not None:
@@ -296,8 +308,10 @@ class Server:
 
     def _take(self, connection: _Connection, request: Request) -> None:
         connection.reader = RequestReader()
-        connection.state = _State.WORKING
+        connection.state, connection.command = _State.WORKING, request.command
         self._selector.unregister(connection.socket)
+        if request.command in (Command.PING, Command.SKIP):
+            self._measurements.request(request.command, 0)
         if request.command is Command.PING:
             self._reply(connection, [protocol.pong()])
         elif request.command is Command.SKIP:
@@ -359,6 +373,7 @@ class Server:
             self._selector.modify(connection.socket, selectors.EVENT_READ, (self._read, connection))
 
     def _refuse(self, connection: _Connection, status: Status, why: str) -> None:
+        self._measurements.request("", status.code)
         self._selector.unregister(connection.socket)
         self._reply(connection, [protocol.error(status, why)])
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from spamnb.config import Config
+from spamnb.service.measurements import Measurements
 from spamnb.service.spamd.requests import Requests
 from spamnb.service.spamd.server import Server
 from spamnb.service.spamd.sockets import Listener, Listeners, allowed
@@ -14,9 +15,10 @@ class Spamd:
     `now` gives seconds since the epoch. Without a socket there is no thread.
     """
 
-    def __init__(self, handed: Sequence[Listener], now: Callable[[], float]) -> None:
+    def __init__(self, handed: Sequence[Listener], now: Callable[[], float], measurements: Measurements) -> None:
         self._listeners = Listeners(handed)
         self._now = now
+        self._measurements = measurements
         self._running: tuple[Server, Requests] | None = None
         self.addresses: list[str] = []
 
@@ -28,8 +30,8 @@ class Spamd:
         users = allowed(config.spamd.peers)
         listeners = self._listeners.open(config.spamd)
         if listeners and self._running is None:
-            requests = Requests(config, self._now)
-            self._running = Server(requests.answer), requests
+            requests = Requests(config, self._now, self._measurements)
+            self._running = Server(requests.answer, measurements=self._measurements), requests
         if self._running is not None:
             server, requests = self._running
             requests.use(config)

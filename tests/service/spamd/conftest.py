@@ -12,6 +12,7 @@ import pytest
 from spamnb.config import Config, Learning, Mailbox, Role
 from spamnb.config import Spamd as Settings
 from spamnb.ledger.ledger import Ledger
+from spamnb.service.measurements import Measurements
 from spamnb.service.spamd.service import Spamd
 
 PATIENCE = 30.0
@@ -26,7 +27,7 @@ class Service:
         mailbox = Mailbox(directory / "Maildir", {"INBOX": Role.INBOX, "Junk": Role.SPAM})
         settings = Settings(listen=(self.path,))
         self.config = Config((mailbox,), directory / "ledger", learning=Learning(minimum_messages=1), spamd=settings)
-        self.spamd = Spamd((), time.time)
+        self.spamd = Spamd((), time.time, Measurements())
         self.spamd.use(self.config)
 
     def use(self, config: Config) -> None:

@@ -1,5 +1,6 @@
 """The connections: what one client does wrong does not disturb the others."""
 
+import re
 import socket
 import threading
 import time
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.checkup.prometheus import exposition
 from spamnb.config import Spamd
+from spamnb.service.measurements import Measurements
 from spamnb.service.spamd.protocol import Request, RequestError, Status, Told, answer
 from spamnb.service.spamd.server import Limits, Server
 from spamnb.service.spamd.sockets import Allowed, Listener, Listeners, Peer
@@ -27,7 +30,8 @@ class Served:
     def __init__(self, directory: Path, limits: Limits, reply: Callable[[Request, Peer], Sequence[bytes]]) -> None:
         self.path = str(directory / "socket")
         self.listeners = Listeners(())
-        self.server = Server(reply, limits)
+        self.measurements = Measurements()
+        self.server = Server(reply, limits, measurements=self.measurements)
         self.server.listen(self.listeners.open(Spamd(listen=(self.path,))), ALL)
 
     def connect(self) -> socket.socket:
@@ -280,3 +284,22 @@ def test_tcp(serve: Serve) -> None:
             client.sendall(b"PING SPAMC/1.5\r\nUser: bob\r\n\r\n" + b"x" * 100_000)
             assert client.recv(1000) == b"SPAMD/1.5 0 PONG\r\n"
         served.server.listen([], ALL)
+
+
+def test_requests_are_counted(serve: Serve) -> None:
+    """By command and by the code of the answer; what is no request has no command, and is a fault of the protocol."""
+
+    def reply(asked: Request, peer: Peer) -> Sequence[bytes]:
+        if asked.message == b"refuse\n":
+            raise RequestError(Status.REFUSED, "not now")
+        return checked(asked, peer)
+
+    served = serve(reply)
+    for sent in (b"PING SPAMC/1.5\r\n\r\n", b"HELLO\r\n\r\n"):
+        served.ask(sent)
+    for mail in (b"a\n", b"refuse\n"):
+        served.ask(b"CHECK SPAMC/1.5\r\nContent-length: %d\r\n\r\n" % len(mail) + mail)
+    found = exposition(served.measurements.metrics(0))
+    counted = re.findall(r'spamnb_spamd_requests_total{command="(\w*)",code="(\d+)"} 1', found)
+    assert sorted(counted) == [("", "76"), ("CHECK", "0"), ("CHECK", "69"), ("PING", "0")]
+    assert 'spamnb_faults_total{kind="protocol"} 1' in found
