@@ -10,7 +10,7 @@ import pytest
 
 import spamnb
 from spamnb.mail.identity import identity
-from tests.delivery.conftest import BROKEN
+from tests.delivery.conftest import BROKEN, needs_a_python_for
 from tests.documents import block
 from tests.imap.conftest import Host, as_sent, new_mail, program
 
@@ -79,8 +79,7 @@ def filtering(make_host: Callable[..., Host]) -> Host:
         pytest.skip("needs Pigeonhole and Dovecot's LMTP server (Debian: dovecot-sieve, dovecot-lmtpd)")
     host = make_host(more=_SETTINGS)
     package = str(Path(spamnb.__file__).parent.parent)
-    if host.as_owner(sys.executable, "-c", "import spamnb.cli.main, numpy", PYTHONPATH=package).returncode != 0:
-        pytest.skip(f"needs a Python with spamnb that the user {host.owner.pw_name} can start")
+    needs_a_python_for(host.owner.pw_name)
     write_sieve(host, "spamnb.sieve", block(DOCUMENT, "sieve"))
     run = f'export PYTHONPATH={package}\nexec {sys.executable} -m spamnb --config {host.config} "$@"'
     installed = write_program(host, "spamnb", f"#!/bin/sh\n{run}\n")
