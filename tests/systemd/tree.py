@@ -79,8 +79,10 @@ def sources(place: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("spamnb", "systemd"):
         shutil.copytree(PROJECT / name, place / name, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "config.example.yaml"):
+    for name in ("pyproject.toml", "VERSION", "README.md", "LICENSE", "config.example.yaml"):
         shutil.copy(PROJECT / name, place / name)
+    (place / ".ci").mkdir()
+    shutil.copy(PROJECT / ".ci/backend.py", place / ".ci")
 
 
 @contextmanager
