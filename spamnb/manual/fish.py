@@ -39,11 +39,11 @@ function __spamnb_config
 end
 
 function __spamnb_folders
-    spamnb (__spamnb_config) config 2>/dev/null | sed -n {folders}
+    command -q spamnb; and spamnb (__spamnb_config) config 2>/dev/null | sed -n {folders}
 end
 
 function __spamnb_numbers
-    spamnb (__spamnb_config) history --json 2>/dev/null | sed -n {numbers}
+    command -q spamnb; and spamnb (__spamnb_config) history --json 2>/dev/null | sed -n {numbers}
 end
 
 complete -c spamnb -f

@@ -1,6 +1,7 @@
 """The man pages: what each holds, and in which order."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from spamnb import __version__
 from spamnb.cli.arguments import ABOUT
@@ -33,6 +34,7 @@ _VARIABLES = (
 )
 
 
+@cache
 def pages() -> dict[str, str]:
     """The text of each page by its name, such as `spamnb.1`."""
     return {"spamnb.1": _program(), "spamnb.yaml.5": _configuration(), "spamnb-spamd.8": _spamd()}

@@ -15,23 +15,24 @@ _BEGINS_A_MACRO = re.compile(r"^\.", re.MULTILINE)
 
 def text(written: str) -> str:
     """Text as it is to be read: nothing in it is a macro, an escape, or a sign that is set as another."""
-    return _BEGINS_A_MACRO.sub(r"\\&.", _SPECIAL.sub(lambda found: _ESCAPED[found[0]], written))
+    return _BEGINS_A_MACRO.sub(r"\\&.", _escaped(written))
 
 
 def bold(written: str) -> str:
     """A word to be typed as it is."""
-    return f"\\fB{text(written)}\\fR"
+    return f"\\fB{_escaped(written)}\\fR"
 
 
 def slanted(written: str) -> str:
     """A word that stands for another."""
-    return f"\\fI{text(written)}\\fR"
+    return f"\\fI{_escaped(written)}\\fR"
 
 
 def marked(written: str) -> str:
     """Text in which words between backquotes are to be typed."""
     pieces = written.split("`")
-    return "".join(bold(piece) if number % 2 else text(piece) for number, piece in enumerate(pieces))
+    whole = "".join(bold(piece) if number % 2 else _escaped(piece) for number, piece in enumerate(pieces))
+    return _BEGINS_A_MACRO.sub(r"\\&.", whole)
 
 
 def head(name: str, section: int, version: str, about: str) -> str:
@@ -70,6 +71,10 @@ def example(written: str) -> str:
 def tagged(items: Iterable[tuple[str, str]]) -> str:
     """A list of tags, which are roff already, with what is said of each; see `marked`."""
     return "".join(f".TP\n{tag}\n{marked(said) or text('.')}\n" for tag, said in items)
+
+
+def _escaped(written: str) -> str:
+    return _SPECIAL.sub(lambda found: _ESCAPED[found[0]], written)
 
 
 def _is_indented(block: str) -> bool:
