@@ -38,7 +38,8 @@ def marked(written: str) -> str:
 def head(name: str, section: int, version: str, about: str) -> str:
     """The beginning of a page. It has no date: the same sources give the same bytes."""
     line = f'.TH {name.upper()} {section} "" "spamnb {version}" "{about}"'
-    return f'.\\" Written from the sources of spamnb when it is built.\n{line}\n.nh\n.ad l\n'
+    left = ".ds AD l\n.nr HY 0\n"  # flush left, not hyphenated, for groff 1.23; .nh and .ad are for older ones
+    return f'.\\" Written from the sources of spamnb when it is built.\n{left}{line}\n.nh\n.ad l\n'
 
 
 def section(title: str, *parts: str) -> str:
