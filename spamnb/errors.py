@@ -23,6 +23,10 @@ class ConfigError(SpamnbError):
     exit_code = 78
 
 
+class UnitError(SpamnbError):
+    """A systemd unit cannot be written or removed."""
+
+
 class MailError(SpamnbError):
     """A path that should hold mail does not, or cannot be read."""
 

@@ -16,7 +16,7 @@ ROOT = Path(spamnb.__file__).parent
 LAYERS = (
     {"errors", "label", "wording", "durable"},
     {"mail", "bayes", "maildir", "config"},
-    {"ledger"},
+    {"ledger", "units"},
     {"filter", "training", "policy"},
     {"leave_one_out", "moves"},
     {"arming", "silence"},
@@ -24,6 +24,7 @@ LAYERS = (
     {"checkup", "delivery"},
     {"service", "evaluation"},
     {"cli"},
+    {"manual"},
 )
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 

@@ -44,6 +44,7 @@ CSS = 1000
 SHEET = 100_000
 URL = 2000
 NAME = 255  # of a file, in bytes
+HELP = 100_000  # of a command's help, of a unit
 CONFIG = 20_000  # of a configuration; to read its YAML takes longest
 
 Pattern = re.Pattern[str] | re.Pattern[bytes]
@@ -320,6 +321,14 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (fill("1", BODY, after="x"), fill("1e", BODY), fill("1.", BODY), fill("+", BODY)),
     ),
     "config.senders._PATTERN": (fullmatch, (fill("a", NAME), fill("a@", NAME), fill("*", NAME, after=" "))),
+    "manual.roff._SPECIAL": (every, (fill("-", HELP), fill("a", HELP))),
+    "manual.roff._BEGINS_A_MACRO": (every, (fill(".", HELP), fill("\n.", HELP), fill("\n", HELP))),
+    "manual.roff._EMPTY_LINES": (every, (fill("\n", HELP), fill("\n \t", HELP), fill(" ", HELP, "\n"))),
+    "manual.zsh._SPECIAL": (every, (fill("[", HELP), fill("a", HELP))),
+    "units._COMMAND": (every, (fill("Exec", HELP), fill("/spamnb", HELP, "Exec="), fill("a", HELP, "Exec"))),
+    "units._TO_QUOTE": (every, (fill(" ", NAME), fill("a", NAME))),
+    "units._TO_ESCAPE": (every, (fill('"', NAME), fill("a", NAME))),
+    "units._MARK": (match, (fill("a", HELP, "# Written by `spamnb install-unit` ("),)),
     "config.senders._LETTER": (every, (fill("*", NAME), fill("?.", NAME))),
     "mail.relations._ID": (every, (fill("<", VALUE), fill("<a", VALUE), fill("a", VALUE, before="<"))),
     "mail.relations._IP": (
@@ -454,8 +463,8 @@ def compiled() -> dict[str, list[Pattern]]:
 
 def short(module: str) -> str:
     """A module's name without the packages between its folder and itself."""
-    folder, *_, last = module.split(".")
-    return f"{folder}.{last}" if last != folder else last
+    folder, *_, last = ["", *module.split(".")] if "." not in module else module.split(".")
+    return f"{folder}.{last}".strip(".") if last != folder else last
 
 
 def flat(value: object) -> list[Pattern]:

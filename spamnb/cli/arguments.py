@@ -17,6 +17,7 @@ from spamnb.wording import escaped
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
+ABOUT = "A naive Bayes spam filter for Maildir: it moves spam, and learns from what you move."
 WHEN = "30m, 2h, 3d, today, yesterday, 2026-01-31"
 COMMANDS = {
     "demo": "show it at work on a throw-away Maildir",
@@ -43,10 +44,11 @@ COMMANDS = {
     "export": "write what was learned as text",
     "import": "add what another filter has learned",
     "prune": "make the ledger smaller",
+    "install-unit": "write the systemd units for this installation",
     "evaluate": "test the filter on a corpus or on your own mail",
     "compare": "compare all event models by the protocol of Metsis et al. (2006)",
 }
-_MODULES = {"import": "import_"}  # where they are not named as the command is
+_MODULES = {"import": "import_", "install-unit": "install_unit"}  # where they are not named as the command is
 _BEFORE_COMMAND = {"-q", "--quiet", "-v", "--verbose", "--config"}
 _EPILOG = """\
 examples:
@@ -100,9 +102,8 @@ def no_such(command: str) -> str:
 
 def program() -> argparse.ArgumentParser:
     """The parser of what stands before a command's own arguments."""
-    commands = "\n".join(f"  {name:<10}{text}" for name, text in COMMANDS.items())
-    about = "A naive Bayes spam filter for Maildir: it moves spam, and learns from what you move."
-    parser = _Parser("spamnb", f"{about}\n\ncommands:\n{commands}", _EPILOG)
+    commands = "\n".join(f"  {name:<14}{text}" for name, text in COMMANDS.items())
+    parser = _Parser("spamnb", f"{ABOUT}\n\ncommands:\n{commands}", _EPILOG)
     parser.add_argument("-V", "--version", action="version", version=f"spamnb {__version__}")
     parser.add_argument("--config", metavar="FILE", help="the configuration (default: ~/.config/spamnb/config.yaml)")
     loud = parser.add_mutually_exclusive_group()

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--until", type=moment, metavar="WHEN", help="the same")
     option("--verdict", choices=("ham", "spam", "unsure"), help="only what was judged so")
     option("--kind", choices=("judged", "moved", "learned", "imported", "settled"), help="only these actions")
-    option("--folder", type=_text, metavar="NAME", help="only what came from that folder or went to it")
+    option("--folder", type=_text, metavar="FOLDER", help="only what came from that folder or went to it")
 
 
 def run(options: argparse.Namespace) -> int:

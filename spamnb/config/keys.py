@@ -26,12 +26,24 @@ def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
     return record({"mailboxes": mailboxes, "ledger": path, **sections}, {**_defaults(Config), "ledger": None})
 
 
+def wanted() -> dict[str, str]:
+    """What may be written for each key with a value of its own, in words, by the dotted key."""
+    path = readers.absolute_path({"HOME": "/"})
+    found = {"ledger": path, **{f"mailboxes.{name}": reader for name, reader in _mailbox_keys(path).items()}}
+    for each in fields(Config):
+        if is_dataclass(each.type):
+            found |= {f"{each.name}.{name}": reader for name, reader in _keys_of(each.type).items()}
+    return {key: readers.wanted_by(reader) for key, reader in found.items()}
+
+
 def _dataclass_of(cls: Any) -> Reader[Any]:
     """A dataclass from a mapping with its fields as keys, each read as its type says."""
-    hints = get_type_hints(cls, include_extras=True)
-    keys = {name: _reader_of(hint) for name, hint in hints.items()}
-    values = record(keys, _defaults(cls), _CHECKS.get(cls, lambda _: ()))
+    values = record(_keys_of(cls), _defaults(cls), _CHECKS.get(cls, lambda _: ()))
     return lambda node, key: cls(**values(node, key))
+
+
+def _keys_of(cls: Any) -> dict[str, Reader[Any]]:
+    return {name: _reader_of(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
 
 
 def _reader_of(hint: Any) -> Reader[Any]:
@@ -46,7 +58,12 @@ def _defaults(cls: Any) -> dict[str, Any]:
 
 
 def _mailbox(path: Reader[Path]) -> Reader[Mailbox]:
-    keys: dict[str, Reader[Any]] = {
+    values = record(_mailbox_keys(path), _defaults(Mailbox), _check_roles)
+    return lambda node, key: _with_patterns(values(node, key))
+
+
+def _mailbox_keys(path: Reader[Path]) -> dict[str, Reader[Any]]:
+    return {
         "path": _not_nested(path),
         "layout": choice(get_args(Layout)),
         "roles": readers.mapping_of(
@@ -55,8 +72,6 @@ def _mailbox(path: Reader[Path]) -> Reader[Mailbox]:
         "other_folders": choice([Role.HAM, Role.NEUTRAL]),
         "unsure_folder": readers.optional(readers.folder),
     }
-    values = record(keys, _defaults(Mailbox), _check_roles)
-    return lambda node, key: _with_patterns(values(node, key))
 
 
 def _not_nested(path: Reader[Path]) -> Reader[Path]:
@@ -79,7 +94,7 @@ def _not_nested(path: Reader[Path]) -> Reader[Path]:
             raise Invalid(*(fault(node, key, what) for what in clashes))
         return value
 
-    return read
+    return readers.Described(read, readers.wanted_by(path))
 
 
 def _with_patterns(values: Mapping[str, Any]) -> Mailbox:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import yaml
 
@@ -27,6 +27,26 @@ S = TypeVar("S", bound=str)
 Reader = Callable[[yaml.Node, str], T]
 Check = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
 """From the values read so far to pairs of a key and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described(Generic[T]):
+    """A reader, and in words what it wants."""
+
+    read: Reader[T]
+    wanted: str
+
+    def __call__(self, node: yaml.Node, key: str) -> T:
+        """Read a value."""
+        return self.read(node, key)
+
+
+def wanted_by(reader: Reader[Any]) -> str:
+    """What a reader wants, in words. Raises TypeError for one that reads keys of its own."""
+    if not isinstance(reader, Described):
+        raise TypeError(f"{reader} has no words for what it wants")
+    return reader.wanted
+
 
 # YAML 1.1 takes 1e-3 for text, 010 for eight and 1:30 for ninety; people mean what they see.
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -90,7 +110,7 @@ def _read_as(
             raise _invalid(node, key, what)
         return value
 
-    return read
+    return Described(read, wanted)
 
 
 def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
@@ -166,7 +186,8 @@ folder: Reader[str] = _read_as(_folder, "a folder's name")
 
 def optional(reader: Reader[T]) -> Reader[T | None]:
     """Another kind of value, or nothing."""
-    return lambda node, key: None if _is_null(node) else reader(node, key)
+    wanted = f"{wanted_by(reader)}, or null"
+    return Described(lambda node, key: None if _is_null(node) else reader(node, key), wanted)
 
 
 def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Reader[tuple[T, ...]]:
@@ -183,7 +204,7 @@ def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Re
                     values.append(reader(item, f"{key}[{index}]"))
         return tuple(values)
 
-    return read
+    return Described(read, wanted)
 
 
 def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str, ...]]:
@@ -195,7 +216,7 @@ def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str,
         is_empty = isinstance(node, yaml.SequenceNode) and not node.value
         return () if is_empty else some(node, key)
 
-    return read
+    return Described(read, wanted)
 
 
 def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Mapping[str, T]]:
@@ -212,7 +233,7 @@ def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Map
                     found[names(name_node, here)] = values(value_node, here)
         return MappingProxyType(found)
 
-    return read
+    return Described(read, wanted)
 
 
 def _address(written: str) -> str:

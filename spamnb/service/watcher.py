@@ -34,6 +34,7 @@ before it counts as gone. A directory that cannot be listed at all (an unmounted
 
 import contextlib
 import errno
+import inspect
 import logging
 import os
 import queue
@@ -42,6 +43,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from watchdog import events
 from watchdog.observers import Observer
@@ -57,13 +59,19 @@ _QUEUE_LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
 _OPEN_FILES = Path("/proc/self/fdinfo")
 _WATCHDOG_LOG = logging.getLogger("watchdog.observers")
 _WATCHED = re.compile(r"^inotify wd:\S+ ino:([0-9a-f]+)", re.MULTILINE)
-_EVENTS: list[type[events.FileSystemEvent]] = [
+_EVENTS: tuple[type[events.FileSystemEvent], ...] = (
     events.FileCreatedEvent,
     events.FileMovedEvent,
     events.DirCreatedEvent,
     events.DirMovedEvent,
     events.DirDeletedEvent,
-]
+)
+# watchdog before 4.0 cannot ask the kernel for some kinds of events alone: it tells of each file opened and closed too.
+_CAN_CHOOSE = "event_filter" in inspect.signature(BaseObserver.schedule).parameters
+_CHOSEN: dict[str, Any] = {"event_filter": list(_EVENTS)} if _CAN_CHOOSE else {}
+_EVENTS_OF_A_DELIVERY = (
+    4 if _CAN_CHOOSE else 8
+)  # at most: create, modify, move; or also open and close, and our reading
 _ADVICE = {
     errno.ENOSPC: "the limit of inotify watches is reached: raise the sysctl fs.inotify.max_user_watches",
     errno.EMFILE: "the limit of inotify instances is reached: raise the sysctl fs.inotify.max_user_instances",
@@ -93,7 +101,7 @@ class Watcher:
         self._since_reconcile = 0
         self._burst = 4096
         with contextlib.suppress(OSError, ValueError):
-            self._burst = int(_QUEUE_LIMIT.read_text()) // 4  # a delivery is up to three events: create, modify, move
+            self._burst = int(_QUEUE_LIMIT.read_text()) // _EVENTS_OF_A_DELIVERY
         self._gave_up = how == "polling"
         self._kernel_tells = False
         self._overflow = _Overflow(self.wake)
@@ -117,7 +125,7 @@ class Watcher:
             _WATCHDOG_LOG.addHandler(self._overflow)
             observer = Observer()
             for root in roots:
-                observer.schedule(_Handler(root, self._hint), root, recursive=True, event_filter=_EVENTS)
+                observer.schedule(_Handler(root, self._hint), root, recursive=True, **_CHOSEN)
             observer.start()
         except OSError as fault:
             self._cannot_watch(observer, _ADVICE.get(fault.errno or 0, str(fault)))
@@ -227,6 +235,8 @@ class _Handler(events.FileSystemEventHandler):
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
         """Called in watchdog's thread."""
+        if not isinstance(event, _EVENTS):
+            return
         path = os.fsdecode(event.dest_path if isinstance(event, events.FileMovedEvent) else event.src_path)
         directory, name = os.path.split(path)
         folder, subdir = os.path.split(directory)

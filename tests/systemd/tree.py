@@ -6,14 +6,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent.parent
 TOOLS = {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "nsenter": "util-linux"}
 
-_RELEASE = "bookworm"
+RELEASES = ("bookworm", "trixie")
 _MIRROR = os.environ.get("SPAMNB_TEST_DEBIAN", "http://deb.debian.org/debian")
 _PACKAGES = (
     *("systemd", "systemd-sysv", "dbus", "dbus-user-session", "libpam-systemd"),
@@ -22,11 +22,11 @@ _PACKAGES = (
 )
 # mmdebstrap makes the tree in 45 s where debootstrap took 205 s.
 _MMDEBSTRAP = (
-    *("mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(_PACKAGES)}"),
-    "--aptopt=Acquire::Languages none",
-    *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "locale", "man")),
+    *("mmdebstrap", "--mode=root", "--variant=minbase", "--aptopt=Acquire::Languages none"),
+    *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "locale")),
     "--dpkgopt=force-unsafe-io",
 )
+_NO_MANUAL = "--dpkgopt=path-exclude=/usr/share/man/*"
 _LIMIT = 400.0
 
 
@@ -49,27 +49,31 @@ def why_not() -> str | None:
     return None
 
 
-def debian() -> Path:
-    """The archive of a Debian tree with systemd and Python, made when it is not there yet."""
-    name = hashlib.sha256("\0".join((*_MMDEBSTRAP, _RELEASE)).encode()).hexdigest()[:12]
-    kept = cache() / f"{_RELEASE}-{name}.tar"
+def debian(release: str = "bookworm", more: Sequence[str] = ()) -> Path:
+    """The archive of a Debian tree with systemd and Python, made when it is not there yet.
+
+    more: other packages; with them the tree has room for manuals.
+    """
+    command = [*_MMDEBSTRAP, f"--include={','.join((*_PACKAGES, *more))}", *(() if more else (_NO_MANUAL,))]
+    name = hashlib.sha256("\0".join((*command, release)).encode()).hexdigest()[:12]
+    kept = cache() / f"{release}-{name}.tar"
     if not kept.exists():
         with _made(kept) as draft:
-            _run([*_MMDEBSTRAP, _RELEASE, str(draft), _MIRROR])
+            _run([*command, release, str(draft), _MIRROR])
     return kept
 
 
-def wheels() -> Path:
+def wheels(python: str = "3.11") -> Path:
     """A directory with everything that `pip install` of the project needs, so that it needs no network."""
     with (PROJECT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)
-    wanted = sorted([*project["project"]["dependencies"], *project["build-system"]["requires"], "wheel"])
-    name = hashlib.sha256("\0".join(wanted).encode()).hexdigest()[:12]
+    wanted = sorted([*project["project"]["dependencies"], *project["build-system"]["requires"], "wheel", "pip"])
+    name = hashlib.sha256("\0".join((*wanted, python)).encode()).hexdigest()[:12]
     kept = cache() / f"wheels-{name}"
     if not kept.exists():
         with _made(kept) as draft:
             pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-            _run([*pip, "download", "--python-version=3.11", "--only-binary=:all:", f"--dest={draft}", *wanted])
+            _run([*pip, "download", f"--python-version={python}", "--only-binary=:all:", f"--dest={draft}", *wanted])
     return kept
 
 
@@ -77,9 +81,9 @@ def sources(place: Path) -> None:
     """Copy what `pip install` and the documents need of the project."""
     place.mkdir(parents=True)
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("spamnb", "systemd"):
+    for name in ("spamnb", "systemd", "debian", "docs", ".ci"):
         shutil.copytree(PROJECT / name, place / name, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "config.example.yaml"):
+    for name in ("pyproject.toml", "VERSION", "README.md", "CHANGELOG.md", "LICENSE", "config.example.yaml"):
         shutil.copy(PROJECT / name, place / name)
 
 

@@ -77,7 +77,8 @@ class _Sums:
 def _numbers(db: Connection, select: str, columns: int) -> NDArray[np.int64]:
     """The rows of a statement, int64 (n, columns). Raises LedgerError where damage has made something else of them."""
     try:
-        return np.fromiter(db.rows(select), np.dtype((np.int64, columns)))  # a list of all rows takes more memory
+        # a list of all rows takes more memory; (np.int64, 1) is a plain number to numpy 1.24
+        return np.fromiter(db.rows(select), np.dtype((np.int64, (columns,))))
     except (TypeError, ValueError, OverflowError) as fault:
         raise LedgerError(
             f"the ledger holds something other than numbers in ({select}): restore a copy of the ledger"

@@ -1,0 +1,50 @@
+"""Write the systemd units for this installation.
+
+Or remove them. For a program from pipx or from an environment of its own: the units start the
+program by the path by which it is called now. A package of a distribution brings its own units.
+Nothing is started: what comes next is printed. Units that you have changed are neither replaced
+nor removed; lines of your own belong into `systemctl edit`.
+
+example:
+  spamnb install-unit --user
+"""
+
+import argparse
+import os
+import sys
+import sysconfig
+
+from spamnb import units
+from spamnb.cli.output import inform
+from spamnb.wording import escaped
+
+_NEXT = {
+    "user": "{0} daemon-reload && {0} enable --now spamnb\n      loginctl enable-linger      (also while you are not"
+    " logged in)",
+    "system": "write /etc/spamnb/USER/config.yaml, then\n      {0} daemon-reload && {0} enable --now spamnb@USER",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    whose = parser.add_mutually_exclusive_group()
+    user = "those of one person, which need no root; the default unless you are root"
+    whose.add_argument("--user", dest="manager", action="store_const", const="user", help=user)
+    system = "those of the machine: one instance for each user of a mail host"
+    whose.add_argument("--system", dest="manager", action="store_const", const="system", help=system)
+    parser.add_argument("--remove", action="store_true", help="remove what this command has written")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write or remove units."""
+    where = units.place(options.manager or ("user" if os.geteuid() else "system"), os.environ)
+    if options.remove:
+        removed = units.remove(where)
+        for unit in removed:
+            inform(options, f"removed {escaped(str(unit))}")
+        inform(options, f"Next: {where.systemctl} daemon-reload" if removed else "There was nothing to remove.")
+        return 0
+    for unit in units.install(where, units.program(sys.argv[0], sysconfig.get_path("scripts"))):
+        inform(options, f"wrote {escaped(str(unit))}")
+    inform(options, f"Next: {_NEXT[where.manager].format(where.systemctl)}")
+    return 0

@@ -1,0 +1,89 @@
+"""The man pages: everything that the grammar and the table of keys have, and nothing that groff warns of."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.arguments import COMMANDS, parser_of, program
+from spamnb.cli.grammar import KINDS, Kind, commands
+from spamnb.config.reference import keys
+from spamnb.manual import roff
+from spamnb.manual.files import files
+from spamnb.manual.pages import pages
+
+
+def plain(page: str) -> str:
+    """The words of a page, without the macros and escapes that this package writes."""
+    text = re.sub(r"\\f[BIR]", "", page)
+    for written, sign in (("\\-", "-"), ("\\(aq", "'"), ("\\(dq", '"'), ("\\(ti", "~"), ("\\(ga", "`"), ("\\e", "\\")):
+        text = text.replace(written, sign)
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_page(name: str) -> None:
+    """spamnb(1) has each command with its help and each of its options with what that does."""
+    text = plain(pages()["spamnb.1"])
+    parser = parser_of(name)
+    assert f".SS {name} " in text
+    for paragraph in (parser.description or "").split("\n\n"):
+        assert " ".join(paragraph.replace("`", "").split()) in text
+    for action in parser._actions:
+        assert all(flag in text for flag in action.option_strings)
+        assert (action.help or "")[1:].replace("`", "").replace("  ", " ") in text
+
+
+def test_own_options_are_in_the_page() -> None:
+    """So are the options that stand before a command."""
+    text = plain(pages()["spamnb.1"])
+    assert all(flag in text for action in program()._actions for flag in action.option_strings)
+
+
+def test_every_key_is_in_the_page() -> None:
+    """spamnb.yaml(5) has each key that can be read, with what may be written and its default."""
+    text = plain(pages()["spamnb.yaml.5"])
+    for key in keys():
+        assert key.name in text
+        assert key.wanted in text
+        assert f"Default: {key.default}" in text
+        assert " ".join(key.about.replace("`", "").split()) in text
+
+
+def test_every_value_is_of_a_kind() -> None:
+    """What stands for a value in the help says what a shell may complete, and each such word is used."""
+    used = {one.value for command in commands() for one in command.arguments if one.kind is not Kind.CHOICE}
+    assert used - {""} <= set(KINDS)
+
+
+def test_each_page_names_others_that_there_are() -> None:
+    """A page of this project that is named in another is there."""
+    for page in pages().values():
+        for name, section in re.findall(r"(spamnb[\w.-]*)\((\d)\)", plain(page)):
+            assert f"{name}.{section}" in pages()
+
+
+def test_text_is_no_macro() -> None:
+    """Text that looks like a macro or an escape is printed as it is."""
+    assert roff.text(".SH x\n'x \\fB") == "\\&.SH x\n\\(aqx \\efB"
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed (Debian: apt install man-db)")
+@pytest.mark.parametrize("name", [name for name in files() if "/man/" in name])
+def test_groff_says_nothing(tmp_path: Path, name: str) -> None:
+    """groff sets each page without a warning, and its name is found for the index."""
+    page = tmp_path / Path(name).name
+    page.write_text(files()[name], encoding="utf-8")
+    environ = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(page)],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "spamnb" in page.read_text().split(".SH NAME\n")[1].split("\n")[0]

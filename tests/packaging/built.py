@@ -1,0 +1,62 @@
+"""The packages under test, built from the sources by the tools of this machine: a Debian package, and a wheel."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from spamnb import __version__
+from tests.systemd import tree
+from tests.systemd.tree import CannotSetUpError, sources
+
+PROJECT = tree.PROJECT
+TOOLS = "debhelper dh-python pybuild-plugin-pyproject python3-all python3-setuptools python3-numpy python3-watchdog"
+_ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
+_DAY = "1700000000"  # of SOURCE_DATE_EPOCH
+
+
+def why_not() -> str | None:
+    """Why no package can be built here, or None."""
+    if shutil.which("dpkg-buildpackage") is None or not Path("/usr/share/doc/pybuild-plugin-pyproject").exists():
+        return f"no tools to build a Debian package (apt install dpkg-dev {TOOLS})"
+    return None
+
+
+def debian_package(place: Path) -> Path:
+    """Build the Debian package below a directory; its path. Raises CannotSetUpError."""
+    sources(place / "spamnb")
+    _run(["dpkg-buildpackage", "--no-sign", "--build=binary"], place / "spamnb")
+    return next(place.glob("*.deb"))
+
+
+def later(package: Path, version: str) -> Path:
+    """The same package in a later version, which its program tells too."""
+    place = package.parent / version
+    _run(["dpkg-deb", "--raw-extract", str(package), str(place)], package.parent)
+    for path in (place / "DEBIAN/control", place / "usr/lib/python3/dist-packages/spamnb/__init__.py"):
+        path.write_text(path.read_text().replace(__version__, version))
+    shutil.rmtree(place / "DEBIAN/md5sums", ignore_errors=True)
+    made = package.parent / f"spamnb_{version}_all.deb"
+    _run(["dpkg-deb", "--root-owner-group", "--build", str(place), str(made)], package.parent)
+    return made
+
+
+def sdist_and_wheel(place: Path) -> tuple[Path, Path]:
+    """Build the sdist from the sources and the wheel from the sdist, without a network; their paths."""
+    sources(place / "sources")
+    made = place / "made"
+    made.mkdir()
+    build = f"import backend; print(backend.build_sdist({str(made)!r}))"
+    _run(["/usr/bin/python3", "-c", f"import sys; sys.path[:0] = ['.ci', '.']; {build}"], place / "sources")
+    (sdist,) = made.glob("*.tar.gz")
+    _run(["tar", "-xf", str(sdist)], made)
+    build = f"import backend; print(backend.build_wheel({str(made)!r}))"
+    _run(["/usr/bin/python3", "-c", f"import sys; sys.path[:0] = ['.ci', '.']; {build}"], next(made.glob("*/")))
+    return sdist, next(made.glob("*.whl"))
+
+
+def _run(command: list[str], where: Path) -> None:
+    environ = {**_ENVIRONMENT, "SOURCE_DATE_EPOCH": _DAY, "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
+    done = subprocess.run(command, cwd=where, env=environ, capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode:
+        raise CannotSetUpError(f"{' '.join(command[:2])} ended with {done.returncode}: {done.stdout}{done.stderr}")

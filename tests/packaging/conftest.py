@@ -1,0 +1,71 @@
+"""A fresh Debian of each release, booted, in which spamnb is installed as a person does it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.packaging import built
+from tests.systemd import tree
+from tests.systemd.machine import Machine
+
+# What `apt install` would fetch with the package, and the programs that the tests use; nothing of spamnb.
+_LIBRARIES = tuple(f"python3-{name}" for name in ("bs4", "lxml", "numpy", "rich", "scipy", "watchdog", "yaml"))
+_PROGRAMS = ("man-db", "bash-completion", "zsh", "fish", "pipx")
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Debian package; skips with the reason where it cannot be built."""
+    if reason := built.why_not():
+        pytest.skip(reason)
+    return built.debian_package(tmp_path_factory.mktemp("package"))
+
+
+@pytest.fixture(scope="session")
+def sdist_and_wheel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The sdist, and the wheel that is built from it."""
+    if reason := built.why_not():
+        pytest.skip(reason)
+    return built.sdist_and_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module", params=tree.RELEASES)
+def fresh(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """A running system of a release, with the users anna and ben, each with a Maildir to be."""
+    yield from booted(request.param)
+
+
+def booted(release: str) -> Iterator[Machine]:
+    """A system of a release; skips with the reason where there is none. It is gone afterwards."""
+    if reason := tree.why_not():
+        pytest.skip(reason)
+    try:
+        system = Machine(tree.debian(release, (*_LIBRARIES, *_PROGRAMS)))
+    except tree.CannotSetUpError as fault:
+        pytest.skip(f"no Debian tree to boot: {fault}")
+    try:
+        try:
+            system.boot()
+        except tree.CannotSetUpError as fault:
+            pytest.skip(str(fault))
+        for user in ("anna", "ben"):
+            system.add_user(user)
+        yield system
+    finally:
+        system.end()
+
+
+def put(machine: Machine, file: Path) -> str:
+    """Copy a file into the system; its path there."""
+    inside = machine.path("/srv") / file.name
+    inside.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, inside)
+    inside.chmod(0o644)
+    return f"/srv/{file.name}"
+
+
+def start_manager(machine: Machine, user: str) -> None:
+    """Start a user's own service manager, as a login does; it stays."""
+    machine.run("systemctl", "start", f"user@{machine.uid(user)}.service")

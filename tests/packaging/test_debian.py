@@ -1,0 +1,228 @@
+"""The Debian package in a fresh Debian 12 and 13: installed, used, upgraded while mail comes in, removed, purged."""
+
+import logging
+import re
+import shutil
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.documents import block
+from tests.packaging import built, tab
+from tests.packaging.conftest import put, start_manager
+from tests.systemd.machine import Machine, until
+from tests.systemd.unit import Unit
+
+pytestmark = pytest.mark.real_system
+
+_log = logging.getLogger(__name__)
+_CONFIG = """\
+ledger: /var/lib/spamnb/anna/ledger.sqlite
+mailboxes:
+  - path: /home/anna/Maildir
+    roles: {INBOX: inbox, Junk: spam}
+"""
+_OWN = ("/home/anna", "/home/ben", "/etc/spamnb", "/var/lib/spamnb", "/srv", "/var/log", "/proc", "/sys")
+_MOST_KILOBYTES = 2500  # of the package, unpacked
+
+
+def test_lintian_finds_nothing(package: Path) -> None:
+    """lintian has nothing to say of the package."""
+    if shutil.which("lintian") is None:
+        pytest.skip("lintian is not installed (Debian: apt install lintian)")
+    done = subprocess.run(
+        ["lintian", "--display-info", "--fail-on=none", "--allow-root", str(package)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_same_bytes_each_time(package: Path, tmp_path: Path) -> None:
+    """The package built again from the same sources, in another directory, is the same file."""
+    assert built.debian_package(tmp_path).read_bytes() == package.read_bytes()
+
+
+def install(machine: Machine, package: str) -> float:
+    """`apt install ./PACKAGE`, which needs no network; seconds."""
+    began = time.monotonic()
+    machine.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", package, timeout=300)
+    return time.monotonic() - began
+
+
+def files_of(machine: Machine) -> set[str]:
+    """Every file that has to do with spamnb, apart from what is a person's own and dpkg's log of it."""
+    own = " ".join(f"-path {path} -prune -o" for path in _OWN)
+    return set(machine.run("sh", "-c", f"find / {own} -name '*spamnb*' -print").stdout.split())
+
+
+def processes(machine: Machine) -> list[str]:
+    """The command lines of this program."""
+    said = machine.run("sh", "-c", r"for at in /proc/[0-9]*; do tr '\0' ' ' <$at/cmdline; echo; done").stdout
+    return [line for line in said.splitlines() if "/usr/bin/spamnb" in line]
+
+
+@pytest.fixture(scope="module")
+def installed(fresh: Machine, package: Path) -> Machine:
+    """The release with the package, which is all that was installed."""
+    assert not files_of(fresh)
+    taken = install(fresh, put(fresh, package))
+    size = int(fresh.run("dpkg-query", "--show", "--showformat=${Installed-Size}", "spamnb").stdout)
+    byte_code = fresh.run("sh", "-c", "du -sk /usr/lib/python3/dist-packages/spamnb | cut -f1").stdout.strip()
+    _log.info("installed in %.1f s: %s KB, with Python's byte code %s KB", taken, size, byte_code)
+    assert size < _MOST_KILOBYTES
+    return fresh
+
+
+@pytest.fixture(scope="module")
+def services(installed: Machine) -> dict[str, Unit]:
+    """Ben's own service, and anna's instance of the template, both running and taught a little."""
+    own, host = Unit(installed, "ben", "spamnb.service", "ben"), Unit(installed, "anna", "spamnb@anna.service", None)
+    start_manager(installed, "ben")
+    for unit in (own, host):
+        unit.make_maildir()
+    commands = block("docs/install.md", "debian-unit").splitlines()
+    installed.run(*commands[0].split(), user="ben")
+    installed.write("/etc/spamnb/anna/config.yaml", _CONFIG)
+    installed.run("install", "-d", "-o", "anna", "/var/lib/spamnb", "/var/lib/spamnb/anna")
+    for unit in (own, host):
+        unit.prepare()
+        unit.configure()
+    installed.run(*commands[1].split(), user="ben")
+    host.systemctl("enable", "--now")
+    return {"own": own, "host": host}
+
+
+def test_nothing_is_started_or_enabled(installed: Machine) -> None:
+    """All units are where systemd looks for them, start the package's program, and are enabled for nobody."""
+    listed = installed.run("systemctl", "list-unit-files", "--no-legend", "spamnb*").stdout
+    start_manager(installed, "ben")
+    listed += installed.run("systemctl", "--user", "list-unit-files", "--no-legend", "spamnb*", user="ben").stdout
+    states = {words[0]: words[1] for words in map(str.split, listed.splitlines())}
+    assert set(states) == {unit.name for unit in (built.PROJECT / "systemd").iterdir()}
+    assert set(states.values()) == {"disabled"}
+    for unit in states:
+        where = "system" if "@" in unit else "user"
+        text = installed.path(f"/usr/lib/systemd/{where}/{unit}").read_text()
+        assert all(line.startswith("ExecStart=/usr/bin/spamnb ") for line in re.findall("^ExecStart=.*", text, re.M))
+    assert processes(installed) == []
+
+
+def test_the_manual_is_there(installed: Machine) -> None:
+    """`man spamnb` and the other pages are shown, without a word of complaint."""
+    for page, words in (("spamnb", "spamnb score"), ("spamnb.yaml", "spam_cutoff"), ("spamnb-spamd", "SPAMC/1.5")):
+        shown = installed.run("man", page, user="ben")
+        assert words in shown.stdout
+        assert shown.stderr == ""
+
+
+def test_the_demonstration_runs(installed: Machine) -> None:
+    """`spamnb demo` shows the whole loop on Debian's libraries alone."""
+    assert "Junk" in installed.run("spamnb", "demo", user="ben", timeout=120).stdout
+
+
+def test_mail_is_moved(services: dict[str, Unit]) -> None:
+    """Both units move spam, in the sandbox as the package has it."""
+    for unit in services.values():
+        unit.wait_moved(unit.deliver("spam"))
+        assert "/usr/bin/spamnb" in unit.show("ExecStart")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_tab(services: dict[str, Unit], shell: str) -> None:
+    """Tab completes a command, an option, a choice, a folder of the configuration, a file, in a shell as it is."""
+    machine = services["own"].machine
+    machine.write("/srv/tab.py", Path(tab.__file__).read_text())
+    machine.write("/home/ben/.zshrc", "PS1='%% '\nautoload -Uz compinit\ncompinit -u\n", "ben")
+    machine.write("/home/ben/a-letter.eml", "", "ben")
+    typed = {
+        "spamnb hist\t": "spamnb history ",
+        "spamnb history --verd\t": "--verdict ",
+        "spamnb history --verdict un\t": "unsure ",
+        "spamnb history --folder Ju\t": "Junk",
+        "spamnb score a-let\t": "a-letter.eml",
+    }
+    pairs = [word for pair in typed.items() for word in pair]
+    if shell == "fish":
+        for text, expected in typed.items():
+            asked = f"complete --do-complete={text.strip()!r}"
+            assert expected.split()[-1] in machine.run("fish", "-c", asked, user="ben", cwd="/home/ben").stdout
+        return
+    done = machine.run(
+        *("env", "TERM=dumb", "python3", "/srv/tab.py", shell, *pairs),
+        user="ben",
+        cwd="/home/ben",
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_numbers_of_history_complete(services: dict[str, Unit]) -> None:
+    """Tab after `spamnb undo` proposes the numbers that `spamnb history` shows."""
+    unit = services["own"]
+    script = "source /usr/share/bash-completion/completions/spamnb; COMP_WORDS=(spamnb undo ''); COMP_CWORD=2; _spamnb"
+    said = unit.machine.run("bash", "-c", f"{script}; echo ${{COMPREPLY[*]}}", user="ben").stdout.split()
+    shown = re.findall(r'^\{"id": (\d+)', unit.spamnb("history", "--json"), re.MULTILINE)
+    assert said == shown != []
+
+
+def test_upgrade_while_mail_comes_in(services: dict[str, Unit], package: Path) -> None:
+    """Both services run on with a later package; of the mail that comes meanwhile all is moved, and once."""
+    machine = services["own"].machine
+    before = {name: (unit.pid(), unit.spamnb("verify")) for name, unit in services.items()}
+    newer = put(machine, built.later(package, "0.1.1"))
+    taken: list[float] = []
+    upgrade = threading.Thread(target=lambda: taken.append(install(machine, newer)))
+    sent: dict[str, list[bytes]] = {name: [] for name in services}
+    upgrade.start()
+    try:
+        while upgrade.is_alive():
+            for name, unit in services.items():
+                sent[name].append(unit.deliver("spam"))
+            time.sleep(0.3)
+    finally:
+        upgrade.join()
+    _log.info("upgraded in %.1f s, while %d messages came", taken[0], sum(map(len, sent.values())))
+    assert machine.run("spamnb", "--version").stdout == "spamnb 0.1.1\n"
+    for name, unit in services.items():
+        until(lambda unit=unit, name=name: unit.pid() not in {0, before[name][0]}, f"{name} to be started again")  # type: ignore[misc]
+        for message in sent[name]:
+            unit.wait_moved(message)
+        contents = [path.read_bytes() for path in unit._files(".Junk")]
+        assert all(contents.count(message) == 1 for message in sent[name])
+        assert unit.spamnb("verify") == before[name][1]
+    states = machine.run("systemctl", "list-unit-files", "--no-legend", "spamnb*").stdout
+    assert "disabled" in states
+    assert "spamnb@anna" not in states
+
+
+def test_an_older_package_is_told_by_its_version(services: dict[str, Unit], package: Path) -> None:
+    """Back to the former package: the ledger, whose form is the same, is used as before."""
+    unit = services["own"]
+    told = unit.spamnb("verify")
+    machine = unit.machine
+    machine.run("apt-get", "install", "--yes", "--allow-downgrades", put(machine, package), timeout=300)
+    assert unit.spamnb("verify") == told
+    unit.wait_moved(unit.deliver("spam"))
+
+
+def test_removal_and_purge(services: dict[str, Unit]) -> None:
+    """Removal stops both services; after the purge nothing is left but each person's mail, ledger and configuration."""
+    machine = services["own"].machine
+    kept = {name: unit.deliver("ham") for name, unit in services.items()}
+    machine.run("apt-get", "remove", "--yes", "spamnb", timeout=300)
+    for unit in services.values():
+        until(lambda unit=unit: unit.pid() == 0, f"{unit.name} to stop")  # type: ignore[misc]
+    assert processes(machine) == []
+    machine.run("apt-get", "purge", "--yes", "spamnb", timeout=300)
+    assert files_of(machine) == set()
+    for name, unit in services.items():
+        assert unit.holds("", kept[name])
+        assert machine.path(unit.config).exists()
+        assert machine.path(f"{unit.state}/ledger.sqlite").exists()

@@ -1,0 +1,95 @@
+"""The wheel by pipx, and the sdist: each has what a package has, at the places where it is looked for."""
+
+import logging
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.manual.files import files
+from tests.documents import block
+from tests.packaging import built
+from tests.packaging.conftest import booted, put, start_manager
+from tests.systemd import tree
+from tests.systemd.machine import Machine, until
+from tests.systemd.unit import Unit
+
+pytestmark = pytest.mark.real_system
+
+_log = logging.getLogger(__name__)
+
+
+def test_the_wheel_holds_all(sdist_and_wheel: tuple[Path, Path]) -> None:
+    """The wheel holds units, example, man pages and completion; so does the sdist, and what a distributor needs."""
+    sdist, wheel = sdist_and_wheel
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    units = {f"spamnb/systemd/{unit.name}" for unit in (built.PROJECT / "systemd").iterdir()}
+    assert units | {"spamnb/config/example.yaml", "spamnb/py.typed"} <= names
+    data = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
+    assert data == set(files())
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    for wanted in ("debian/control", "systemd/spamnb.service", "config.example.yaml", "VERSION", "docs/commands.md"):
+        assert wanted in held
+    assert set(files()) <= held
+
+
+def test_the_same_bytes_each_time(sdist_and_wheel: tuple[Path, Path], tmp_path: Path) -> None:
+    """Built again from the same sources, in another directory, both are the same files."""
+    for again, before in zip(built.sdist_and_wheel(tmp_path), sdist_and_wheel, strict=True):
+        assert again.name == before.name
+        assert again.read_bytes() == before.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    """A Debian 13: its pipx is the first that makes man pages known."""
+    yield from booted("trixie")
+
+
+def as_ben(machine: Machine, commands: str) -> str:
+    """Run commands of a document as ben; what they print."""
+    return machine.run("bash", "-euc", commands, user="ben", cwd="/home/ben", timeout=300).stdout
+
+
+def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path]) -> None:
+    """Installed by pipx the unit runs, the manual and Tab are there; upgraded it runs on; removed, mail is left."""
+    try:
+        wheels = tree.wheels("3.13")
+    except tree.CannotSetUpError as fault:
+        pytest.skip(f"no packages to install: {fault}")
+    for wheel in wheels.iterdir():
+        put(machine, wheel)
+    wheel = put(machine, sdist_and_wheel[1])
+    machine.write("/etc/pip.conf", "[global]\nno-index = true\nfind-links = /srv\n")
+    unit = Unit(machine, "ben", "spamnb.service", "ben")
+    unit.make_maildir()
+    start_manager(machine, "ben")
+
+    as_ben(machine, block("docs/install.md", "pipx").replace("spamnb-0.1.0-py3-none-any.whl", wheel))
+    size = as_ben(machine, "du -sm ~/.local/share/pipx/venvs/spamnb | cut -f1").strip()
+    _log.info("installed by pipx: %s MB", size)
+    as_ben(machine, block("docs/install.md", "pipx-completion"))
+    unit.prepare()
+    unit.configure()
+    as_ben(machine, block("docs/install.md", "install-unit"))
+    unit.wait_moved(unit.deliver("spam"))
+    assert "spam_cutoff" in as_ben(machine, "man spamnb.yaml")
+    completed = "complete -p spamnb || . ~/.local/share/bash-completion/completions/spamnb; complete -p spamnb"
+    assert "_spamnb" in as_ben(machine, completed)
+
+    before, told = unit.pid(), unit.spamnb("verify")
+    as_ben(machine, block("docs/upgrade-and-removal.md", "pipx-upgrade"))
+    until(lambda: unit.pid() not in {0, before}, "another process of the service")
+    assert unit.spamnb("verify") == told
+    spam = unit.deliver("spam")
+    unit.wait_moved(spam)
+
+    as_ben(machine, block("docs/upgrade-and-removal.md", "pipx-removal"))
+    assert unit.systemctl("is-active", check=False) in {"inactive", "unknown"}
+    assert unit.holds(".Junk", spam)
+    left = "find ~ -name '*spamnb*' -not -path '*/Maildir/*' -not -path '*/pipx/logs/*' -not -path '*/.cache/*'"
+    assert sorted(as_ben(machine, left).split()) == ["/home/ben/.config/spamnb", "/home/ben/.local/share/spamnb"]
