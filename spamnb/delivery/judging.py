@@ -6,7 +6,7 @@ from spamnb.bayes.calibration import points
 from spamnb.breaker import hindrance
 from spamnb.config import Config
 from spamnb.delivery.verdict import Delivered
-from spamnb.filter import FrozenFilter, Judgement
+from spamnb.filter import Judge, Judgement
 from spamnb.label import Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.limits import DEFAULT_LIMITS
@@ -19,7 +19,7 @@ def judge(raw: bytes, config: Config) -> Delivered:
     """The verdict on a message, by the ledger of a configuration. Raises LedgerError where it cannot be read."""
     content = read_content(raw[: DEFAULT_LIMITS.message_bytes + 1])
     with Ledger(str(config.ledger), busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
-        (judgement,) = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all([content])
+        judgement = Judge(ledger.lessons, config.scoring, config.senders).judge(content)
         return delivered(judgement, config, is_held=is_held(ledger, config, time.time()))
 
 
