@@ -11,7 +11,6 @@ import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 
@@ -114,7 +113,7 @@ def filtered(examples: Sequence[Sample], keep: Callable[[str], bool]) -> list[Sa
     """The same messages with fewer tokens."""
 
     def kept(reading: Reading) -> Reading:
-        return replace(reading, tokens={t: n for t, n in reading.tokens.items() if keep(t)} or {"body-empty": 1})
+        return reading._replace(tokens={t: n for t, n in reading.tokens.items() if keep(t)} or {"body-empty": 1})
 
     return [Sample(name, label, kept(reading)) for name, label, reading in examples]
 

@@ -26,7 +26,7 @@ import json
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import common
@@ -152,7 +152,7 @@ class _InProcess:
 
     def _read(self, message: Labelled) -> Reading:
         reading = read(_bytes(message))
-        return reading if self._with_history else replace(reading, relations=Relations())
+        return reading if self._with_history else reading._replace(relations=Relations())
 
 
 class _Attacker:

@@ -18,14 +18,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spamnb import training
-from spamnb.bayes.score import score, weights
+from spamnb.bayes.scores import scores as scores_of
+from spamnb.bayes.scores import weights
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
@@ -159,7 +160,8 @@ def online(corpus: Corpus, order: Sequence[int], variant: Variant) -> tuple[floa
             share = np.log((held + alpha) / (cells + alpha * vocabulary)[:, np.newaxis])
             log_odds = np.where(held.any(axis=0), share[1] - share[0], 0.0)
             kinds = corpus.kinds[row]
-            scores[at] = score(log_odds, weights(log_odds, np.bincount(kinds)[kinds]))
+            weight = weights(log_odds, np.bincount(kinds)[kinds])
+            (scores[at],) = scores_of(log_odds, weight, np.array([len(kinds)]))
         if place in kept:
             continue
         vocabulary += int((~messages[:, row].any(axis=0)).sum())
@@ -188,7 +190,7 @@ def ledger_bytes(corpus: Corpus, kept: dict[int, NDArray[np.int64]], words: int)
         held = np.isin(corpus.rows[place], kept[place]).tolist()
         numbered = zip(reading.tokens.items(), held, strict=True)
         tokens = {_named(token, words): number for (token, number), is_held in numbered if is_held}
-        learned.append((replace(reading, tokens=tokens), corpus.samples[place].label))
+        learned.append((reading._replace(tokens=tokens), corpus.samples[place].label))
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "ledger.sqlite")
         with Ledger(path) as ledger:

@@ -1,34 +1,34 @@
-"""The filter: a message's tokens and their counts make a score, a probability and a verdict."""
+"""The filter: a message's tokens and their counts make a score, a probability and a verdict.
+
+All of it is plain numbers: arrays of one message's tokens are no quicker, and numpy takes longer to be imported than a
+message to be judged.
+"""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from spamnb.bayes.base import CountingModel, Counts
-from spamnb.bayes.bernoulli import Bernoulli
 from spamnb.bayes.calibration import probability
-from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
+from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
 from spamnb.bayes.score import kind, score, weights
 from spamnb.config import Model, Scoring, Senders
 from spamnb.label import Label, Verdict
-from spamnb.ledger.lessons.batch import gather
+from spamnb.ledger.lessons.evidence import Evidence, Evident
 from spamnb.ledger.lessons.known import Known, tokens_of
-from spamnb.ledger.lessons.port import Lessons, Teacher
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
 
-_MODELS: dict[Model, type[CountingModel]] = {
-    "bernoulli": Bernoulli,
-    "multinomial": MultinomialTF,
-    "multinomial-boolean": MultinomialBoolean,
+if TYPE_CHECKING:  # numpy is not imported to judge one message
+    from spamnb.ledger.lessons.port import Lessons, Teacher
+
+_ESTIMATES: dict[Model, Estimate] = {
+    "bernoulli": bernoulli,
+    "multinomial": multinomial,
+    "multinomial-boolean": multinomial_boolean,
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A verdict, the calibrated probability of spam, and the score (mean log-odds) it was made from.
 
     listed: the pattern of `senders` that has made the verdict, whatever the probability; or "".
@@ -40,8 +40,7 @@ class Judgement:
     listed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Clue:
+class Clue(NamedTuple):
     """One token's part in a verdict. `log_odds` above 0 speaks for spam; ham and spam: learned messages that hold it.
 
     `weight`: of the token in the score.
@@ -59,8 +58,7 @@ class Clue:
         return self.weight * self.log_odds
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """A judgement with its clues, by what they contribute, and the messages that taught the first of them.
 
     history: what the person's decisions and sent mail say of sender, thread and list.
@@ -68,7 +66,7 @@ class Explanation:
 
     judgement: Judgement
     clues: tuple[Clue, ...]
-    teachers: dict[str, list[Teacher]]
+    teachers: "dict[str, list[Teacher]]"
     tokens: int
     history: frozenset[Known] = frozenset()
 
@@ -79,45 +77,28 @@ class Explanation:
 
 
 _NOBODY = Senders()
-UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 _MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
+UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 
 
-class Filter:
-    """Scores messages with the counts of its lessons as they are at that moment."""
+class Judge:
+    """Judges messages, each by the counts of its tokens as they are at that moment."""
 
-    def __init__(self, lessons: Lessons, scoring: Scoring, senders: Senders = _NOBODY) -> None:
-        self._lessons = lessons
+    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
+        self._evident = lessons
         self._scoring = scoring
         self._senders = senders
-        self._model = _MODELS[scoring.model](alpha=scoring.alpha)
-        self._groups: dict[str, int] = {}
+        self._estimate = _ESTIMATES[scoring.model]
 
-    def judge(self, reading: Reading) -> Judgement:
+    def judge(self, reading: Reading | Content) -> Judgement:
         """Score a message; a filter that has learned nothing of a class is unsure."""
-        tokens = [*reading.tokens, *tokens_of(self._lessons.known([reading.relations])[0])]
-        counts = self._lessons.counts(tokens)
-        judgement = UNTAUGHT
-        if counts.class_messages.all():
-            judgement = self._judge(self._log_odds(counts), _group_sizes(self._groups_of(tokens)))
-        return self._as_listed(judgement, reading.relations)
-
-    def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
-        """Judge a message, and give the reasons; `without_itself`: as if it were not learned, where it is."""
-        without = reading.digest if without_itself else None
-        (history,) = self._lessons.known([reading.relations], without)
+        (history,) = self._evident.known([reading.relations])
         tokens = [*reading.tokens, *tokens_of(history)]
-        counts = self._lessons.counts(tokens, without)
-        log_odds, sizes = self._log_odds(counts), _group_sizes(self._groups_of(tokens))
-        judgement = self._judge(log_odds, sizes) if counts.class_messages.all() else UNTAUGHT
-        columns = (tokens, *counts.messages.tolist(), log_odds.tolist(), weights(log_odds, sizes).tolist())
-        clues = sorted(
-            (clue for clue in map(Clue, *columns) if clue.ham or clue.spam),
-            key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token),
-        )
-        teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
-        judgement = self._as_listed(judgement, reading.relations)
-        return Explanation(judgement, tuple(clues), teachers, len(tokens), history)
+        evidence = self._evident.evidence(tokens)
+        judgement = UNTAUGHT
+        if evidence.is_taught:
+            judgement = self._score(self._log_odds(tokens, evidence), list(map(kind, tokens)))
+        return self._as_listed(judgement, reading.relations)
 
     def _as_listed(self, judgement: Judgement, relations: Relations) -> Judgement:
         """The judgement, or what the person says of the sender or the list; the probability stays what it is."""
@@ -125,19 +106,28 @@ class Filter:
         if named is None:
             return judgement
         verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
-        return replace(judgement, verdict=verdict, listed=named[1])
+        return judgement._replace(verdict=verdict, listed=named[1])
 
-    def _log_odds(self, counts: Counts) -> NDArray[np.float64]:
-        """The log-odds of each token, float64 (n_tokens,); above 0 for spam, 0 for tokens never learned."""
-        return np.where(counts.messages.any(axis=0), self._model.token_log_odds(counts), 0.0)
+    def _log_odds(self, tokens: Sequence[str], evidence: Evidence) -> list[float]:
+        """The log-odds of each token; above 0 for spam, 0 for tokens never learned."""
+        estimate, alpha = self._estimate, self._scoring.alpha
+        of_ham, of_spam = map(evidence.of_class, Label)
+        by_counts: dict[Sequence[int], float] = {(0, 0, 0, 0): 0.0}  # many tokens of a message have the same
 
-    def _groups_of(self, tokens: Sequence[str]) -> NDArray[np.int64]:
-        """The group of each token, int64 (n_tokens,): tokens of one kind are one group."""
-        groups = self._groups
-        return np.array([groups.setdefault(prefix, len(groups)) for prefix in map(kind, tokens)], dtype=np.int64)
+        def of(counts: Sequence[int]) -> float:
+            counts = tuple(counts)
+            if counts not in by_counts:
+                ham, spam, ham_occurrences, spam_occurrences = counts
+                by_counts[counts] = log_odds(
+                    estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)
+                )
+            return by_counts[counts]
 
-    def _judge(self, log_odds: NDArray[np.float64], sizes: NDArray[np.int64]) -> Judgement:
-        return self._judged(score(log_odds, weights(log_odds, sizes)))
+        found = evidence.counts
+        return [of(found[token]) if token in found else 0.0 for token in tokens]
+
+    def _score(self, log_odds: Sequence[float], kinds: Sequence[str]) -> Judgement:
+        return self._judged(score(log_odds, weights(log_odds, kinds)))
 
     def _judged(self, mean: float) -> Judgement:
         p = probability(mean)
@@ -149,50 +139,58 @@ class Filter:
         return Verdict.HAM if probability <= self._scoring.ham_cutoff else Verdict.UNSURE
 
 
-class FrozenFilter(Filter):
-    """A filter for many messages, whose lessons do not change meanwhile: each token is looked up once."""
+class Filter(Judge):
+    """Judges messages, and gives reasons."""
 
-    def __init__(self, lessons: Lessons, scoring: Scoring, senders: Senders = _NOBODY) -> None:
+    def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders = _NOBODY) -> None:
         super().__init__(lessons, scoring, senders)
-        self._clear()
+        self._lessons = lessons
 
-    def _clear(self) -> None:
-        self._index: dict[str, int] = {}  # of a token in both arrays
-        self._log_odds_of = np.zeros(0)
-        self._group_of = np.zeros(0, dtype=np.int64)
+    def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
+        """Judge a message, and give the reasons; `without_itself`: as if it were not learned, where it is."""
+        without = reading.digest if without_itself else None
+        (history,) = self._lessons.known([reading.relations], without)
+        tokens = [*reading.tokens, *tokens_of(history)]
+        evidence = self._lessons.evidence(tokens, without)
+        found = self._log_odds(tokens, evidence)
+        weight = weights(found, list(map(kind, tokens)))
+        judgement = self._judged(score(found, weight)) if evidence.is_taught else UNTAUGHT
+        clues = sorted(
+            (
+                Clue(token, *evidence.counts[token][:2], *of_token)
+                for token, *of_token in zip(tokens, found, weight, strict=True)
+                if any(evidence.counts.get(token, ()))
+            ),
+            key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token),
+        )
+        teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
+        judgement = self._as_listed(judgement, reading.relations)
+        return Explanation(judgement, tuple(clues), teachers, len(tokens), history)
+
+
+class FrozenFilter(Judge):
+    """Judges many messages by lessons that do not change meanwhile: each token is looked up once."""
+
+    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
+        super().__init__(lessons, scoring, senders)
+        self._met: dict[str, tuple[float, str]] = {}  # the log-odds and the kind of each token
 
     def judge_all(self, messages: Sequence[Content]) -> list[Judgement]:
         """Judge several messages, each as `judge` does."""
-        tokens = gather(self._with_history(messages))
+        known = self._evident.known([one.relations for one in messages])
+        held = [[*one.tokens, *tokens_of(history)] for one, history in zip(messages, known, strict=True)]
         judgements = [UNTAUGHT] * len(messages)
-        if self._look_up(tokens.vocabulary):
-            indexes = np.fromiter(map(self._index.__getitem__, tokens.vocabulary), np.int64, len(tokens.vocabulary))
-            indexes = indexes[np.array(tokens.columns, dtype=np.int64)]
-            ends = itertools.accumulate(tokens.lengths)
-            rows = [indexes[end - length : end] for end, length in zip(ends, tokens.lengths, strict=True)]
-            judgements = [self._judge(self._log_odds_of[row], _group_sizes(self._group_of[row])) for row in rows]
+        if self._look_up(set(itertools.chain.from_iterable(held))):
+            met = [[self._met[token] for token in tokens] for tokens in held]
+            judgements = [self._score([one for one, _ in each], [of for _, of in each]) for each in met]
         return [self._as_listed(one, each.relations) for one, each in zip(judgements, messages, strict=True)]
 
-    def _with_history(self, messages: Sequence[Content]) -> Iterable[Mapping[str, int]]:
-        found = self._lessons.known([one.relations for one in messages])
-        for one, history in zip(messages, found, strict=True):
-            yield {**one.tokens, **dict.fromkeys(tokens_of(history), 1)} if history else one.tokens
-
-    def _look_up(self, vocabulary: Sequence[str]) -> bool:
+    def _look_up(self, vocabulary: Iterable[str]) -> bool:
         """Look up the tokens that are new; whether the filter has learned anything of both classes."""
-        if len(self._index) > _MOST_REMEMBERED:
-            self._clear()
-        new = [token for token in vocabulary if token not in self._index]
-        counts = self._lessons.counts(new)
-        if not counts.class_messages.all():
-            return False
-        self._index.update(zip(new, itertools.count(len(self._index)), strict=False))
-        self._log_odds_of = np.concatenate([self._log_odds_of, self._log_odds(counts)])
-        self._group_of = np.concatenate([self._group_of, self._groups_of(new)])
-        return True
-
-
-def _group_sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of a message's tokens are of each one's group, int64 (n_tokens,), as `groups`."""
-    sizes: NDArray[np.int64] = np.bincount(groups)[groups]
-    return sizes
+        if len(self._met) > _MOST_REMEMBERED:
+            self._met.clear()
+        new = [token for token in vocabulary if token not in self._met]
+        evidence = self._evident.evidence(new)
+        if evidence.is_taught:
+            self._met.update(zip(new, zip(self._log_odds(new, evidence), map(kind, new), strict=True), strict=True))
+        return evidence.is_taught

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
-from spamnb.bayes.score import scores, weights
+from spamnb.bayes.scores import log_odds_of, scores, weights
 from spamnb.config import Scoring
 from spamnb.filter import UNTAUGHT, Clue, Filter, Judgement
 from spamnb.label import Label
@@ -97,7 +97,7 @@ class LeaveOneOut(Filter):
             self._kinds = self._lessons.kinds()  # another process has learned new tokens
         members = np.array([group_of[one.digest] for one in found.lessons], dtype=np.int64)
         counts, is_taught = _others(found, members, len(groups))
-        log_odds = self._log_odds(counts)
+        log_odds = log_odds_of(counts, self._estimate, self._scoring.alpha)
         weight = weights(log_odds, self._crowd(found))
         means = scores(log_odds, weight, found.lengths).tolist()
         judged = [self._judged(mean) if taught else UNTAUGHT for mean, taught in zip(means, is_taught, strict=True)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,10 +20,10 @@ from spamnb.bayes.arrays import (
     as_classes,
     as_csr,
     entry_rows,
-    log_difference,
     log_quotient,
     normalise,
 )
+from spamnb.bayes.estimate import Estimate, OfClass
 from spamnb.label import Label
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ class Counts:
             vocabulary_size=n_tokens,
         )
 
+    @classmethod
+    def of(cls, counts: IntArray, totals: IntArray) -> Self:
+        """From one table, int64 (4, n_tokens): `messages` above `occurrences`; and all totals, int64 (7,), alike."""
+        return cls(counts[:2], counts[2:], totals[:2], totals[2:4], totals[4:6], int(totals[6]))
+
     @property
     def n_tokens(self) -> int:
         """Number of tokens that the per-token arrays cover."""
@@ -122,6 +127,17 @@ class Counts:
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays have no hash
+
+
+def log_prob(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
+    """Log P(token | class) by an estimate of it, shape (2, n_tokens)."""
+    of = OfClass(
+        counts.class_messages.reshape(2, -1),
+        counts.class_token_messages.reshape(2, -1),
+        counts.class_occurrences.reshape(2, -1),
+        counts.vocabulary_size,
+    )
+    return log_quotient(*estimate(counts.messages, counts.occurrences, of, alpha))
 
 
 class EventModel(ABC):
@@ -189,14 +205,14 @@ class CountingModel(EventModel):
             raise ValueError("alpha is a number that is 0 or more")
         self.alpha = alpha
 
+    @staticmethod
     @abstractmethod
+    def estimate(messages: Any, occurrences: Any, of: OfClass, alpha: float, /) -> tuple[Any, Any]:
+        """P(token | class) as numerator and denominator; see `Estimate`."""
+
     def feature_log_prob(self, counts: Counts) -> FloatArray:
         """Log P(token | class), shape (2, n_tokens)."""
-
-    def token_log_odds(self, counts: Counts) -> FloatArray:
-        """log P(token | spam) - log P(token | ham), shape (n_tokens,); 0 where both are impossible."""
-        log_prob = self.feature_log_prob(counts)
-        return log_difference(log_prob[Label.SPAM], log_prob[Label.HAM])
+        return log_prob(counts, self.estimate, self.alpha)
 
     def partial_fit(self, x: Matrix, y: ArrayLike) -> Self:
         """Learn x (n_messages, n_tokens) with labels y (n_messages,) on top of what is known."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from spamnb.bayes.arrays import FloatArray, log_quotient, weighted_sum
 from spamnb.bayes.base import CountingModel, Counts
+from spamnb.bayes.estimate import bernoulli
 
 if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray
@@ -28,10 +29,7 @@ class Bernoulli(CountingModel):
     [[0.3333, 0.6667], [0.6, 0.4]]
     """
 
-    def feature_log_prob(self, counts: Counts) -> FloatArray:
-        """Log P(t|c) with P(t|c) = (M_tc + α) / (M_c + 2α), shape (2, n_tokens)."""
-        m_tc, m_c = counts.messages, counts.class_messages.reshape(2, -1)
-        return log_quotient(m_tc + self.alpha, m_c + 2 * self.alpha)
+    estimate = staticmethod(bernoulli)
 
     def absence_log_prob(self, counts: Counts) -> FloatArray:
         """Log (1 - P(t|c)), shape (2, n_tokens)."""

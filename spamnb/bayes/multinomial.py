@@ -7,33 +7,19 @@ the vocabulary, N_tc what class c holds of word t, and N_c the sum of N_tc over 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spamnb.bayes.arrays import FloatArray, IntArray, log_quotient, weighted_sum
-from spamnb.bayes.base import CountingModel, Counts
+from spamnb.bayes.arrays import FloatArray, weighted_sum
+from spamnb.bayes.base import CountingModel
+from spamnb.bayes.estimate import multinomial, multinomial_boolean
 
 if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray
 
 
-class Multinomial(CountingModel):
-    """What both multinomial models share: the estimate of P(t|c)."""
-
-    @abstractmethod
-    def _held(self, counts: Counts) -> tuple[IntArray, IntArray]:
-        """N_tc (2, n_tokens) and N_c (2,), or as N_tc."""
-
-    def feature_log_prob(self, counts: Counts) -> FloatArray:
-        """Log P(t|c) with P(t|c) = (N_tc + α) / (N_c + α m), shape (2, n_tokens)."""
-        n_tc, n_c = self._held(counts)
-        m = counts.vocabulary_size
-        return log_quotient(n_tc + self.alpha, n_c.reshape(2, -1) + self.alpha * m)
-
-
-class MultinomialTF(Multinomial):
+class MultinomialTF(CountingModel):
     """Multinomial naive Bayes with term frequencies: each occurrence of a word counts.
 
     >>> model = MultinomialTF(alpha=1.0).fit(np.array([[2, 1], [0, 1]]), [1, 0])
@@ -41,14 +27,13 @@ class MultinomialTF(Multinomial):
     [[0.3333, 0.6667], [0.6, 0.4]]
     """
 
-    def _held(self, counts: Counts) -> tuple[IntArray, IntArray]:
-        return counts.occurrences, counts.class_occurrences
+    estimate = staticmethod(multinomial)
 
     def _log_likelihood(self, x: CsrArray) -> FloatArray:
         return weighted_sum(x, self.feature_log_prob_)
 
 
-class MultinomialBoolean(Multinomial):
+class MultinomialBoolean(CountingModel):
     """Multinomial naive Bayes with Boolean attributes: a word counts once in a message, or not at all.
 
     >>> model = MultinomialBoolean(alpha=1.0).fit(np.array([[2, 1], [0, 1]]), [1, 0])
@@ -56,8 +41,7 @@ class MultinomialBoolean(Multinomial):
     [[0.3333, 0.6667], [0.5, 0.5]]
     """
 
-    def _held(self, counts: Counts) -> tuple[IntArray, IntArray]:
-        return counts.messages, counts.class_token_messages
+    estimate = staticmethod(multinomial_boolean)
 
     def _log_likelihood(self, x: CsrArray) -> FloatArray:
         return weighted_sum(x.astype(bool).astype(np.float64), self.feature_log_prob_)

@@ -14,13 +14,15 @@ Weighting by strength does what dropping weak tokens does, without a threshold.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Sequence
+from operator import mul
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
+if TYPE_CHECKING:
+    from spamnb.bayes.arrays import FloatArray
 
-from spamnb.bayes.arrays import FloatArray, IntArray
-
-Sum = TypeVar("Sum", float, FloatArray)
+    Quantity = TypeVar("Quantity", float, FloatArray)
 
 # What pulls a message with little evidence to 0, in units of one token's log-odds. Without it:
 # 0.020 / 0.101 / 0.187 / 0.156.
@@ -36,40 +38,31 @@ CROWD = -0.25
 UNKNOWN = 1.0
 
 
-def weights(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
-    """The weight of each token, float64 (n,), for log-odds (n,) that are 0 for tokens never learned.
+def weights(log_odds: Sequence[float], kinds: Sequence[str]) -> list[float]:
+    """The weight of each token of a message, for log-odds that are 0 for tokens never learned, and their kinds.
 
-    crowd: int64 (n,), how many tokens of the message are of its kind. |log-odds| · crowd^CROWD, and UNKNOWN in the
-    place of |log-odds| for a token without evidence.
+    |log-odds| · crowd^CROWD, with UNKNOWN in the place of |log-odds| for a token without evidence. crowd: how many of
+    the tokens are of its kind.
+
+    >>> weights([3.0, -1.0, 0.0], ["", "subject:", "subject:"])  # 3 · 1, 1 · 2^-¼, 1 · 2^-¼
+    [3.0, 0.8408964152537145, 0.8408964152537145]
     """
-    strength = np.where(log_odds == 0.0, UNKNOWN, np.abs(log_odds))
-    return strength * crowd.astype(np.float64) ** CROWD
+    heard: dict[str, float] = {of: number**CROWD for of, number in Counter(kinds).items()}
+    return [(abs(one) or UNKNOWN) * heard[of] for one, of in zip(log_odds, kinds, strict=True)]
 
 
-def score(log_odds: FloatArray, weight: FloatArray) -> float:
-    """Σ w · log-odds / (CAUTION + Σ w), for log-odds (n,) and weights w (n,).
+def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
+    """Σ w · log-odds / (CAUTION + Σ w), for the tokens of a message.
 
-    >>> log_odds = np.array([3.0, -1.0])
-    >>> score(log_odds, weights(log_odds, np.array([1, 1])))  # (9 - 1) / (20 + 4)
+    >>> score([3.0, -1.0], [3.0, 1.0])  # (9 - 1) / (20 + 4)
     0.3333333333333333
     """
-    return _mean(float(weight @ log_odds), float(weight.sum()))
+    evidence: float = sum(map(mul, weights, log_odds))
+    return mean(evidence, sum(weights))
 
 
-def scores(log_odds: FloatArray, weight: FloatArray, lengths: IntArray) -> FloatArray:
-    """The score of each of several messages, float64 (n_messages,); their tokens follow one another.
-
-    log_odds, weight: float64 (n_entries,). lengths: int64 (n_messages,), how many of the entries are of each.
-
-    >>> scores(np.array([3.0, -1.0, 3.0]), np.array([3.0, 1.0, 3.0]), np.array([2, 0, 1])).round(4).tolist()
-    [0.3333, 0.0, 0.3913]
-    """
-    message = np.repeat(np.arange(len(lengths)), lengths)
-    evidence, weights_ = (np.bincount(message, part, len(lengths)) for part in (weight * log_odds, weight))
-    return _mean(evidence.astype(np.float64), weights_.astype(np.float64))
-
-
-def _mean(evidence: Sum, weight: Sum) -> Sum:
+def mean(evidence: Quantity, weight: Quantity) -> Quantity:
+    """Evidence of so much weight, as a score."""
     return evidence / (CAUTION + weight)
 
 

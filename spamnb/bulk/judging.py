@@ -10,8 +10,8 @@ from spamnb.bulk.sources import Source
 from spamnb.config import Scoring, Senders
 from spamnb.errors import MailError
 from spamnb.filter import FrozenFilter, Judgement
-from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.evidence import Evident, NoEvidence
+from spamnb.ledger.lessons.lookup import evidence_to_read
 from spamnb.mail.reading import read_content
 
 
@@ -45,11 +45,8 @@ class Judge:
 
     def _new_filter(self) -> FrozenFilter:
         path, scoring, senders, _ = self._arguments
-        if path is None:
-            return FrozenFilter(MemoryLessons(), scoring, senders)
-        ledger = self._open.enter_context(Ledger(path, only_read=True))
-        self._open.enter_context(ledger.snapshot())
-        return FrozenFilter(ledger.lessons, scoring, senders)
+        lessons: Evident = NoEvidence() if path is None else self._open.enter_context(evidence_to_read(path))
+        return FrozenFilter(lessons, scoring, senders)
 
     def close(self) -> None:
         """Close the ledgers that this process has opened."""

@@ -1,18 +1,17 @@
 """Where messages are: a file, a directory of them, a Maildir, an mbox, or a stream."""
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from spamnb.errors import MaildirError, MailError, UsageError
 from spamnb.mail.identity import Intake, take
 from spamnb.maildir.folders import Folder, is_maildir
 from spamnb.maildir.messages import read_chunks, scan
+from spamnb.patterns import lazy_pattern
 from spamnb.wording import escaped, named
 
 STANDARD_INPUT = "-"
@@ -20,12 +19,11 @@ KINDS = "a message file, a directory of them, a Maildir, an mbox file, or - for 
 
 _LINE = 1 << 16  # bytes of a line that are read together
 # QUIRK: "From " begins lines of ordinary text too; like mutt, we want the time that every mbox writer adds.
-_SEPARATOR = re.compile(rb"From [^\n]{0,300}?\d:\d\d[^\n]{0,60}\n")
+_SEPARATOR = lazy_pattern(rb"From [^\n]{0,300}?\d:\d\d[^\n]{0,60}\n")
 _BLANK = (b"\n", b"\r\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A message that can be read: where it is, for a person, and its file, its bytes, or why it cannot be read."""
 
     where: str

@@ -47,9 +47,16 @@ def open_to_read(options: argparse.Namespace) -> tuple[Config, "Ledger | None"]:
 
     Raises LedgerError where there should be one: it cannot be looked at, or its copies are all that is left.
     """
+    from spamnb.ledger.ledger import Ledger
+
+    config, path = ledger_to_read(options)
+    return config, None if path is None else Ledger(path, only_read=True)
+
+
+def ledger_to_read(options: argparse.Namespace) -> tuple[Config, str | None]:
+    """As `open_to_read`, with the path of the ledger."""
     from spamnb.ledger.file.parts import refuse_new
     from spamnb.ledger.file.replacement import present
-    from spamnb.ledger.ledger import Ledger
 
     config = configuration(options)
     path = str(config.ledger)
@@ -58,7 +65,7 @@ def open_to_read(options: argparse.Namespace) -> tuple[Config, "Ledger | None"]:
     except OSError as fault:
         raise LedgerError(f"The ledger {path} cannot be read ({fault.strerror}): check who owns it") from fault
     if size:
-        return config, Ledger(path, only_read=True)
+        return config, path
     refuse_new(path)
     return config, None
 

@@ -56,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
     source, reading = _one_message(or_standard_input([options.path] if options.path is not None else [], "explain")[0])
     config, ledger = open_to_read(options)
     with ledger or nullcontext(), ledger.snapshot() if ledger else nullcontext():
-        warn_if_untaught(ledger, options)
         lessons = MemoryLessons() if ledger is None else ledger.lessons
+        warn_if_untaught(lessons.totals()[:2].tolist(), options)
         known = lessons.find(reading.digest)
         judge = Filter(lessons, config.scoring, config.senders)
         explanation = judge.explain(reading, without_itself=options.without_itself)

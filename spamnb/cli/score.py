@@ -11,6 +11,7 @@ exit codes for a single message: 0 spam, 1 ham, 2 unsure; for several: 0; 3 erro
 
 import argparse
 import sys
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 
 from spamnb.bulk.judging import Judge
@@ -18,13 +19,14 @@ from spamnb.bulk.mapping import each
 from spamnb.bulk.sources import Source, check, how_many
 from spamnb.cli import exit_codes
 from spamnb.cli.arguments import add_json
-from spamnb.cli.context import open_to_read
+from spamnb.cli.context import ledger_to_read
 from spamnb.cli.messages import MESSAGES, messages, or_standard_input, standard_input
 from spamnb.cli.output import as_json, is_terminal, progress, warn
 from spamnb.errors import MailError
 from spamnb.filter import Judgement
 from spamnb.label import Label, Verdict
-from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.evidence import NoEvidence
+from spamnb.ledger.lessons.lookup import evidence_to_read
 from spamnb.wording import escaped
 
 
@@ -43,10 +45,10 @@ def run(options: argparse.Namespace) -> int:
     if not paths:
         return exit_codes.ERROR
     found = messages(paths)
-    config, ledger = open_to_read(options)
-    with ledger or nullcontext():
-        warn_if_untaught(ledger, options)
-    judge = Judge(None if ledger is None else ledger.path, config.scoring, config.senders)
+    config, ledger = ledger_to_read(options)
+    with nullcontext(NoEvidence()) if ledger is None else evidence_to_read(ledger) as lessons:
+        warn_if_untaught(lessons.evidence([]).totals[:2], options)
+    judge = Judge(ledger, config.scoring, config.senders)
     verdicts: list[Verdict] = []
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     with closing(judge), each(judge, found) as judged:
@@ -88,9 +90,9 @@ def as_object(source: Source, judgement: Judgement) -> dict[str, object]:
     }
 
 
-def warn_if_untaught(ledger: Ledger | None, options: argparse.Namespace) -> None:
-    """A line on standard error where not both ham and spam have been learned."""
-    ham, spam = (0, 0) if ledger is None else ledger.lessons.totals().tolist()[:2]
+def warn_if_untaught(learned: Sequence[int], options: argparse.Namespace) -> None:
+    """A line on standard error where not both ham and spam have been learned; so many messages of each were."""
+    ham, spam = learned
     if not (ham and spam) and not options.quiet:
         missing = "nothing" if not (ham or spam) else f"no {Label(ham > 0).word}"
         warn(f"{missing} has been learned yet, so every message is unsure: spamnb train --help")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 
+from spamnb.patterns import lazy_pattern
+
 
 class Role(StrEnum):
     """What a folder is for, and so what it means when a message is in it."""
@@ -71,7 +73,7 @@ _USUAL = (
         r"|送信トレイ|すべてのメール|テンプレート",
     ),
 )
-_PATTERNS = [(role, re.compile(pattern, re.IGNORECASE)) for role, pattern in _USUAL]
+_PATTERNS = [(role, lazy_pattern(names, re.IGNORECASE)) for role, names in _USUAL]
 
 
 def usual_role(folder: str) -> Role:
@@ -114,8 +116,8 @@ def proposed_roles(folders: Mapping[str, int]) -> dict[str, Role]:
 
 # --- how folders are written: names, patterns, and the spellings of other programs ---------------------------------
 
-_SIGN = re.compile(r"\[[*?]\]|[*?]")
-_OPENING = re.compile(r"\[(?![*?]\])")  # to `fnmatch` it would begin a set of characters
+_SIGN = lazy_pattern(r"\[[*?]\]|[*?]")
+_OPENING = lazy_pattern(r"\[(?![*?]\])")  # to `fnmatch` it would begin a set of characters
 
 
 def is_pattern(written: str) -> bool:

@@ -1,6 +1,7 @@
 """Which key holds which kind of value, and what must be true of several together."""
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
@@ -76,20 +77,20 @@ def _mailbox_keys(path: Reader[Path]) -> dict[str, Reader[Any]]:
 
 def _not_nested(path: Reader[Path]) -> Reader[Path]:
     """A path that is neither that of another mailbox, read before, nor inside or around it; links are not followed."""
-    earlier: list[Path] = []
+    earlier: set[Path] = set()
+    below: defaultdict[Path, list[Path]] = defaultdict(list)  # by each directory around them; there may be thousands
 
     def read(node: yaml.Node, key: str) -> Path:
         value = path(node, key)
         here = Path(os.path.normpath(value))
-        clashes = []
-        for other in earlier:
-            if here == other:
-                clashes.append(f"{shown(str(here))} is written twice; name each Maildir once")
-            elif here.is_relative_to(other) or other.is_relative_to(here):
-                outer, inner = sorted((here, other))
-                what = f"{shown(str(inner))} is inside the mailbox {shown(str(outer))}"
-                clashes.append(f"{what}; keep the outer one, and give the inner a role in it")
-        earlier.append(here)
+        clashes = [f"{shown(str(here))} is written twice; name each Maildir once"] if here in earlier else []
+        pairs = [(inner, here) for inner in below[here]] + [(here, outer) for outer in here.parents if outer in earlier]
+        for inner, outer in pairs:
+            what = f"{shown(str(inner))} is inside the mailbox {shown(str(outer))}"
+            clashes.append(f"{what}; keep the outer one, and give the inner a role in it")
+        for outer in here.parents:
+            below[outer].append(here)
+        earlier.add(here)
         if clashes:
             raise Invalid(*(fault(node, key, what) for what in clashes))
         return value

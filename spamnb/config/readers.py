@@ -20,6 +20,7 @@ from typing import Any, Generic, Literal, TypeVar
 import yaml
 
 from spamnb.config.places import first_directory
+from spamnb.patterns import lazy_pattern
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)
@@ -49,12 +50,12 @@ def wanted_by(reader: Reader[Any]) -> str:
 
 
 # YAML 1.1 takes 1e-3 for text, 010 for eight and 1:30 for ninety; people mean what they see.
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_NUMBER = lazy_pattern(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_WHOLE = lazy_pattern(r"[-+]?[0-9]{1,18}")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_LOOPBACK = re.compile(r"127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}")
+_LOOPBACK = lazy_pattern(r"127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}")
 _LONGEST_SOCKET = 107  # bytes of sun_path before its NUL (unix(7))
-_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?")
+_USER = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?")
 _NULL = "tag:yaml.org,2002:null"
 
 

@@ -13,10 +13,11 @@ from typing import Annotated
 
 from spamnb.config.readers import patterns_of
 from spamnb.label import Label
+from spamnb.patterns import lazy_pattern
 
 _ATOM = r"[^\s@<>()\[\],;:\"'/\\]+"
-_PATTERN = re.compile(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)
-_LETTER = re.compile(r"[^*?.@]")
+_PATTERN = lazy_pattern(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)
+_LETTER = lazy_pattern(r"[^*?.@]")
 _LONGEST = 254  # characters: of an address (RFC 5321, 4.5.3.1)
 
 

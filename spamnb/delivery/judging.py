@@ -12,7 +12,7 @@ from spamnb.breaker import hindrance
 from spamnb.config import Config
 from spamnb.delivery.verdict import Delivered
 from spamnb.errors import LedgerError
-from spamnb.filter import FrozenFilter, Judgement
+from spamnb.filter import Judge, Judgement
 from spamnb.label import Verdict
 from spamnb.ledger.history.early_verdicts import PIPE, EarlyVerdict
 from spamnb.ledger.ledger import Ledger
@@ -28,7 +28,7 @@ def judge(raw: bytes, config: Config) -> Delivered:
     """The verdict on a message, by the ledger of a configuration. Raises LedgerError where it cannot be read."""
     content = read_content(raw[: DEFAULT_LIMITS.message_bytes + 1])
     with Ledger(str(config.ledger), busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
-        (judgement,) = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all([content])
+        judgement = Judge(ledger.lessons, config.scoring, config.senders).judge(content)
         is_told = not is_held(ledger, config, time.time())
     if is_told:
         _remember(identity(raw), judgement, config)

@@ -4,7 +4,7 @@ import os
 import random
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,7 +96,7 @@ def samples(messages: Sequence[Labelled], *, strict: bool = True, header: bool =
 
 def _without_header(reading: Reading) -> Reading:
     tokens = {token: n for token, n in reading.tokens.items() if not is_header(token)}
-    return replace(reading, tokens=tokens or {"body-empty": 1}, relations=Relations())
+    return reading._replace(tokens=tokens or {"body-empty": 1}, relations=Relations())
 
 
 def _from_index(index: Path) -> list[Labelled]:

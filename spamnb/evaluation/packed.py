@@ -5,7 +5,6 @@ As text a message's tokens take 20 to 30 KB; as numbers in a common vocabulary 8
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -58,7 +57,7 @@ class Packed(Sequence[Sample]):
 
     def _whole(self, row: _Row) -> Sample:
         tokens = map(self._vocabulary.__getitem__, row.ids.tolist())
-        reading = replace(row.sample.reading, tokens=dict(zip(tokens, row.occurrences.tolist(), strict=True)))
+        reading = row.sample.reading._replace(tokens=dict(zip(tokens, row.occurrences.tolist(), strict=True)))
         return row.sample._replace(reading=reading)
 
 
@@ -66,4 +65,4 @@ def _packed(sample: Sample, ids: dict[str, int]) -> _Row:
     tokens = sample.reading.tokens
     numbers = np.fromiter((ids.setdefault(token, len(ids)) for token in tokens), np.int32, len(tokens))
     occurrences = np.fromiter(tokens.values(), np.int32, len(tokens))
-    return _Row(sample._replace(reading=replace(sample.reading, tokens={})), numbers, occurrences)
+    return _Row(sample._replace(reading=sample.reading._replace(tokens={})), numbers, occurrences)

@@ -8,10 +8,12 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cache
 
-_ENVELOPE = re.compile(rb"(?:>?From [^\n]*\n)*")  # QUIRK: an mbox in an mbox leaves ">From " behind "From "
-_END = re.compile(rb"(?:\A|(?<=\n))\r?\n")
-_ANY_FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")  # RFC 5322, 2.2 and 4.5: blanks before the colon are obsolete, and read
-_RETURN_PATH = re.compile(rb"return-path[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*(?![ \t])", re.IGNORECASE)
+from spamnb.patterns import lazy_pattern
+
+_ENVELOPE = lazy_pattern(rb"(?:>?From [^\n]*\n)*")  # QUIRK: an mbox in an mbox leaves ">From " behind "From "
+_END = lazy_pattern(rb"(?:\A|(?<=\n))\r?\n")
+_ANY_FIELD = lazy_pattern(rb"[!-9;-~]+[ \t]*:")  # RFC 5322, 2.2 and 4.5: blanks before the colon are obsolete, and read
+_RETURN_PATH = lazy_pattern(rb"return-path[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*(?![ \t])", re.IGNORECASE)
 _LINE = rb"[^\r\n]*"
 _BREAK = rb"(?:\r\n|\r|\n)"
 

@@ -15,6 +15,7 @@ from spamnb.mail.parsing.encoded_words import decode_field
 from spamnb.mail.parsing.mime import without_envelope
 from spamnb.mail.part_header import Fields, PartHeader, ambiguous_from, fields_of, part_header
 from spamnb.mail.shown import Trimmed, sealed, show
+from spamnb.patterns import lazy_pattern
 
 _SIZE = 16
 _MOST_HEAD = 256 << 10  # bytes of the header block: two and a half times what Postfix takes; what follows is body
@@ -24,10 +25,10 @@ _PIECE = 1 << 16  # bytes digested at once of what comes in short lines
 _DECODED = 8 << 20  # bytes of a body whose parts are decoded, for which all of it is held in memory
 _HELD = 9 << 20  # bytes of a message: such a body with its header
 # mbsync writes this at the end of every header block, another one for each copy.
-_SYNCHRONISED = re.compile(rb"\nX-TUID: [A-Za-z0-9+/]{12}\Z")
+_SYNCHRONISED = lazy_pattern(rb"\nX-TUID: [A-Za-z0-9+/]{12}\Z")
 
 # Written by mail software after delivery: mbox and IMAP programs, synchronisers, filters at any station.
-_ADDED_LATER = re.compile(
+_ADDED_LATER = lazy_pattern(
     rb"\n(?:status|x-status|x-keywords|x-uid|x-uidl|x-imap(?:base)?|x-tuid|x-offlineimap|lines|content-length"
     rb"|x-mozilla-[\w-]+|x-spam[\w-]*|x-rspamd-[\w-]+|x-bogosity|x-dspam-[\w-]+|x-crm114-[\w-]+"
     rb"|x-text-classification):[^\n]*(?:\n[ \t][^\n]*)*",

@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from spamnb.mail.parsing.fields import media_type, plain_parameters
+from spamnb.patterns import lazy_pattern
 
 _CACHED = 200  # bytes of fields whose reading is kept: most parts have a header that was met before
 # Each pattern begins with a line end, which is searched for as a literal: faster than `^`.
-_FIELD = re.compile(
+_FIELD = lazy_pattern(
     rb"\n(?=[a-z])(message-id|date|from|subject|to|mime-version"
     rb"|content-(?:type|transfer-encoding|disposition|id|location|base|description)):[ \t]*"
     rb"([^\n]*(?:\n[ \t][^\n]*)*)",
@@ -20,11 +21,11 @@ _FIELD = re.compile(
 )
 # What programs read in more than one way: text in the header block, where the blank line is missing between it and the
 # body; a line of blanks, which may end the block; a line like a boundary; returns, which may end a line.
-_AMBIGUOUS = re.compile(rb"\n(?:--|(?![!-9;-~]+:|[ \t]+[^ \t\n]|\Z))")
-_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+_AMBIGUOUS = lazy_pattern(rb"\n(?:--|(?![!-9;-~]+:|[ \t]+[^ \t\n]|\Z))")
+_TYPE = lazy_pattern(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 # Others are changed by servers (NUL, bytes outside ASCII) or read by programs in different ways (blanks).
-_BOUNDARY = re.compile(r"[!-~]{1,200}")
-_BLANK_IN_BOUNDARY = re.compile(rb'boundary="[^"]*\s', re.IGNORECASE)
+_BOUNDARY = lazy_pattern(r"[!-~]{1,200}")
+_BLANK_IN_BOUNDARY = lazy_pattern(rb'boundary="[^"]*\s', re.IGNORECASE)
 _PLAIN_ENCODINGS = frozenset({"", "7bit", "8bit", "binary"})
 _ENCODINGS = _PLAIN_ENCODINGS | {"base64", "quoted-printable"}
 _READ = frozenset({b"content-type", b"content-transfer-encoding", b"content-disposition"})

@@ -1,7 +1,6 @@
 """Everything that the filter wants to know of a message, in one pass over its bytes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,8 +14,7 @@ from spamnb.mail.tokens.tokenizer import tokenize
 _SUMMARY_CHARS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A message that was read.
 
     digest: its identity. summary: subject and sender, for a person.
@@ -26,7 +24,7 @@ class Reading:
     digest: bytes
     summary: str
     tokens: Mapping[str, int]
-    relations: Relations = field(default_factory=Relations)
+    relations: Relations = Relations()
 
 
 class Content(NamedTuple):

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
+from spamnb.patterns import lazy_pattern
 
 _HASH_BYTES = 8
 _MOST_RECEIVED = 12  # Received fields looked at, from the top
@@ -30,22 +31,22 @@ _MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
 _MOST_RECIPIENTS = 50  # of one sent message; with more it is an announcement
 _ADDRESS_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
 _READ = frozenset({"from", "list-id", "received", "message-id", "references", "in-reply-to"})
-_ID = re.compile(r"<([^<>\s]{3,250})>")
-_IP = re.compile(r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:ipv6:)?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])")
-_FETCHED = re.compile(r"\swith\s+(?:pop3|imap)")  # by the person, from a server that had it before
+_ID = lazy_pattern(r"<([^<>\s]{3,250})>")
+_IP = lazy_pattern(r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:ipv6:)?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])")
+_FETCHED = lazy_pattern(r"\swith\s+(?:pop3|imap)")  # by the person, from a server that had it before
 # A name that the server looked up itself, before the address: `(mail.example.org [192.0.2.1])`, and Exim's
 # `from mail.example.org ([192.0.2.1] helo=`. Not sendmail's `from mail.example.org ([192.0.2.1])`, which is a claim,
 # nor its `(mail.example.org [192.0.2.1] (may be forged))`.
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"\((?:[\w.-]{1,64}@)?([a-z0-9_.-]{3,200}?)\.? \[[0-9a-f:.]+\]\)"
     r"|\Afrom ([a-z0-9_.-]{3,200}) \(\[[0-9a-f:.]+\] helo="
 )
 _SHORT = 3  # letters of a second level below which names are registered: co.uk, com.au
 _AUTOMATIC = frozenset({"bulk", "auto_reply", "junk", "list"})  # values of Precedence
 _AUTOMATIC_FIELDS = ("x-autoreply", "x-autorespond", "x-vacation", "x-failed-recipients")
-_UNSUBSCRIBING = re.compile(r"unsub|[-+](?:request|leave|signoff|remove|off)\b|\b(?:listserv|majordomo)\b")
-_UNSUBSCRIBE_SUBJECT = re.compile(r"\s*(?:please\s+)?(?:unsub|sign\s?off\b|remove\s+me\b)", re.IGNORECASE)
-_UNSUBSCRIBE_TEXT = re.compile(r"\b(?:unsubscribe|sign\s?off|remove me)\b", re.IGNORECASE)
+_UNSUBSCRIBING = lazy_pattern(r"unsub|[-+](?:request|leave|signoff|remove|off)\b|\b(?:listserv|majordomo)\b")
+_UNSUBSCRIBE_SUBJECT = lazy_pattern(r"\s*(?:please\s+)?(?:unsub|sign\s?off\b|remove\s+me\b)", re.IGNORECASE)
+_UNSUBSCRIBE_TEXT = lazy_pattern(r"\b(?:unsubscribe|sign\s?off|remove me)\b", re.IGNORECASE)
 _SHORT_TEXT = 300  # characters: a longer text that speaks of unsubscribing is a letter
 
 

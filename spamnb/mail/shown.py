@@ -11,21 +11,21 @@ A forwarded message is one part: its content counts as it is written, once its o
 
 import binascii
 import hashlib
-import re
 from enum import Enum
 
 from spamnb.mail.parsing.charsets import codec_name
 from spamnb.mail.part_header import PartHeader, ambiguous_from, fields_of, joined, part_header
+from spamnb.patterns import lazy_pattern
 
 _PARTS, _NESTING = 100, 10  # as the reader's limits
 _FALSE_MARKS = 1000  # lines that only begin like a boundary
 _PART_HEAD = 64 << 10  # bytes of a part's header block
 
-_MARK_END = re.compile(rb"(--)?[ \t]{0,200}(?=\n|\Z)")
+_MARK_END = lazy_pattern(rb"(--)?[ \t]{0,200}(?=\n|\Z)")
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_BROKEN_QUOTED = re.compile(rb"=(?![0-9A-Fa-f]{2}|\n)")
+_BROKEN_QUOTED = lazy_pattern(rb"=(?![0-9A-Fa-f]{2}|\n)")
 # In these ASCII bytes are ASCII, so that a server may name any of them where a part has no others.
-_LIKE_ASCII = re.compile(r"utf-8|cp125\d|iso8859-\d{1,2}|koi8-[rut]|gb18030|cp9(?:32|49|50)|euc_jp")
+_LIKE_ASCII = lazy_pattern(r"utf-8|cp125\d|iso8859-\d{1,2}|koi8-[rut]|gb18030|cp9(?:32|49|50)|euc_jp")
 _NEWLINES = b"\n" * (64 << 10)
 
 

@@ -7,12 +7,12 @@ in directories. Both read as `Archive/2024` here. Below the root no symbolic lin
 
 import binascii
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from spamnb.errors import MaildirError
+from spamnb.patterns import lazy_pattern
 
 Layout = Literal["maildir++", "fs"]
 
@@ -20,8 +20,8 @@ INBOX = "INBOX"
 MAX_DEPTH = 16  # directories below the root that an `fs` layout is searched to
 
 _SUBDIRS = ("cur", "new", "tmp")
-_SHIFT = re.compile(r"&([A-Za-z0-9+,]*)-")
-_TO_SHIFT = re.compile(r"&|[^\x20-\x7e]+")
+_SHIFT = lazy_pattern(r"&([A-Za-z0-9+,]*)-")
+_TO_SHIFT = lazy_pattern(r"&|[^\x20-\x7e]+")
 
 
 class FolderUnavailableError(MaildirError):

@@ -5,8 +5,7 @@ import os
 import stat
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from spamnb import durable
 from spamnb.errors import MaildirError
@@ -28,8 +27,7 @@ _CHUNK = 256 << 10  # bytes
 _READING_ORDER = ("new", "cur")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A message file: `new` or `cur`, and its file name there."""
 
     subdir: str

@@ -5,19 +5,19 @@ back. Nothing here touches the disk.
 """
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-_FLAGS = re.compile(r"2,([A-Za-z]*)")
+from spamnb.patterns import lazy_pattern
+
+_FLAGS = lazy_pattern(r"2,([A-Za-z]*)")
 
 # QUIRK: mbsync and OfflineIMAP keep the IMAP UID in the base name. It counts in one folder only; carried into
 # another it clashes with the UIDs there, and the synchroniser refuses the folder or drops a message.
-_UID_FIELD = re.compile(r",U=[0-9]+(?=,|\Z)")
+_UID_FIELD = lazy_pattern(r",U=[0-9]+(?=,|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     r"""A file name in `new/` or `cur/`, split at its first colon.
 
     `info` is everything behind that colon, verbatim, and None without a colon. The first colon and not the
@@ -83,7 +83,7 @@ class Name:
         """
         found = _FLAGS.match(self.info or "")
         rest = self.info[found.end() :] if found and self.info else ""
-        return replace(self, info="2," + "".join(sorted(set(flags))) + rest)
+        return self._replace(info="2," + "".join(sorted(set(flags))) + rest)
 
     def with_base(self, unique: str) -> "Name":
         """The same message under a new unique part; the size fields behind the old one stay.
@@ -92,7 +92,7 @@ class Name:
         'b,S=812,W=830:2,S'
         """
         _, comma, fields = self.base.partition(",")
-        return replace(self, base=unique + comma + fields)
+        return self._replace(base=unique + comma + fields)
 
     def for_other_folder(self, letters: Mapping[str, str]) -> "Name":
         """The name the message has after it moved to another folder.
@@ -104,7 +104,7 @@ class Name:
         >>> format_name(parse_name("a,S=812,U=7:2,Sabc").for_other_folder({"a": "d", "b": "a"}))
         'a,S=812:2,Sad'
         """
-        moved = replace(self, base=self.key)
+        moved = self._replace(base=self.key)
         if not self.keywords:
             return moved
         return moved.with_flags(

@@ -40,7 +40,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ class Hint:
 
 
 class Watcher:
-    """One recursive watch for each mailbox root; hints come out of `next`."""
+    """A recursive watch for each mailbox root, or for a directory of them; hints come out of `next`."""
 
     def __init__(self, how: Watch) -> None:
         self._how = how
@@ -124,8 +124,9 @@ class Watcher:
         try:
             _WATCHDOG_LOG.addHandler(self._overflow)
             observer = Observer()
-            for root in roots:
-                observer.schedule(_Handler(root, self._hint), root, recursive=True, **_CHOSEN)
+            for directory, some in _watches(roots).items():
+                handler = _Handler(directory, some, self._hint)
+                observer.schedule(handler, directory, recursive=True, **_CHOSEN)
             observer.start()
         except OSError as fault:
             self._cannot_watch(observer, _ADVICE.get(fault.errno or 0, str(fault)))
@@ -227,10 +228,12 @@ class _Overflow(logging.Handler):
 
 
 class _Handler(events.FileSystemEventHandler):
-    """watchdog's events to hints."""
+    """watchdog's events to hints. roots: the one that is watched, or those in the directory that is."""
 
-    def __init__(self, root: str, hint: Callable[[Hint], None]) -> None:
-        self._root = root
+    def __init__(self, directory: str, roots: Sequence[str], hint: Callable[[Hint], None]) -> None:
+        self._beginning = os.path.join(directory, "")
+        self._roots = frozenset(roots)
+        self._only = roots[0] if len(roots) == 1 else None
         self._hint = hint
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
@@ -238,12 +241,44 @@ class _Handler(events.FileSystemEventHandler):
         if not isinstance(event, _EVENTS):
             return
         path = os.fsdecode(event.dest_path if isinstance(event, events.FileMovedEvent) else event.src_path)
+        root = self._root_of(path)
         directory, name = os.path.split(path)
         folder, subdir = os.path.split(directory)
         if event.is_directory or name == KEYWORDS_FILE:  # a keyword that a file has already may have got its meaning
-            self._hint(Hint(self._root))
-        elif subdir in {"new", "cur", "tmp"} and name and not name.startswith("."):
-            self._hint(Hint(self._root, folder, Entry(subdir, name)))
+            self._hint(Hint(root))
+        elif root in self._roots and subdir in {"new", "cur", "tmp"} and name and not name.startswith("."):
+            self._hint(Hint(root, folder, Entry(subdir, name)))
+
+    def _root_of(self, path: str) -> str:
+        if self._only is not None:
+            return self._only
+        return self._beginning + path.removeprefix(self._beginning).partition(os.sep)[0]
+
+
+def _watches(roots: Iterable[str]) -> dict[str, list[str]]:
+    """What to watch: each root, or in the place of several a directory that holds nothing else; and the roots in it.
+
+    A watch is a thread and an inotify instance, of which a user may have 128: see `benchmarks/mailboxes.py`.
+    """
+    siblings: dict[str, list[str]] = {}
+    for root in roots:
+        siblings.setdefault(os.path.dirname(root), []).append(root)
+    found: dict[str, list[str]] = {}
+    for directory, some in siblings.items():
+        if len(some) > 1 and _directories_in(directory) == set(some):
+            found[directory] = some
+        else:
+            found.update({root: [root] for root in some})
+    return found
+
+
+def _directories_in(directory: str) -> set[str]:
+    """The directories in one, none where it cannot be listed; no links, which a watch does not follow."""
+    try:
+        with os.scandir(directory) as listing:
+            return {entry.path for entry in listing if entry.is_dir(follow_symlinks=False)}
+    except OSError:
+        return set()
 
 
 def _end(observer: BaseObserver) -> None:

@@ -11,7 +11,9 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_array
 
 from spamnb.bayes.base import Counts
 from spamnb.bayes.bernoulli import Bernoulli
+from spamnb.bayes.estimate import OfClass, bernoulli, log_odds, multinomial, multinomial_boolean
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
+from spamnb.bayes.scores import log_odds_of
 
 COUNTING = [Bernoulli, MultinomialTF, MultinomialBoolean]
 
@@ -84,19 +86,32 @@ def test_the_counts_of_a_few_tokens_give_the_model_of_all_tokens(corpus, model, 
     fitted = model(alpha).fit(x, y)
     few = Counts.from_matrix(x, y).take(tokens)
     np.testing.assert_array_equal(model(alpha).feature_log_prob(few), fitted.feature_log_prob_[:, tokens])
-    odds = model(alpha).token_log_odds(few)
+    odds = log_odds_of(few, model.estimate, alpha)
     assert not np.isnan(odds).any()
-    possible = ~np.isneginf(fitted.feature_log_prob_[:, tokens]).all(axis=0)
+    possible = ~np.isneginf(fitted.feature_log_prob_[:, tokens]).all(axis=0) & few.messages.any(axis=0)
     expected = fitted.feature_log_prob_[1, tokens] - np.where(possible, fitted.feature_log_prob_[0, tokens], 0)
     np.testing.assert_array_equal(odds[possible], expected[possible])
     assert not odds[~possible].any()
 
 
-def test_scoring_one_message_needs_no_scipy():
-    """The modules that score one message do not import scipy: start-up is a budget."""
-    names = ("base", "bernoulli", "multinomial", "score", "calibration", "selection")
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=6), st.sampled_from([0.0, 0.01, 1.0]))
+@pytest.mark.parametrize("estimate", [bernoulli, multinomial, multinomial_boolean])
+def test_a_token_by_itself_has_the_log_odds_it_has_in_arrays(estimate, rows, alpha):
+    """The log-odds of tokens are the same from plain numbers and from arrays, the impossible too."""
+    table = np.array(rows, dtype=np.int64).T
+    totals = np.concatenate([table[:2].sum(axis=1), table[:2].sum(axis=1), table[2:].sum(axis=1), [len(rows)]])
+    together = log_odds_of(Counts.of(table, totals), estimate, alpha)
+    of_ham, of_spam = (OfClass(*totals[label:6:2].tolist(), len(rows)) for label in (0, 1))
+    for (ham, spam, more_ham, more_spam), expected in zip(rows, together.tolist(), strict=True):
+        alone = log_odds(estimate(spam, more_spam, of_spam, alpha), estimate(ham, more_ham, of_ham, alpha))
+        assert (alone if ham or spam else 0.0) == pytest.approx(expected, abs=1e-12)
+
+
+def test_scoring_one_message_needs_no_arrays():
+    """The modules that score one message import neither numpy nor scipy: start-up is a budget."""
+    names = ("estimate", "score", "calibration")
     script = ";".join(
-        [*(f"import spamnb.bayes.{name}" for name in names), "import sys", "print('scipy' in sys.modules)"]
+        [*(f"import spamnb.bayes.{name}" for name in names), "import sys", "print('numpy' in sys.modules)"]
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spamnb.bayes.base import Counts
 from spamnb.cli.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter import Filter
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.store import SqliteLessons
 from spamnb.mail.reading import read
@@ -71,9 +71,9 @@ def test_an_explanation_is_of_one_moment(ledger: Ledger) -> None:
     class Counted(SqliteLessons):
         asked = 0
 
-        def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
+        def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
             self.asked += 1
-            return super().counts(tokens, without)
+            return super().evidence(tokens, without)
 
     memory = Counted(ledger._connection)
     reading = read(message("spam", 50))

@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from spamnb.errors import LedgerError
 
@@ -12,8 +12,7 @@ SERVICE_LOCK, USE_LOCK = ".lock", ".use.lock"
 PACKED = ".gz"  # the end of a copy's name; one without it is plain SQLite
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(NamedTuple):
     """What a ledger takes on its disk, in bytes: its file, its write-ahead log, and its rolling copies together."""
 
     ledger: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain, compress, repeat
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from spamnb.errors import LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.batch import TokenMatrix
+from spamnb.ledger.lessons.lookup import look_up
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
-_CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
 _COUNTED = (
     "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count"
@@ -22,15 +22,6 @@ _COUNTED = (
 _USED_BY = (
     "SELECT count(*) FROM count WHERE token IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = ?"
 )
-
-
-def look_up(db: Connection, select: str, keys: Sequence[object]) -> list[Any]:
-    """The rows of a statement that ends with the name of a column, where that column holds one of the keys."""
-    rows: list[Any] = []
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
-        rows += db.all(f"{select} IN ({','.join('?' * len(chunk))})", chunk)
-    return rows
 
 
 def token_ids(db: Connection, vocabulary: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:

@@ -1,7 +1,7 @@
-"""The counts behind what is known (`known`), in SQLite: looking hashes up, writing changes, recomputing them."""
+"""The counts behind what is known (`known`), in SQLite: writing changes, recomputing them."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -9,20 +9,13 @@ from numpy.typing import NDArray
 
 from spamnb.label import label_or_none
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.counts import look_up
-from spamnb.ledger.lessons.known import Changes, Seen, of_lesson, of_sent
+from spamnb.ledger.lessons.known import Changes, of_lesson, of_sent
 
 _ADD = (
     "INSERT INTO known VALUES (?, ?, ?, ?) ON CONFLICT (value) DO UPDATE SET"
     " ham = ham + excluded.ham, spam = spam + excluded.spam, sent = sent + excluded.sent"
 )
 _DROP = "DELETE FROM known WHERE value = ? AND ham = 0 AND spam = 0 AND sent = 0"
-
-
-def look_up_seen(db: Connection, values: Iterable[int]) -> dict[int, Seen]:
-    """In how many messages each hash is; those in none are left out."""
-    rows = look_up(db, "SELECT value, ham, spam, sent FROM known WHERE value", list(dict.fromkeys(values)))
-    return {row[0]: Seen(*row[1:]) for row in rows}
 
 
 def write_changes(db: Connection, changes: Changes) -> None:

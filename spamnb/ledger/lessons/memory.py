@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score import kind
 from spamnb.label import Label
+from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
 from spamnb.ledger.lessons.known import Changes, Keeps, Known, known, of_lesson, of_sent, pack, tokens_of
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
@@ -61,9 +62,16 @@ class MemoryLessons:
             self._add(own, 1)
         return counts
 
+    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
+        """The counts of these tokens."""
+        found = self.counts(tokens, without)
+        rows = np.concatenate([found.messages, found.occurrences]).T.tolist()
+        sums = found.class_messages, found.class_token_messages, found.class_occurrences
+        totals = [*np.concatenate(sums).tolist(), int(found.vocabulary_size)]
+        return Evidence(dict(zip(tokens, rows, strict=True)), totals)
+
     def _counts_of(self, ids: NDArray[np.int64]) -> Counts:
-        rows, total = self._counts[:, ids], self._totals.copy()
-        return Counts(rows[:2], rows[2:], total[:2], total[2:4], total[4:6], int(total[6]))
+        return Counts.of(self._counts[:, ids], self._totals.copy())
 
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,), as the ledger's."""

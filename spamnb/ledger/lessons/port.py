@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.label import Label
+from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.known import Known
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations, Sent
@@ -100,6 +101,9 @@ class Lessons(Protocol):
         without: a message, by its identity, that is left out, exactly as if it were forgotten.
         """
 
+    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
+        """The same in plain numbers, for a message that is judged by itself."""
+
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
 
@@ -188,3 +192,10 @@ def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str) -> list[Rel
         for one in found
         if one is not None and one.label is not None
     ]
+
+
+def as_counts(evidence: Evidence, tokens: Sequence[str]) -> Counts:
+    """Counts of these tokens, in their order; zeros for those of which there is no evidence."""
+    zeros = (0, 0, 0, 0)
+    rows = [evidence.counts.get(token, zeros) for token in tokens]
+    return Counts.of(np.array(rows, dtype=np.int64).reshape(-1, 4).T, np.array(evidence.totals, dtype=np.int64))

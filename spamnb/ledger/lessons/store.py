@@ -7,24 +7,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
-from spamnb.errors import LedgerError
 from spamnb.label import Label, label_or_none
-from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.batch import Batch
-from spamnb.ledger.lessons.counts import Rows, Sum, counts_of, in_messages, look_up, token_ids
+from spamnb.ledger.lessons.counts import Rows, Sum, counts_of, in_messages, token_ids
+from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
 from spamnb.ledger.lessons.known import (
     Changes,
     Known,
-    asked,
     known,
     of_lesson,
     of_sent,
     pack,
     tokens_of,
 )
-from spamnb.ledger.lessons.known_counts import look_up_seen, write_changes
-from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
+from spamnb.ledger.lessons.known_counts import write_changes
+from spamnb.ledger.lessons.lookup import (
+    COUNTS,
+    TOTALS,
+    SqliteEvidence,
+    all_asked,
+    look_up,
+    look_up_bound,
+    look_up_seen,
+    total,
+)
+from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
 from spamnb.ledger.lessons.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.verification import faults
 from spamnb.mail.reading import Reading
@@ -46,46 +54,36 @@ class _New(NamedTuple):
     relations: Relations
 
 
-class SqliteLessons:
+class SqliteLessons(SqliteEvidence):
     """The learned messages of a ledger, and their counts, as the port `Lessons` has them. The only writer of counts."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._db = connection
+    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
+        """The counts of these tokens."""
+        if without is None:
+            return super().evidence(tokens)
+        with self._db.snapshot():
+            rows, totals = look_up(self._db, COUNTS, tokens), self.totals()
+            own = self._learned(without)
+            if own is None:
+                return Evidence({row[1]: row[2:] for row in rows}, totals.tolist())
+            _, label, ids, occurrences = own
+            totals[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
+            totals[6] -= in_messages(self._db, ids, 1)
+        held = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
+        counts = {row[1]: list(row[2:]) for row in rows}
+        for id_, text, *_ in rows:
+            if id_ in held:
+                counts[text][label] -= 1
+                counts[text][2 + label] -= held[id_]
+        return Evidence(counts, totals.tolist())
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
         """The counts of these tokens, in their order; zeros for tokens never learned."""
-        with self._db.snapshot():  # counts and totals of one moment: a class has the messages of its tokens
-            rows = self._rows(tokens)
-            total = self.totals()
-            own = self._learned(without)
-            only_own = 0 if own is None else in_messages(self._db, own[2], 1)
-        found = {row[1]: row[2:] for row in rows}
-        zeros = (0, 0, 0, 0)
-        counts = np.array([found.get(token, zeros) for token in tokens], dtype=np.int64).reshape(-1, 4).T
-        if own is not None:
-            _, label, ids, occurrences = own
-            held = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
-            numbers = {row[1]: held.get(row[0], 0) for row in rows}
-            own_occurrences = np.array([numbers.get(token, 0) for token in tokens], dtype=np.int64)
-            counts[label] -= own_occurrences > 0
-            counts[2 + label] -= own_occurrences
-            total[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
-            total[6] -= only_own
-        return Counts(counts[:2], counts[2:], total[:2], total[2:4], total[4:6], int(total[6]))
+        return as_counts(self.evidence(tokens, without), tokens)
 
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
-        row = self._total(
-            "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
-            " ham_occurrences, spam_occurrences, vocabulary"
-        )
-        return np.array(row, dtype=np.int64)
-
-    def _total(self, columns: str) -> Sequence[int]:
-        row: Sequence[int] | None = self._db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of this class
-        if row is None:
-            raise LedgerError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
-        return row
+        return np.array(total(self._db, TOTALS), dtype=np.int64)
 
     def last_at(self) -> float | None:
         """When a message was learned last, seconds since the epoch; None where none was."""
@@ -106,7 +104,7 @@ class SqliteLessons:
 
     def last_change(self) -> int:
         """The number of the last change of a lesson or an import; 0 before the first."""
-        return self._total("change")[0]
+        return total(self._db, "change")[0]
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
         """The messages that were learned last with this label, and at most so many, the newest first."""
@@ -116,15 +114,15 @@ class SqliteLessons:
     def learned(self, digests: Sequence[bytes]) -> Learned:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
         with self._db.snapshot():
-            rows = {row[1]: row for row in look_up(self._db, f"{_LEARNED} AND digest", digests)}
+            rows = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
             found = [rows[digest] for digest in digests if digest in rows]
             unpacked_ = [unpacked(row[0], row[-1]) for row in found]
             none = np.zeros(0, dtype=np.int64)
             lengths = np.array([len(ids) for ids, _ in unpacked_], dtype=np.int64)
             ids, columns = _distinct(np.concatenate([none, *(ids for ids, _ in unpacked_)]))
             occurrences = np.concatenate([none, *(one for _, one in unpacked_)])
-            counts, total = counts_of(self._db, ids).T, self.totals()
-        sums = Counts(counts[:2], counts[2:], total[:2], total[2:4], total[4:6], int(total[6]))
+            counts, totals = counts_of(self._db, ids).T, self.totals()
+        sums = Counts.of(counts, totals)
         return Learned([_lesson(row[:-1]) for row in found], lengths, columns, occurrences, ids, sums)
 
     def kinds(self) -> NDArray[np.int64]:
@@ -159,7 +157,9 @@ class SqliteLessons:
         for row, one in enumerate(messages):
             first.setdefault(one.digest, row)
         with self._db.transaction():
-            found = look_up(self._db, "SELECT digest, label, weak, relations FROM lesson WHERE digest", list(first))
+            found = look_up_bound(
+                self._db, "SELECT digest, label, weak, relations FROM lesson WHERE digest", list(first)
+            )
             lessons = {
                 digest: (label_or_none(before), bool(was_weak), kept) for digest, before, was_weak, kept in found
             }
@@ -171,7 +171,7 @@ class SqliteLessons:
             ]
             sum_ = Sum(self._db)
             new = [first[one.digest] for one in changes if one.before is None]
-            history = Changes(look_up_seen(self._db, _asked(messages[row].relations for row in new)))
+            history = Changes(look_up_seen(self._db, all_asked(messages[row].relations for row in new)))
             more = []  # tokens of each new message, by what those before it have made known
             for change in changes:
                 kept = lessons[change.digest][2] if change.before is not None else b""
@@ -212,7 +212,7 @@ class SqliteLessons:
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
         """What decisions and sent mail say of each of these messages."""
         with self._db.snapshot():
-            history = Changes(look_up_seen(self._db, _asked(messages)))
+            history = Changes(look_up_seen(self._db, all_asked(messages)))
             own = None if without is None else self.find(without)
             if own is not None:
                 history.add(of_lesson(self._relations(own.digest), own.label, own.weak), -1)
@@ -221,7 +221,7 @@ class SqliteLessons:
     def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
         """Keep what messages that the person has sent make known, by their identities; each once."""
         with self._db.transaction():
-            there = {row[0] for row in look_up(self._db, "SELECT digest FROM sent WHERE digest", list(messages))}
+            there = {row[0] for row in look_up_bound(self._db, "SELECT digest FROM sent WHERE digest", list(messages))}
             new = {digest: pack(one.values()) for digest, one in messages.items() if digest not in there}
             self._db.executemany("INSERT INTO sent VALUES (?, ?)", sorted(new.items()))
             self._count_sent(new.values(), 1)
@@ -229,7 +229,9 @@ class SqliteLessons:
     def drop_sent(self, digests: Iterable[bytes]) -> None:
         """Forget messages that the person has sent."""
         with self._db.transaction():
-            rows = look_up(self._db, "SELECT digest, relations FROM sent WHERE digest", list(dict.fromkeys(digests)))
+            rows = look_up_bound(
+                self._db, "SELECT digest, relations FROM sent WHERE digest", list(dict.fromkeys(digests))
+            )
             self._db.executemany("DELETE FROM sent WHERE digest = ?", [row[:1] for row in rows])
             self._count_sent((row[1] for row in rows), -1)
 
@@ -251,7 +253,7 @@ class SqliteLessons:
         older messages hold, or imports, of which no message is here, cost no more than that.
         """
         own = self._learned(without)
-        rows = self._rows(tokens)
+        rows = look_up(self._db, COUNTS, tokens)
         texts = {row[0]: row[1] for row in rows}
         wanted = np.zeros(max(texts, default=0) + 1, dtype=bool)
         wanted[list(texts)] = True
@@ -288,14 +290,6 @@ class SqliteLessons:
             )
             yield from write(rows, number, ham, spam, self.tokenizers())
 
-    def _rows(self, tokens: Sequence[str]) -> list[tuple[int, str, int, int, int, int]]:
-        return look_up(
-            self._db,
-            "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
-            " FROM token JOIN count ON count.token = token.id WHERE text",
-            tokens,
-        )
-
     def _learned(self, digest: bytes | None) -> tuple[int, Label, NDArray[np.int64], NDArray[np.int64]] | None:
         """A learned message: its number, its label, and the ids of its tokens, sorted, with their occurrences."""
         row = digest and self._db.row(
@@ -306,7 +300,7 @@ class SqliteLessons:
     def _numbers(self, count: int) -> range:
         """The numbers of the next changes."""
         self._db.execute("UPDATE total SET change = change + ?", (count,))
-        (last,) = self._total("change")
+        (last,) = total(self._db, "change")
         return range(last + 1 - count, last + 1)
 
     def _learn_new(self, sum_: Sum, messages: "list[_New]", rows: Rows, learned: tuple[int, bool, float, str]) -> None:
@@ -364,10 +358,6 @@ def _count(history: Changes, kept: bytes, change: Relabel) -> None:
     """Change what a message makes known, by what it is learned as from now on."""
     history.add(of_lesson(kept, change.before, change.before_weak), -1)
     history.add(of_lesson(kept, change.after, change.after_weak), 1)
-
-
-def _asked(messages: Iterable[Relations]) -> list[int]:
-    return [value for one in messages for value in asked(one)]
 
 
 def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, int | None]) -> Lesson:

@@ -8,21 +8,22 @@ Libraries for this (chardet, charset-normalizer) tell hardly more of short texts
 the time and memory that their import takes (`tests/mail/test_tongues.py` has the texts).
 """
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from spamnb.patterns import lazy_pattern
+
 _SAMPLE_BYTES = 1024  # ten times what most texts need
 _WINDOW = 8192  # where it begins to have some, so that a long Latin text is not scanned to its end
-_RUN = re.compile(rb"[\x80-\xff]+(?:[@-~][\x80-\xff]+)*[@-~]?")  # the second byte of two may be an ASCII letter
+_RUN = lazy_pattern(rb"[\x80-\xff]+(?:[@-~][\x80-\xff]+)*[@-~]?")  # the second byte of two may be an ASCII letter
 # What makes runs in Latin text: spaces that do not break, which French sets inside its quotation marks (after 0x82 it
 # is the commonest letter of Shift_JIS), and bullets, dashes and the like in rows. No language writes a letter thrice.
-_NO_LETTERS = re.compile(rb"(?<!\x82)\xa0|([\x80-\xff])\1{2,}")
-_LONG_RUN = re.compile(rb"[\x80-\xff]{3,}")
+_NO_LETTERS = lazy_pattern(rb"(?<!\x82)\xa0|([\x80-\xff])\1{2,}")
+_LONG_RUN = lazy_pattern(rb"[\x80-\xff]{3,}")
 _ASCII = bytes(range(128))
 _BY_RUNS = 0.3  # of the bytes outside ASCII stand in runs of three or more, where the script is not Latin
 _LATIN_MARGIN = 0.15
-_NOT_BEYOND = re.compile(r"[\0-\x7f]+")
+_NOT_BEYOND = lazy_pattern(r"[\0-\x7f]+")
 
 _KANA = "".join(map(chr, (*range(0x3041, 0x3094), *range(0x30A1, 0x30F7), 0x30FC, 0x3001, 0x3002)))
 # Charsets; characters that are common in the language; the share of all its characters beyond ASCII that they are.

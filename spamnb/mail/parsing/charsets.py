@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from spamnb.mail.parsing.charset_guess import likely_codec
+from spamnb.patterns import lazy_pattern
 
 # What is declared -> what is meant. The WHATWG Encoding Standard decodes these labels with the superset that
 # mail programs really write: "smart quotes" at 0x91-0x94 are Windows-1252 whatever the label says.
@@ -50,8 +51,8 @@ _LABELS = {
     "unicode": "utf-16",
     "ucs-2": "utf-16",
 }
-_CODE_PAGE = re.compile(r"(?:windows|win|cp|dos|ms|ibm)[-_]?(\d{3,5})")
-_META = re.compile(rb"<meta[^>]{1,200}?charset\s{0,9}=[\s\"']{0,9}([\w.:-]{2,40})", re.IGNORECASE)
+_CODE_PAGE = lazy_pattern(r"(?:windows|win|cp|dos|ms|ibm)[-_]?(\d{3,5})")
+_META = lazy_pattern(rb"<meta[^>]{1,200}?charset\s{0,9}=[\s\"']{0,9}([\w.:-]{2,40})", re.IGNORECASE)
 _META_BYTES = 4096  # browsers look into the first 1,024; mail programs write styles before it
 
 # Charsets of two bytes a character, of which a few bytes can be UTF-8 by chance.

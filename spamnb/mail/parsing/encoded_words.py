@@ -1,16 +1,16 @@
 """Header fields to text: folds, encoded words (RFC 2047), and raw bytes where no charset is declared."""
 
-import re
 from collections.abc import Callable, Iterator
 
 from spamnb.mail.limits import Work
 from spamnb.mail.parsing.charsets import decode
 from spamnb.mail.parsing.transfer import decode_transfer
+from spamnb.patterns import lazy_pattern
 
-_ENCODED_WORD = re.compile(r"=\?([^?]{1,60})\?([bqBQ])\?")
-_SPECIAL = re.compile(r"[,;:<>@()\[\]]")
+_ENCODED_WORD = lazy_pattern(r"=\?([^?]{1,60})\?([bqBQ])\?")
+_SPECIAL = lazy_pattern(r"[,;:<>@()\[\]]")
 _UNITS_A_WORD = 200  # of work: 15 where its charset holds, so much where the likeliest one must be found
-_FOLD = re.compile(r"[\r\n]+[ \t]*")
+_FOLD = lazy_pattern(r"[\r\n]+[ \t]*")
 _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
 
 

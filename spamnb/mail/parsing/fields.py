@@ -7,29 +7,28 @@ standard library, which is imported only then: that takes a good part of what sc
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.charsets import decode
+from spamnb.patterns import lazy_pattern
 
 # A field; a line that the standard parser skips too, whose continuations have no field; or all from a stray line on.
-_FIELD = re.compile(r"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)(?:\n|\Z)|(?:From |:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
-_BYTE = re.compile("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
-_PLAIN_PARAMETER = re.compile(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
+_FIELD = lazy_pattern(r"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)(?:\n|\Z)|(?:From |:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
+_BYTE = lazy_pattern("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
+_PLAIN_PARAMETER = lazy_pattern(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
 _NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 _ATOM = r"[^\s()<>@,:;\\\"\[\].]+"
 _DOTTED = rf"{_ATOM}(?:\.{_ATOM})*"
 _PHRASE = r"[^()<>@,:;\\\"\[\]\t\r\n]*"
 # `name <a@b>`, `"name" <a@b>` and `a@b`: nearly all addresses in real mail.
 # The blanks around are taken off before: a pattern that may begin with blanks tries each division of them.
-_PLAIN_ADDRESS = re.compile(rf'(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})')
+_PLAIN_ADDRESS = lazy_pattern(rf'(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})')
 _DEEPEST = 20  # comments and groups of addresses; the standard parser recurses into each
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderBlock:
+class HeaderBlock(NamedTuple):
     """Field names in lower case, and values as they are written: folded, bytes outside ASCII as surrogates.
 
     `stray` is what follows the first line that is no field: body text without a blank line before it.

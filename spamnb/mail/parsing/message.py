@@ -2,23 +2,23 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import NamedTuple
 
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
 from spamnb.mail.parsing.charset_guess import likely_codec
 from spamnb.mail.parsing.charsets import codec_name, declared_in, decode, is_telling, is_utf8
 from spamnb.mail.parsing.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.parsing.mime import Entity, Part, parse_entity
+from spamnb.patterns import lazy_pattern
 
 _HTML = frozenset({"text/html", "application/xhtml+xml", "text/x-amp-html"})
-_ENRICHED = re.compile(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
+_ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SIGNATURE_SPACE = "-- "
 _UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, for a hundred bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A text that the message shows. `group` is shared by the alternatives of one multipart/alternative."""
 
     text: str
@@ -26,8 +26,7 @@ class Text:
     group: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(NamedTuple):
     """A part that is not read: what it is declared as, and its size in bytes."""
 
     media_type: str
@@ -35,8 +34,7 @@ class Attachment:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """What a message holds. Field names are in lower case; values are decoded and unfolded.
 
     `subjects` are those of forwarded messages. `structure` are the media types from the root to each leaf, `notes`
@@ -126,7 +124,7 @@ def _affordable(part: Part, work: Work) -> Part:
     """As much of a text part as there is work left to decode."""
     rate = (_UNITS_UTF8 if is_utf8(part.content) else _UNITS_BROKEN) + (_UNITS_FLOWED if part.flowed else 0)
     size = work.share(len(part.content), rate)
-    return part if size == len(part.content) else replace(part, content=part.content[:size])
+    return part if size == len(part.content) else part._replace(content=part.content[:size])
 
 
 def _decode_text(part: Part, is_html: bool, spoken: Callable[[], str]) -> tuple[str, str]:

@@ -7,25 +7,25 @@ or its stack. To find a literal boundary is linear, and levels and parts are cou
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.fields import HeaderBlock, first_word, media_type, parameters, read_fields
 from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
+from spamnb.patterns import lazy_pattern
 
-_LIKE_BOUNDARY = re.compile(
+_LIKE_BOUNDARY = lazy_pattern(
     rb"^(--[^\r\n]{0,199}[^\r\n\t ])[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
 )
-_AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+_AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*\r?(?:\n|\Z)")
 _MESSAGES = frozenset({"message/rfc822", "message/global", "text/rfc822-headers"})  # RFC 2046, 6532, 6522
 _LINE_FEED = ord("\n")
 _NO_FIELDS = HeaderBlock((), "", ())
-_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")  # begins with a literal, which is searched for faster
-_BLANK_LINES = re.compile(rb"\A[ \t\r\n]*\n")
+_BLANK_LINE = lazy_pattern(rb"\n[ \t]*\r?\n")  # begins with a literal, which is searched for faster
+_BLANK_LINES = lazy_pattern(rb"\A[ \t\r\n]*\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A leaf of the MIME tree.
 
     `path` holds the media types from the root down to this part's own. `content` is the body with its transfer
@@ -49,8 +49,7 @@ class Part:
         return self.path[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """A header block and all leaves below it; `inner` are the header fields of forwarded messages, as they stand."""
 
     fields: tuple[tuple[str, str], ...]

@@ -8,17 +8,18 @@ from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.message import Message
 from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
 from spamnb.mail.tokens.urls import hosts, urls
+from spamnb.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from spamnb.mail.tokens.html import HtmlText
 
 # Texts without spaces, and Korean, go on behind a URL without one.
-_URL = re.compile(
+_URL = lazy_pattern(
     r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`“”‘’«»…\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{3,2000}"
 )
-_ARMOUR = re.compile(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
-_AT_HOST = re.compile(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
-_SHOUTED = re.compile(r"[A-Z]{4,20}(?![^\W_])")
+_ARMOUR = lazy_pattern(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
+_AT_HOST = lazy_pattern(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
+_SHOUTED = lazy_pattern(r"[A-Z]{4,20}(?![^\W_])")
 # How far into a text the opening reaches, and where the closing begins, in words. Pairs of the first 300 would rank
 # better by a seventh, and cost more than the ledger may take: docs/accuracy.md, by benchmarks/pairs.py.
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20

@@ -8,23 +8,25 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
+
+from spamnb.patterns import lazy_pattern
 
 STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden"})  # the attributes that are looked at
 _CSS_CHARS = 1000  # of one element's declarations, or one rule's
 _SHEET_CHARS, _RULES, _CLASSES = 100_000, 1000, 10
 
 # The text is gone, whatever the elements inside declare.
-_FAR_AWAY = re.compile(r"-(?:999|\d{4})")
+_FAR_AWAY = lazy_pattern(r"-(?:999|\d{4})")
 _GONE = {
-    "mso-hide": re.compile("all"),
-    "opacity": re.compile(r"(?:0+(?:\.0*)?|\.0+)\s*(?:!|\Z)"),
+    "mso-hide": lazy_pattern("all"),
+    "opacity": lazy_pattern(r"(?:0+(?:\.0*)?|\.0+)\s*(?:!|\Z)"),
     **dict.fromkeys(("text-indent", "left", "top", "margin-left", "margin-top"), _FAR_AWAY),
 }
 # So it is in a block of no size; but only where what overflows is cut off.
 _SIZES = frozenset({"height", "max-height", "width", "max-width"})
-_NO_SIZE = re.compile(r"0(?![\d.])")
-_FONT_SIZE = re.compile(
+_NO_SIZE = lazy_pattern(r"0(?![\d.])")
+_FONT_SIZE = lazy_pattern(
     r"(?<!\S)(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})\s?(px|pt|r?em|%)?(?![\w.])|(small|medium|large|initial)"
 )
 _SMALLEST = {"px": 2.0, "pt": 2.0, "em": 0.2, "rem": 0.2, "%": 15.0}  # of letters that can be read
@@ -32,20 +34,19 @@ _RELATIVE = frozenset({"em", "%"})
 _INHERITED = ("inherit", "initial", "unset", "revert", "currentcolor", "windowtext")
 _BACKGROUNDS = frozenset({"background", "background-color", "background-image"})
 _NO_GROUND = ("none", "transparent", *_INHERITED)
-_COLOURS = re.compile(r"#[0-9a-f]{3,6}|rgba?\([\d\s.,%/]{1,40}\)|[a-z]{1,20}")
-_RGB = re.compile(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*(?:[,/]\s*([\d.]{1,10}))?")
-_HEX = re.compile(r"#?(?:[0-9a-f]{3}|[0-9a-f]{6})")
+_COLOURS = lazy_pattern(r"#[0-9a-f]{3,6}|rgba?\([\d\s.,%/]{1,40}\)|[a-z]{1,20}")
+_RGB = lazy_pattern(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*(?:[,/]\s*([\d.]{1,10}))?")
+_HEX = lazy_pattern(r"#?(?:[0-9a-f]{3}|[0-9a-f]{6})")
 _NAMED = dict.fromkeys(
     "white snow ivory ghostwhite whitesmoke floralwhite mintcream azure aliceblue".split(),  # noqa: SIM905
     "#ffffff",  # or so little less that no reader sees it on white
 ) | {"black": "#000000"}
 _TRANSPARENT = "transparent"
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
-_SELECTOR = re.compile(r"(?:[a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})|([a-z][a-z0-9]{0,15})")
+_COMMENT = lazy_pattern(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
+_SELECTOR = lazy_pattern(r"(?:[a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})|([a-z][a-z0-9]{0,15})")
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """How text in an element looks; inherited by the elements in it.
 
     What is `hidden` stays so. What is `invisible`, has letters of no size (`tiny`), or the colour of its ground

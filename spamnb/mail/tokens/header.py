@@ -10,6 +10,7 @@ from spamnb.mail.parsing.message import Message
 from spamnb.mail.tokens.ignored_fields import is_never_read
 from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words, words
 from spamnb.mail.tokens.urls import IPV4, hosts
+from spamnb.patterns import lazy_pattern
 
 # Have functions of their own; `_other_fields` skips them.
 _OWN_WAY = frozenset(
@@ -20,14 +21,14 @@ _MAILER = frozenset(
     """x-mailer user-agent x-mimeole x-originating-ip organization precedence x-priority importance
     x-msmail-priority auto-submitted content-language""".split()  # noqa: SIM905
 )
-_NAMES = re.compile(r"[a-z0-9][a-z0-9.-]{3,100}")
-_RUN = re.compile(r"(.)\1+")
+_NAMES = lazy_pattern(r"[a-z0-9][a-z0-9.-]{3,100}")
+_RUN = lazy_pattern(r"(.)\1+")
 _SHAPE = str.maketrans(
     dict.fromkeys(string.ascii_lowercase, "a")
     | dict.fromkeys(string.ascii_uppercase, "A")
     | dict.fromkeys(string.digits, "d")
 )
-_ZONE = re.compile(r"([+-]\d{4})\s*(?:\(|\Z)")
+_ZONE = lazy_pattern(r"([+-]\d{4})\s*(?:\(|\Z)")
 # The kinds of token that speak of the header alone: all but Subject, which a person reads.
 _HEADER_KINDS = frozenset(
     """from from-name from-number reply-to reply-to-name reply-to-number to to-name to-number cc cc-name cc-number

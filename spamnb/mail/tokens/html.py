@@ -6,7 +6,7 @@ text down as the parser's events come. That is several times faster than a tree,
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,6 +15,7 @@ from bs4.builder import LXMLTreeBuilder, ParserRejectedMarkup  # type: ignore[at
 
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.tokens.css import NOTHING, STYLING, Sheet, Style, styled
+from spamnb.patterns import lazy_pattern
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
 _INLINE = frozenset(
@@ -27,9 +28,9 @@ _MEANINGFUL = frozenset(
 )
 _UNITS_STYLED = 15  # of work, to find out how an element looks
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
-_XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]{0,200}\?>")
-_HOST = re.compile(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
-_SHOWN_HOST = re.compile(
+_XML_DECLARATION = lazy_pattern(r"\A\s*<\?xml[^>]{0,200}\?>")
+_HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
+_SHOWN_HOST = lazy_pattern(
     r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
 )
 
@@ -173,7 +174,7 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
             return above
         style = styled(attrs, above, sheet)
         if style.same_colour and not self._sheet.certain:
-            style = replace(style, same_colour=False)
+            style = style._replace(same_colour=False)
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
         return style

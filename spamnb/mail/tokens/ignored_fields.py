@@ -3,8 +3,9 @@
 The first would make this filter learn another one's opinion, the second what the user's own programs did.
 """
 
-import re
 from functools import lru_cache
+
+from spamnb.patterns import lazy_pattern
 
 # In the name of a verdict, whatever product writes it: X-Acme-MailScanner-SpamCheck, X-VR-SPAMSTATE …
 _WORDS = tuple(
@@ -13,7 +14,7 @@ _WORDS = tuple(
     threat trusted verdict virus white-list whitelist""".split()  # noqa: SIM905 - names are read more easily without quotes
 )
 _PARTS = frozenset({"as", "av", "sbrs", "scl"})  # between hyphens
-_VERDICT = re.compile(
+_VERDICT = lazy_pattern(
     r"x-(?!bugzilla-|jenkins-).*"
     r"(?:filter(?!ed-by)|check(?!sum)|analysis|result|classif|disposition|rbl|spf|dmarc|sender-?id)"
     r"|x-.*dkim(?!-signature)|(?:arc-)?authentication-results|received-spf|(?:dkim|dmarc|spf)-filter"

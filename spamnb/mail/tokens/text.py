@@ -6,50 +6,52 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from spamnb.patterns import lazy_pattern
+
 # Letters of other scripts that pass for Latin ones, by the confusables of Unicode Technical Standard 39. They are
 # folded only in words that have Latin letters too: Cyrillic and Greek words stay what they are.
 _LOOKALIKES = str.maketrans(
     "аеорсухіјѕһԁԛԝɡⅼвнкмтАВЕКМНОРСТУХІЈЅԌοανρτυικΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑıſ",
     "aeopcyxijshdqwglbhkmtABEKMHOPCTYXIJSGoavptuikABEZHIKMNOPTYXais",
 )
-_LATIN = re.compile("[A-Za-z]")
-_CYRILLIC_OR_GREEK = re.compile("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
-_INVISIBLE = re.compile(
+_LATIN = lazy_pattern("[A-Za-z]")
+_CYRILLIC_OR_GREEK = lazy_pattern("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
+_INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
 # Emoji are put together with these, and Persian and India's scripts are spelt with them; Latin letters have no use.
 _JOINER = "[\u200c\u200d\ufe00-\ufe0f]"
-_JOINED = re.compile(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
-_COMBINING = re.compile("[\u0300-\u036f]{2,}")
+_JOINED = lazy_pattern(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
+_COMBINING = lazy_pattern("[\u0300-\u036f]{2,}")
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han.
 _NO_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_UNSPACED = re.compile(f"[{_NO_SPACES}]+")
+_UNSPACED = lazy_pattern(f"[{_NO_SPACES}]+")
 _STRETCH_CHARS = 256
 _ANY_LENGTH = 1 << 62
 # Emoji, stars, arrows and the like; not the tones of skin, nor what boxes are drawn with.
 _SYMBOLS = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
-_SYMBOL = re.compile(f"[{_SYMBOLS}]")
-_WORD = re.compile(rf"[^\W\d_][^\W_]*(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
+_SYMBOL = lazy_pattern(f"[{_SYMBOLS}]")
+_WORD = lazy_pattern(rf"[^\W\d_][^\W_]*(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
 # Scripts whose vowels are marks, which for Python are no part of a word: Hebrew and Arabic with points, those of
 # India, Thai, Lao, Myanmar, Khmer. A quick look, and the pattern for texts that have them.
-_MARKED = re.compile("[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0eff\u1000-\u109f\u1780-\u17d3]")
+_MARKED = lazy_pattern("[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0eff\u1000-\u109f\u1780-\u17d3]")
 _LETTER = (
     "[^\\W_]|[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0963\u0971-\u0e3e\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3]"
 )
-_MARKED_WORD = re.compile(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
+_MARKED_WORD = lazy_pattern(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
 # The same, faster.
-_ASCII_WORD = re.compile(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?")
+_ASCII_WORD = lazy_pattern(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?")
 # Letters set apart; the first pattern is a quick look whether the second has anything to find.
-_MAYBE_SPACED = re.compile(r"[ .*_-][^\W\d_][ .*_-][^\W\d_][ .*_-]")
-_SPACED = re.compile(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
-_BETWEEN = re.compile(r"[ .*_-]")
-_DIGIT = re.compile(r"\d")
+_MAYBE_SPACED = lazy_pattern(r"[ .*_-][^\W\d_][ .*_-][^\W\d_][ .*_-]")
+_SPACED = lazy_pattern(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
+_BETWEEN = lazy_pattern(r"[ .*_-]")
+_DIGIT = lazy_pattern(r"\d")
 # A quick look, and the pattern for where it finds something.
-_MARKS = re.compile(r"[!?$*#=_~.,+-]{2,}")
-_PUNCTUATION = re.compile(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
+_MARKS = lazy_pattern(r"[!?$*#=_~.,+-]{2,}")
+_PUNCTUATION = lazy_pattern(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 
 
 def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:

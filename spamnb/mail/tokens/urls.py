@@ -5,20 +5,22 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import unquote
 
+from spamnb.patterns import lazy_pattern
+
 _HOST_CHARS = 100
-IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-_ODD_IPV4 = re.compile(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
+IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
+_ODD_IPV4 = lazy_pattern(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
 _ID_CHARS = 8  # a word of a path that is so long and has digits is an identifier, and is met once
-_PATH_WORD = re.compile(r"[^\W_]{2,24}")
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
+_PATH_WORD = lazy_pattern(r"[^\W_]{2,24}")
+_SCHEME = lazy_pattern(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _IGNORED = str.maketrans("", "", "\t\r\n")
 _SLASHES = "/\\"
 _TWO_SLASHES = ("//", "/\\", "\\/", "\\\\")
 _WEB = frozenset({"http", "https"})
-_AUTHORITY_END = re.compile(r"[/?#\\]")
-_HOST_END = re.compile(r"[^\w.-]")  # what a text has set behind a host: commas, quotation marks
+_AUTHORITY_END = lazy_pattern(r"[/?#\\]")
+_HOST_END = lazy_pattern(r"[^\w.-]")  # what a text has set behind a host: commas, quotation marks
 # The target that a redirector carries, as it is or in Proofpoint's writing.
-_TARGET = re.compile(r"https?(?::[/\\]{1,2}|-3a__)(?:www\.)?([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,5})")
+_TARGET = lazy_pattern(r"https?(?::[/\\]{1,2}|-3a__)(?:www\.)?([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,5})")
 
 
 @lru_cache(maxsize=2048)  # a mailbox meets the same hosts again and again

@@ -1,0 +1,89 @@
+"""Looking up in the ledger what is known of tokens and of messages, to judge one message; without numpy."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from spamnb.errors import LedgerError
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.evidence import Evidence
+from spamnb.ledger.lessons.known import NEVER, Known, Seen, asked, known
+from spamnb.mail.relations import Relations
+
+_CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
+COUNTS = (
+    "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
+    " FROM token JOIN count ON count.token = token.id WHERE text"
+)
+TOTALS = (
+    "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
+    " ham_occurrences, spam_occurrences, vocabulary"
+)
+
+
+def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) -> list[Any]:
+    """The rows of a statement that ends with the name of a column, where that column holds one of the keys.
+
+    As one JSON text, since a statement with as many parameters as there are keys would be prepared for each number of
+    them, and kept: 12 MB in a service (`benchmarks/mailboxes.py`).
+    """
+    as_json = json.dumps(keys, ensure_ascii=False)
+    if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there
+        return look_up_bound(db, select, keys)
+    return db.all(f"{select} IN (SELECT value FROM json_each(?))", (as_json,)) if keys else []  # noqa: S608 - our own
+
+
+def look_up_bound(db: Connection, select: str, keys: Sequence[object]) -> list[Any]:
+    """As `look_up`, for what JSON has not, such as bytes; by two statements."""
+    rows: list[Any] = []
+    for start in range(0, len(keys), _CHUNK):
+        chunk = keys[start : start + _CHUNK]
+        size = 1 if len(chunk) == 1 else _CHUNK
+        marks = ",".join("?" * size)
+        rows += db.all(f"{select} IN ({marks})", [*chunk, *[chunk[0]] * (size - len(chunk))])
+    return rows
+
+
+def total(db: Connection, columns: str) -> Sequence[int]:
+    """The totals of the counts. Raises LedgerError where they are gone."""
+    row: Sequence[int] | None = db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of the ledger's own modules
+    if row is None:
+        raise LedgerError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
+    return row
+
+
+def look_up_seen(db: Connection, values: Iterable[int]) -> dict[int, Seen]:
+    """In how many messages each hash is; those in none are left out."""
+    rows = look_up(db, "SELECT value, ham, spam, sent FROM known WHERE value", list(dict.fromkeys(values)))
+    return {row[0]: Seen(*row[1:]) for row in rows}
+
+
+class SqliteEvidence:
+    """What a ledger knows of a message that is to be judged, as `Evident` has it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def evidence(self, tokens: Sequence[str]) -> Evidence:
+        """The counts of these tokens."""
+        with self._db.snapshot():  # counts and totals of one moment: a class has the messages of its tokens
+            rows = look_up(self._db, COUNTS, tokens)
+            return Evidence({row[1]: row[2:] for row in rows}, total(self._db, TOTALS))
+
+    def known(self, messages: Sequence[Relations]) -> list[frozenset[Known]]:
+        """What decisions and sent mail say of each of these messages."""
+        seen = look_up_seen(self._db, all_asked(messages))
+        return [known(one, lambda value: seen.get(value, NEVER)) for one in messages]
+
+
+@contextmanager
+def evidence_to_read(path: str) -> Iterator[SqliteEvidence]:
+    """What the ledger at a path knows at this moment; it is only read. Raises LedgerError where it cannot be."""
+    with closing(Connection(path, only_read=True)) as connection, connection.snapshot():
+        yield SqliteEvidence(connection)
+
+
+def all_asked(messages: Iterable[Relations]) -> list[int]:
+    """The hashes that decide what is known of these messages."""
+    return [value for one in messages for value in asked(one)]
