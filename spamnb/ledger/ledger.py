@@ -9,6 +9,7 @@ from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.file.locks import IntentOwner
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
+from spamnb.ledger.history.figures import Figures
 from spamnb.ledger.history.journal import Journal
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
@@ -40,6 +41,7 @@ class Ledger:
     journal: what was done.
     retention: forgetting what is long over.
     tallies: how often each kind of thing was done.
+    figures: how much was judged, when and how surely.
 
     owner: this process, as the one that carries out its intents.
     """
@@ -57,6 +59,7 @@ class Ledger:
         self.journal = Journal(self._connection)
         self.retention = Retention(self._connection)
         self.tallies = Tallies(self._connection)
+        self.figures = Figures(self._connection)
         self.owner = IntentOwner(path)
         if not only_read:
             with contextlib.suppress(LedgerError):  # of a fault that the next use of the ledger meets
@@ -86,6 +89,11 @@ class Ledger:
     def hasty(self) -> contextlib.AbstractContextManager[None]:
         """What is written inside is whole, but the last of it may be lost if power fails, and waits for no disk."""
         return self._connection.hasty()
+
+    def verify(self) -> list[str]:
+        """The faults of what was learned, and of the sums in the history. Empty: all is well."""
+        with self.snapshot():
+            return [*self.lessons.verify(), *self.figures.faults()]
 
     def check(self) -> None:
         """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""
