@@ -26,6 +26,9 @@ class NoSuchActionError(SpamnbError):
     """The journal has no action of that id: it never had, or retention has forgotten it."""
 
 
+Later = Callable[[Callable[[], object]], object]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of an action that was to be undone. fault: why it could not be, or None.
@@ -75,8 +78,15 @@ def _ends(ledger: Ledger, actions: Iterable[Action]) -> list[Action]:
     return sorted({action.id: action for action in ends}.values(), key=lambda action: -action.id)
 
 
-def undo(ledger: Ledger, actions: Iterable[Action], now: Callable[[], float] = time.time) -> Iterator[Outcome]:
+def undo(
+    ledger: Ledger,
+    actions: Iterable[Action],
+    now: Callable[[], float] = time.time,
+    later: Later = lambda work: work(),
+) -> Iterator[Outcome]:
     """Take back actions in the order given, which is the newest first; each with what came of it.
+
+    later: is given what may take a second, and is of no matter for what was done: to let IMAP servers see it.
 
     Learnings that follow each other are taken back in one transaction. Moves are not, since an intent has to be on the
     disk before the file is renamed. Raises LedgerError where the ledger cannot be used any more.
@@ -90,7 +100,7 @@ def undo(ledger: Ledger, actions: Iterable[Action], now: Callable[[], float] = t
         else:
             for action in following:
                 yield _take_back(ledger, mover, action, now)
-    mover.departures.touch_all(time.sleep)
+    later(lambda: mover.departures.touch_all(time.sleep))
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:

@@ -333,6 +333,11 @@ class Journal:
         """The id of the newest action, 0 where there is none."""
         return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
 
+    def undoing(self, actions: Sequence[int], since: int) -> list[int]:
+        """The ids of the actions after an id that take back these actions, the oldest first."""
+        later = self._actions("a.id > ? AND a.takes_back IS NOT NULL ORDER BY a.id", since)
+        return [action.id for action in later if action.takes_back in set(actions)]
+
     def of_message(self, message: int) -> list[Action]:
         """What was done to a message, the oldest first."""
         return self._actions("a.message = ? ORDER BY a.id", message)

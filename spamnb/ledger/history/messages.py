@@ -82,6 +82,11 @@ class Messages:
         row = self._db.row(f"{_SELECT} WHERE digest = ?", (digest,))
         return None if row is None else _known(row)
 
+    def lookup(self, message: int) -> Known | None:
+        """The message of that id, or None where there is none (any more)."""
+        row = self._db.row(f"{_SELECT} WHERE id = ?", (message,))
+        return None if row is None else _known(row)
+
     def get(self, message: int) -> Known:
         """The message of that id."""
         return _known(self._db.row(f"{_SELECT} WHERE id = ?", (message,)))

@@ -1,0 +1,11 @@
+"""The pages: a module for each, with its routes."""
+
+from spamnb.web.pages import history, login, message, overview, static, undo
+from spamnb.web.routes import Route
+
+MODULES = (static, login, overview, history, message, undo)
+
+
+def all_routes() -> list[Route]:
+    """The routes of all pages."""
+    return [route for module in MODULES for route in module.ROUTES]
