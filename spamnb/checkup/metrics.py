@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spamnb import __version__, durable
-from spamnb.audit.answers import WHY
+from spamnb.audit.answers import ON_A_PAGE, WHY
 from spamnb.checkup.status import Status, status
 from spamnb.config import Config
 from spamnb.label import Label, Verdict
@@ -27,6 +27,7 @@ Labels = tuple[tuple[str, str], ...]
 _LEARNED_BY = {
     "marked by a mail client": "keyword",
     WHY: "hand",
+    ON_A_PAGE: "hand",
     "answered": "kept",
     "read and kept": "kept",
     LAY_IN_SPAM: "kept",

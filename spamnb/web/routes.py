@@ -1,5 +1,6 @@
 """Which function answers which address: a list of methods, patterns and functions, looked through in order."""
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,6 +9,14 @@ from spamnb.web.http import HttpError, Response, whole_number
 from spamnb.web.visit import Visit
 
 _PART = re.compile(r"\{(\w+)\}")
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    texts = _PART.split(pattern)  # what stands between the names, and the names
+    texts[::2] = map(re.escape, texts[::2])
+    texts[1::2] = (f"(?P<{name}>[0-9]+)" for name in texts[1::2])
+    return re.compile("".join(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +33,7 @@ class Route:
 
     def match(self, path: str) -> dict[str, int] | None:
         """The numbers of a path that has this pattern, by their names; else None."""
-        found = re.fullmatch(_PART.sub(r"(?P<\1>[0-9]+)", self.pattern), path, re.ASCII)
+        found = _compiled(self.pattern).fullmatch(path)
         return None if found is None else {name: whole_number(text) for name, text in found.groupdict().items()}
 
 

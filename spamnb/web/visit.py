@@ -8,7 +8,9 @@ from spamnb.config import Config
 from spamnb.errors import LedgerError
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import Access
+from spamnb.web.banner import banner
 from spamnb.web.http import HttpError, Request, Response
+from spamnb.web.lines import flash
 from spamnb.web.rendering import Pages, relative
 
 _MOST_NAMED = 400  # actions in the address of an answer
@@ -89,7 +91,11 @@ class Visit:
         return self._rendered("part", template, 200, values)
 
     def _rendered(self, kind: str, template: str, status: int, values: Mapping[str, object]) -> Response:
-        body = self.site.pages.render(template, {"kind": kind, "visit": self, "url": self.url, **values})
+        told = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None}
+        if kind == "page" and self.opened is not None:
+            told["flash"] = flash(self.opened, self.did())
+            told["banner"] = banner(self.opened, self.config, self.now)
+        body = self.site.pages.render(template, {**told, **values})
         return Response(body.encode("utf-8"), status, after=tuple(self.after))
 
     def redirect(self, page: str, **query: object) -> Response:

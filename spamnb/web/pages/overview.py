@@ -3,6 +3,7 @@
 from spamnb.checkup.status import status
 from spamnb.web.http import Response
 from spamnb.web.lines import told
+from spamnb.web.mailboxes import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -16,7 +17,7 @@ def overview(visit: Visit) -> Response:
         "overview.html",
         title="Overview",
         status_=status(visit.config, ledger, visit.now),
-        lines=told(visit, ledger.journal.page(_LATELY)),
+        lines=told(ledger, ledger.journal.page(_LATELY), Names(visit.config)),
     )
 
 
