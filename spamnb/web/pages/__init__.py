@@ -1,9 +1,9 @@
 """The pages: a module for each, with its routes."""
 
-from spamnb.web.pages import history, login, message, moving, overview, static, undo
+from spamnb.web.pages import history, login, message, moving, overview, review, static, undo
 from spamnb.web.routes import Route
 
-MODULES = (static, login, overview, history, message, undo, moving)
+MODULES = (static, login, overview, history, message, undo, moving, review)
 
 
 def all_routes() -> list[Route]:

@@ -58,4 +58,14 @@
     }
   };
   document.querySelectorAll("[data-load]").forEach(load);
+
+  const review = document.querySelector("form[data-review]");
+  if (review) {
+    const save = review.querySelector("[data-save]");
+    review.addEventListener("change", () => {
+      const said = review.querySelectorAll("input:checked:not([value=later])").length;
+      save.textContent = save.dataset.save.replace("%d", said);
+      move(1);
+    });
+  }
 })();
