@@ -11,6 +11,7 @@ from spamnb.web.access import Access
 from spamnb.web.banner import banner
 from spamnb.web.http import HttpError, Request, Response
 from spamnb.web.lines import flash
+from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.rendering import Pages, relative
 
 _MOST_NAMED = 400  # actions in the address of an answer
@@ -35,6 +36,7 @@ class Site:
     now: Callable[[], float]
     is_read_only: bool = False
     owner: str = ""
+    own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,4 +68,18 @@
       move(1);
     });
   }
+
+  const slider = document.querySelector("input[data-cutoffs]");
+  if (slider) {
+    const all = JSON.parse(document.getElementById("cutoffs").textContent);
+    const rows = document.querySelectorAll(".cutoffs tbody tr");
+    slider.addEventListener("input", () => {
+      const one = all[slider.value];
+      slider.setAttribute("aria-valuetext", one.cut);
+      document.getElementById("said").textContent = one.said;
+      document.getElementById("yaml").textContent = one.yaml;
+      rows.forEach((row, place) => row.classList.toggle("chosen", String(place) === slider.value));
+    });
+  }
+  if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 2000);
 })();
