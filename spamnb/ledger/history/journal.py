@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.history.search import spellings as spellings_of
 from spamnb.ledger.lessons.port import Lesson
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled"]
@@ -383,7 +384,7 @@ def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
 def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[str, list[object]]:
     """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
-    spellings = _spellings(wanted.text) if wanted.text else []
+    spellings = spellings_of(wanted.text) if wanted.text else []
     found: list[tuple[str, Sequence[object]]] = [
         ("a.id < ?", [before]),
         ("a.id > ?", [after]),
@@ -399,8 +400,3 @@ def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[
     ]
     held = [(condition, values) for condition, values in found if values[0] is not None]
     return " AND ".join(["1", *(one for one, _ in held)]), [value for _, values in held for value in values]
-
-
-def _spellings(text: str) -> list[str]:
-    """A text with small and with capital letters: SQLite knows which letters are the same in ASCII only."""
-    return [text] if text.isascii() else sorted({text, text.lower(), text.upper(), text.title()})
