@@ -18,7 +18,7 @@ LAYERS = (
     {"mail", "bayes", "maildir", "config"},
     {"ledger"},
     {"filter", "training", "policy"},
-    {"leave_one_out", "moves", "reasons", "telling"},
+    {"leave_one_out", "telling", "moves", "reasons"},
     {"arming", "silence"},
     {"undo", "breaker", "bulk", "audit"},
     {"checkup", "delivery"},

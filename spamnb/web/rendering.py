@@ -3,6 +3,7 @@
 Behind a proxy the pages lie below a prefix that they do not know, so no link begins with "/".
 """
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Mapping
@@ -58,27 +59,14 @@ class Pages:
     def __init__(self, has_page: Callable[[str], bool]) -> None:
         self._has_page = has_page
         self.static = {name: _static(name, kind) for name, kind in _STATIC.items()}
-        self._environment = Environment(
-            loader=FileSystemLoader(os.path.join(_HERE, "templates"), encoding="utf-8"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=_final,
-        )
-        self._environment.globals.update(
-            navigation=[entry for entry in NAVIGATION if self._has_page(entry.page)],
-            static={name: f"static/{name}?v={one.mark}" for name, one in self.static.items()},
-            plural=wording.plural,
-        )
-        self._environment.filters.update(
-            printable=printable, percent=percent, clock=clock, iso=iso, day=day, megabytes=wording.megabytes
-        )
+        self._everywhere: Mapping[str, object] = {
+            "navigation": [entry for entry in NAVIGATION if has_page(entry.page)],
+            "static": {name: f"static/{name}?v={one.mark}" for name, one in self.static.items()},
+        }
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """A template as HTML."""
-        return self._environment.get_template(template).render(values)
+        return _environment().get_template(template).render({**self._everywhere, **values})
 
     def known_address(self, sent: str) -> tuple[str, dict[str, object]]:
         """A page and a query out of an address that a form has sent back; the overview for anything else.
@@ -90,6 +78,23 @@ class Pages:
             return "", {}
         query = parse_qs(parts.query, max_num_fields=30)
         return parts.path, {name: values[0] for name, values in query.items() if name != "did"}
+
+
+@functools.cache  # a template is compiled once in a process
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(os.path.join(_HERE, "templates"), encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_final,
+    )
+    made.globals["plural"] = wording.plural
+    for one in (printable, percent, clock, shortly, iso, day, wording.megabytes):
+        made.filters[one.__name__] = one
+    return made
 
 
 def _static(name: str, content_type: str) -> Static:
@@ -137,6 +142,14 @@ def percent(probability: float) -> str:
 def clock(at: float) -> str:
     """The time of day, local."""
     return datetime.fromtimestamp(at).strftime("%H:%M")
+
+
+def shortly(at: float, now: float) -> str:
+    """The time of day of a time today, else the day."""
+    then, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
+    if then.date() == today.date():
+        return clock(at)
+    return then.strftime("%-d %b" if then.year == today.year else "%b %Y")
 
 
 def iso(at: float) -> str:

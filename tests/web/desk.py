@@ -1,5 +1,6 @@
 """A mailbox under the service's hands, and its pages without a socket or a browser."""
 
+import functools
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,11 @@ from tests.service.desk import Desk
 
 HOST = "127.0.0.1:7726"
 KEY = bytes(range(32))
+
+
+@functools.cache
+def _lessons(label: Label) -> Batch:
+    return Batch.of([read(message(label.word, number)) for number in range(30)])
 
 
 class Answer:
@@ -85,7 +91,7 @@ class Browser:
             "PATH_INFO": path,
             "QUERY_STRING": query,
             "wsgi.input": io.BytesIO(body),
-            "CONTENT_LENGTH": str(len(body)) if body else "",
+            "CONTENT_LENGTH": str(len(body)) if method == "POST" else "",
         }
         for name, value in headers.items():
             kind = name.upper().replace("-", "_")
@@ -101,8 +107,7 @@ class WebDesk(Desk):
     def __init__(self, directory: Path, *names: str) -> None:
         super().__init__(directory, *(names or ("Maildir",)))
         for label in Label:
-            some = [read(message(label.word, number)) for number in range(30)]
-            training.learn_batches(self.ledger, [Batch.of(some)], label, "a test", self.now())
+            training.learn_batches(self.ledger, [_lessons(label)], label, "a test", self.now())
         self.browser = Browser(self.application())
 
     @property
