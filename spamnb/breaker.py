@@ -103,12 +103,18 @@ def resume(ledger: Ledger, now: float) -> Stop | None:
     return stop
 
 
-def move_withheld(ledger: Ledger, config: Config, now: Callable[[], float] = time.time) -> Iterator[Reviewed]:
+def move_withheld(
+    ledger: Ledger,
+    config: Config,
+    now: Callable[[], float] = time.time,
+    later: Callable[[Callable[[], object]], object] = lambda work: work(),
+) -> Iterator[Reviewed]:
     """Move the messages that were withheld, if they would be moved today; each with what came of it.
 
     A message is moved that still is in the inbox, not read, marked, learned or rescued, and that is spam by what the
     filter knows now. The verdicts are not kept: they are about mail that came before, and would open the breaker again.
-    May be called while the service runs. Raises LedgerError where the ledger cannot be used any more.
+    May be called while the service runs. Raises LedgerError where the ledger cannot be used any more. later: as for
+    `undo.undo`.
     """
     folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
     mover = Mover(ledger, now, bases_now(), folder_of)
@@ -116,7 +122,7 @@ def move_withheld(ledger: Ledger, config: Config, now: Callable[[], float] = tim
     mover.resolve()  # what an earlier call that was killed has left open would stand in the way
     for action in ledger.journal.withheld():
         yield review.of(action)
-    mover.departures.touch_all(time.sleep)
+    later(lambda: mover.departures.touch_all(time.sleep))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ def learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *
     with ledger.transaction():
         changed = ledger.lessons.learn([reading], label, why, at, weak=weak)
         ledger.record_lessons()
+        ledger.messages.came_from([(reading.digest, reading.relations.sender, reading.relations.list_id)])
         if label is Label.SPAM and not weak:  # who calls a message spam does not want it out of spam any more
             known = ledger.messages.find(reading.digest)
             if known is not None and known.rescued_at is not None:
@@ -35,7 +36,13 @@ def learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *
 def learn_batches(ledger: Ledger, batches: Sequence[Batch], label: Label, why: str, at: float) -> list[Change]:
     """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before."""
     changed = ledger.lessons.learn_batches(batches, label, why, at)
-    ledger.record_lessons()
+    with ledger.transaction():
+        ledger.record_lessons()
+        ledger.messages.came_from(
+            (digest, one.sender, one.list_id)
+            for batch in batches
+            for digest, one in zip(batch.digests, batch.relations, strict=True)
+        )
     files = [
         (digest, path) for one in batches if one.paths for digest, path in zip(one.digests, one.paths, strict=True)
     ]

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spamnb.errors import LedgerError, SpamnbError
+from spamnb.errors import LedgerError, MaildirError, SpamnbError
 from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
+from spamnb.maildir.messages import scan
+from spamnb.maildir.names import parse_name
 from spamnb.moves import MovedSinceError, Mover, bases_now, known_folder
 from spamnb.training import relabel, take_back_import
 
@@ -24,6 +26,9 @@ _STATES = {"intent": "in progress", "failed": "not made: the message was gone", 
 
 class NoSuchActionError(SpamnbError):
     """The journal has no action of that id: it never had, or retention has forgotten it."""
+
+
+Later = Callable[[Callable[[], object]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,15 @@ def _ends(ledger: Ledger, actions: Iterable[Action]) -> list[Action]:
     return sorted({action.id: action for action in ends}.values(), key=lambda action: -action.id)
 
 
-def undo(ledger: Ledger, actions: Iterable[Action], now: Callable[[], float] = time.time) -> Iterator[Outcome]:
+def undo(
+    ledger: Ledger,
+    actions: Iterable[Action],
+    now: Callable[[], float] = time.time,
+    later: Later = lambda work: work(),
+) -> Iterator[Outcome]:
     """Take back actions in the order given, which is the newest first; each with what came of it.
+
+    later: is given what may take a second, and is of no matter for what was done: to let IMAP servers see it.
 
     Learnings that follow each other are taken back in one transaction. Moves are not, since an intent has to be on the
     disk before the file is renamed. Raises LedgerError where the ledger cannot be used any more.
@@ -90,7 +102,33 @@ def undo(ledger: Ledger, actions: Iterable[Action], now: Callable[[], float] = t
         else:
             for action in following:
                 yield _take_back(ledger, mover, action, now)
-    mover.departures.touch_all(time.sleep)
+    later(lambda: mover.departures.touch_all(time.sleep))
+
+
+def foresee(ledger: Ledger, actions: Iterable[Action]) -> Iterator[Outcome]:
+    """What would come of taking back actions, as far as can be told without doing it. Each folder is listed once."""
+    folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
+
+    @functools.cache
+    def bases(folder: int) -> frozenset[str] | None:
+        found = folder_of(folder)
+        try:
+            return None if found is None else frozenset(parse_name(entry.name).key for entry in scan(found))
+        except MaildirError:
+            return None
+
+    for action in actions:
+        if (fault := why_not(ledger, action)) is not None:
+            yield Outcome(action, fault)
+        elif action.kind != "moved" or action.destination is None or action.source is None:
+            yield Outcome(action)
+        elif (there := bases(action.destination)) is None or folder_of(action.source) is None:
+            yield Outcome(action, SpamnbError(f"cannot undo {action.id}: a folder of that move is gone"))
+        elif action.destination_base in there:
+            yield Outcome(action)
+        else:
+            name = ledger.locations.where(action.destination)[1]
+            yield Outcome(action, MovedSinceError(f"the message is not in {name} any more, and stays"), left=True)
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:

@@ -18,11 +18,12 @@ LAYERS = (
     {"mail", "bayes", "maildir", "config"},
     {"ledger", "units"},
     {"filter", "training", "policy"},
-    {"leave_one_out", "moves"},
+    {"leave_one_out", "telling", "moves", "reasons"},
     {"arming", "silence"},
     {"undo", "breaker", "bulk", "audit"},
     {"checkup", "delivery"},
     {"service", "evaluation"},
+    {"web"},
     {"cli"},
     {"manual"},
 )
@@ -59,6 +60,12 @@ def imports(module: str) -> Iterator[str]:
 def package_of(module: str) -> str:
     """The package or module right below `spamnb` that a module belongs to; "" for `spamnb` itself."""
     return [*module.split("."), ""][1]
+
+
+def test_one_command_starts_the_pages() -> None:
+    """Of the command line only the command `web` knows the pages."""
+    knows = {module for module in MODULES if package_of(module) == "cli" and "web" in map(package_of, imports(module))}
+    assert knows == {"spamnb.cli.web"}
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -140,9 +147,9 @@ def test_only_the_command_line_prints(module: str) -> None:
     assert "argparse" not in set(imports(module))
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) != "service"])
-def test_only_the_service_has_threads(module: str) -> None:
-    """Only `service` uses threads, or what starts them; `cli` may use processes."""
+@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) not in ("service", "web")])
+def test_only_the_service_and_the_pages_have_threads(module: str) -> None:
+    """Only `service` and `web` use threads, or what starts them; `cli` may use processes."""
     found = {name.split(".")[0] for name in imports(module)} & {"threading", "_thread", "queue", "watchdog", "asyncio"}
     assert not found, f"{module} imports {found}"
     assert not any("ThreadPool" in name for name in names(module))

@@ -914,7 +914,7 @@ class Sorting(RuleBasedStateMachine):
 
     @invariant()
     def the_counts_are_the_sum_of_the_learned(self) -> None:
-        assert self.ledger.lessons.verify() == []
+        assert self.ledger.verify() == []
 
     @invariant()
     def the_journal_leads_to_the_labels(self) -> None:

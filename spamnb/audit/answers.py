@@ -15,6 +15,7 @@ from spamnb.audit.findings import Finding
 from spamnb.audit.places import Places
 from spamnb.config import Config
 from spamnb.errors import MaildirError
+from spamnb.filter import UNTAUGHT
 from spamnb.label import Label
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
@@ -24,6 +25,7 @@ from spamnb.maildir.messages import locate
 from spamnb.moves import Mover, bases_now, known_folder, of_message
 
 WHY = "answered at the prompt"
+ON_A_PAGE = "said on a page"
 
 
 class Answer(Enum):
@@ -73,6 +75,19 @@ class Answers:
         stays = "" if label is None else self._move(finding, label, known.id, why)
         done = self._ledger.journal.of_message(known.id)
         return Done(tuple(one.id for one in done if one.id > last and one.state == "done"), stays)
+
+    def call(self, digest: bytes, label: Label, why: str = WHY) -> Done:
+        """Call a message ham or spam, whatever it was called: learn it so, and move its files where that belongs.
+
+        A message of which no file is left keeps the tokens that it was learned with. Raises what `give` does, and
+        MaildirError where there are neither.
+        """
+        places = Places(self._ledger, self._config, [digest]).of(digest)
+        known = self._ledger.messages.find(digest)
+        summary = "" if known is None else known.summary
+        place = next((one for one in places if one.location is not None), None)
+        other = Finding(digest, summary, Label(1 - label), False, UNTAUGHT, place=place)
+        return self.give(other, Answer.OTHERWISE, why)
 
     def end(self) -> None:
         """Let IMAP servers know which folders messages have left."""

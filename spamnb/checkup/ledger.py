@@ -49,7 +49,7 @@ def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
         faults = faults_of(file)
         if not faults:
             with Ledger(path, only_read=True) as ledger:
-                faults = ledger.lessons.verify()
+                faults = ledger.verify()
                 scoring, learning = (config.scoring, config.learning) if config else (Scoring(), Learning())
                 yield from _lessons(ledger, scoring, learning)
                 yield from _moving(ledger, running)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from spamnb import __version__, durable
-from spamnb.audit.answers import WHY
+from spamnb.audit.answers import ON_A_PAGE, WHY
 from spamnb.checkup.prometheus import Histogram, Labels, Metric, exposition
 from spamnb.checkup.status import Status, status
 from spamnb.config import Config
@@ -24,6 +24,7 @@ from spamnb.silence import LAY_IN_SPAM
 _LEARNED_BY = {
     "marked by a mail client": "keyword",
     WHY: "hand",
+    ON_A_PAGE: "hand",
     "answered": "kept",
     "read and kept": "kept",
     LAY_IN_SPAM: "kept",

@@ -111,7 +111,7 @@ class _Demo:
     def verify(self) -> None:
         """Prove the counts."""
         with Ledger(str(self._directory / "ledger.sqlite")) as ledger:
-            faults = ledger.lessons.verify()
+            faults = ledger.verify()
             ham, spam = ledger.lessons.totals()[:2].tolist()
         if faults or (ham, spam) != (_LESSONS + 1, _LESSONS + 1):
             raise _failed(f"{ham} ham, {spam} spam, {'; '.join(faults) or 'no faults'}")

@@ -58,7 +58,7 @@ def _set_up_log(options: argparse.Namespace) -> None:
 
     from spamnb.cli.log import set_up
 
-    is_service = options.command == "run"
+    is_service = options.command in ("run", "web")
     usual = (
         (logging.DEBUG, logging.INFO, logging.WARNING) if is_service else (logging.INFO, logging.WARNING, logging.ERROR)
     )

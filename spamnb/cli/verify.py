@@ -17,7 +17,7 @@ _SHOWN = 20  # faults
 def run(options: argparse.Namespace) -> int:
     """Print the faults, or what the counts are the sum of."""
     with open_ledger(options)[1] as ledger:
-        faults = ledger.lessons.verify()
+        faults = ledger.verify()
         pending = len(ledger.journal.intents())
         ham, spam, *_, tokens = ledger.lessons.totals().tolist()
         imported = ledger.imports.messages()

@@ -9,15 +9,19 @@ from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.file.locks import IntentOwner
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
+from spamnb.ledger.history.figures import Figures
 from spamnb.ledger.history.journal import Journal
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
 from spamnb.ledger.history.retention import Retention
+from spamnb.ledger.history.search import Search
+from spamnb.ledger.history.senders import Senders
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
 from spamnb.ledger.lessons.imports import Imports
 from spamnb.ledger.lessons.pruning import Pruning
 from spamnb.ledger.lessons.store import SqliteLessons
+from spamnb.ledger.lessons.words import Words
 
 _RECORDED = "recorded"  # a note: the number of the last lesson that the history knows
 
@@ -31,6 +35,7 @@ class Ledger:
     lessons: labels, tokens and counts.
     imports: counts that came from other ledgers.
     pruning: forgetting tokens for the sake of size.
+    words: looking tokens up.
 
     This host's own history:
     messages: who each message is, and the verdicts on it.
@@ -40,6 +45,9 @@ class Ledger:
     journal: what was done.
     retention: forgetting what is long over.
     tallies: how often each kind of thing was done.
+    figures: how much was judged, when and how surely.
+    search: looking for messages by a text.
+    senders: mail by where it came from.
 
     owner: this process, as the one that carries out its intents.
     """
@@ -50,6 +58,7 @@ class Ledger:
         self.lessons = SqliteLessons(self._connection)
         self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
+        self.words = Words(self._connection)
         self.messages = Messages(self._connection)
         self.early_verdicts = EarlyVerdicts(self._connection)
         self.locations = Locations(self._connection)
@@ -57,6 +66,9 @@ class Ledger:
         self.journal = Journal(self._connection)
         self.retention = Retention(self._connection)
         self.tallies = Tallies(self._connection)
+        self.figures = Figures(self._connection)
+        self.search = Search(self._connection)
+        self.senders = Senders(self._connection)
         self.owner = IntentOwner(path)
         if not only_read:
             with contextlib.suppress(LedgerError):  # of a fault that the next use of the ledger meets
@@ -86,6 +98,11 @@ class Ledger:
     def hasty(self) -> contextlib.AbstractContextManager[None]:
         """What is written inside is whole, but the last of it may be lost if power fails, and waits for no disk."""
         return self._connection.hasty()
+
+    def verify(self) -> list[str]:
+        """The faults of what was learned, and of the sums in the history. Empty: all is well."""
+        with self.snapshot():
+            return [*self.lessons.verify(), *self.figures.faults()]
 
     def check(self) -> None:
         """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""

@@ -29,6 +29,9 @@ tally: how often each kind of thing was done, up to the action that a note names
 
 trained_file: a file that a message was learned from at the prompt, and as what; it may not be there any more.
 
+message.sender, message.list: the address in From, and the mailing list, where they are known. `sender` holds both, and,
+as `judged_quarter` and `judged_probability`, numbers that are sums over `message`: see `history/derived.py`.
+
 action.kind "settled": a person has answered what the message is, and is not asked again.
 
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
@@ -41,6 +44,7 @@ from collections.abc import Iterator
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.file.parts import directory_of
+from spamnb.ledger.history import derived
 
 _LESSONS = """
     CREATE TABLE lesson (
@@ -76,8 +80,11 @@ _HISTORY = """
     CREATE TABLE message (
         id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, header_digest BLOB, summary TEXT NOT NULL,
         judged_at REAL, verdict TEXT, probability REAL, rescued_at REAL,
-        label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL DEFAULT 0 CHECK (weak IN (0, 1)), learned_at REAL
+        label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL DEFAULT 0 CHECK (weak IN (0, 1)), learned_at REAL,
+        sender INTEGER REFERENCES sender, list INTEGER REFERENCES sender
     );
+    CREATE INDEX message_sender ON message (sender) WHERE sender IS NOT NULL;
+    CREATE INDEX message_list ON message (list) WHERE list IS NOT NULL;
     CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
     CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
     CREATE TABLE early_verdict (
@@ -127,7 +134,9 @@ _HISTORY = """
         PRIMARY KEY (kind, first, second)
     ) WITHOUT ROWID;
     CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"""
-_STEPS = (f"{_LESSONS};{_HISTORY}",)  # step n makes version n + 1 out of version n; steps are only ever added
+_STEPS = (
+    ";".join((_LESSONS, *derived.TABLES, _HISTORY, *derived.TRIGGERS)),
+)  # step n makes version n + 1 out of version n; steps are only ever added
 
 VERSION = len(_STEPS)
 APPLICATION_ID = 0x736E6231  # "snb1": what file(1) and SQLite call a file format's mark
@@ -203,8 +212,18 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def _run_steps(connection: sqlite3.Connection, former: int, version: int) -> None:
     for script in _STEPS[former:version]:
-        for statement in script.split(";"):  # one by one: executescript would commit first
+        for statement in _statements(script):  # one by one: executescript would commit first
             connection.execute(statement)
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script; those inside a trigger are part of it."""
+    statement = ""
+    for part in script.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def version_of(connection: sqlite3.Connection) -> int:

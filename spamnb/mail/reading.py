@@ -86,10 +86,14 @@ class LazyReading:
         return summarise(self._message)
 
     @cached_property
+    def relations(self) -> Relations:
+        """Who wrote it, over which path, in which thread."""
+        return relations(self._message)
+
+    @cached_property
     def reading(self) -> Reading:
         """All of it, with its tokens."""
-        tokens = tokenize(self._message, DEFAULT_LIMITS)
-        return Reading(self.digest, self.summary, tokens, relations(self._message))
+        return Reading(self.digest, self.summary, tokenize(self._message, DEFAULT_LIMITS), self.relations)
 
     @property
     def sent(self) -> Sent:

@@ -162,6 +162,8 @@ class Arrivals:
     def _record(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, do: Do, summary: str = "") -> Known:
         name, now = parse_name(entry.name), self._now()
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
+        if summary:  # it was read
+            self._ledger.messages.came_from([(unread.digest, unread.relations.sender, unread.relations.list_id)])
         places = self._ledger.locations.of_message(known.id)
         before = {place.origin for place in places if (place.folder, place.content) == (folder.id, unread.delivery)}
         origin = policy.origin_of(do, before)

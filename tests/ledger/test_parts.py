@@ -29,6 +29,9 @@ TABLES = {
         "tally",
         "trained_directory",
         "trained_file",
+        "judged_quarter",
+        "judged_probability",
+        "sender",
     },
 }
 TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|REFERENCES)\s+([a-z_]+)\b")

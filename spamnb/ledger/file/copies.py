@@ -124,7 +124,7 @@ def held_of(path: str) -> Held:
     faults = faults_of(path)
     if not faults:
         with Ledger(path, only_read=True) as ledger, ledger.snapshot():
-            faults = ledger.lessons.verify()
+            faults = ledger.verify()
             ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     if faults:
         raise LedgerDamagedError(faults[0])

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.history.search import spellings as spellings_of
 from spamnb.ledger.lessons.port import Lesson
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled"]
@@ -67,7 +68,8 @@ class Wanted:
     """Which actions a page holds; a field that is None or "" leaves none out.
 
     since, until: seconds since the epoch. folder: the name of one that a message came from or went to. text: a part of
-    the summary.
+    the summary. state: how the action stands. corrected: a person's decision against the filter's verdict. mailbox: the
+    path of one that the message is or was in.
     """
 
     since: float | None = None
@@ -76,6 +78,9 @@ class Wanted:
     verdict: str | None = None
     folder: str | None = None
     text: str = ""
+    state: State | None = None
+    corrected: bool = False
+    mailbox: str | None = None
 
 
 _COLUMNS = (
@@ -98,6 +103,14 @@ _LINES = (
     " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak"
     " FROM action AS a CROSS JOIN message AS m ON m.id = a.message"
     " LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
+)
+_CORRECTED = (
+    "? AND a.kind = 'learned' AND a.after IS NOT NULL AND NOT a.after_weak AND a.takes_back IS NULL"
+    " AND m.verdict IS NOT NULL AND m.verdict <> iif(a.after = 1, 'spam', 'ham')"
+)
+_IN_MAILBOX = (
+    "EXISTS (SELECT 1 FROM file AS f JOIN folder AS o ON o.id = f.folder JOIN mailbox AS b ON b.id = o.mailbox"
+    " WHERE f.message = a.message AND b.path = ?)"
 )
 _UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported", "settled")
 
@@ -264,9 +277,14 @@ class Journal:
         """The newest actions, the newest first."""
         return iter(self._actions("1 ORDER BY a.id DESC LIMIT ?", most))
 
-    def page(self, most: int, wanted: Wanted = Wanted(), before: int | None = None) -> list[Line]:
-        """The newest actions that are wanted, the newest first; those before the action of an id, for the next page."""
-        where, parameters = _conditions(wanted, before)
+    def page(
+        self, most: int, wanted: Wanted = Wanted(), before: int | None = None, after: int | None = None
+    ) -> list[Line]:
+        """The newest actions that are wanted, the newest first; those before the action of an id, for the next page.
+
+        after: the id of an action behind which no more are looked through.
+        """
+        where, parameters = _conditions(wanted, before, after)
         return list(map(_line, self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))))
 
     def lines(self, actions: Sequence[Action]) -> list[Line]:
@@ -333,6 +351,11 @@ class Journal:
         """The id of the newest action, 0 where there is none."""
         return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
 
+    def undoing(self, actions: Sequence[int], since: int) -> list[int]:
+        """The ids of the actions after an id that take back these actions, the oldest first."""
+        later = self._actions("a.id > ? AND a.takes_back IS NOT NULL ORDER BY a.id", since)
+        return [action.id for action in later if action.takes_back in set(actions)]
+
     def of_message(self, message: int) -> list[Action]:
         """What was done to a message, the oldest first."""
         return self._actions("a.message = ? ORDER BY a.id", message)
@@ -358,23 +381,22 @@ def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
     return location[0], os.fsencode(location[1])
 
 
-def _conditions(wanted: Wanted, before: int | None) -> tuple[str, list[object]]:
+def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[str, list[object]]:
     """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
-    spellings = _spellings(wanted.text) if wanted.text else []
+    spellings = spellings_of(wanted.text) if wanted.text else []
     found: list[tuple[str, Sequence[object]]] = [
         ("a.id < ?", [before]),
+        ("a.id > ?", [after]),
         ("+a.at >= ?", [wanted.since]),
         ("+a.at <= ?", [wanted.until]),
         ("a.kind = ?", [wanted.kind]),
         ("a.verdict = ?", [wanted.verdict]),
+        ("a.state = ?", [wanted.state]),
+        (_CORRECTED, [1 if wanted.corrected else None]),
+        (_IN_MAILBOX, [None if wanted.mailbox is None else os.fsencode(wanted.mailbox)]),
         (f"(a.source {named} OR a.destination {named})", [wanted.folder] * 2),
         (f"({' OR '.join(['instr(lower(m.summary), lower(?))'] * len(spellings))})", spellings or [None]),
     ]
     held = [(condition, values) for condition, values in found if values[0] is not None]
     return " AND ".join(["1", *(one for one, _ in held)]), [value for _, values in held for value in values]
-
-
-def _spellings(text: str) -> list[str]:
-    """A text with small and with capital letters: SQLite knows which letters are the same in ASCII only."""
-    return [text] if text.isascii() else sorted({text, text.lower(), text.upper(), text.title()})

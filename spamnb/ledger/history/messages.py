@@ -1,11 +1,12 @@
 """The messages of a ledger: one row for each identity that was ever seen, judged or learned."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
+from spamnb.mail.reading import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,16 @@ _ACTED_ON = f"""
     JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
     AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
+_NAME_CHARS = 200  # of an address or a list: RFC 5321 allows 254 for an address, and such are written by machines only
+_NEW_SENDER = (
+    "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ? WHERE EXISTS"
+    " (SELECT 1 FROM message WHERE digest = ? AND sender IS NULL AND list IS NULL)"
+)
+_CAME_FROM = (
+    "UPDATE message SET sender = (SELECT id FROM sender WHERE is_list = 0 AND name = ?),"
+    " list = (SELECT id FROM sender WHERE is_list = 1 AND name = ?)"
+    " WHERE digest = ? AND sender IS NULL AND list IS NULL"
+)
 _SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, rescued_at, learned_at FROM message"
 
 
@@ -69,6 +80,11 @@ class Messages:
     def find(self, digest: bytes) -> Known | None:
         """The message of that identity, or None where it was never seen."""
         row = self._db.row(f"{_SELECT} WHERE digest = ?", (digest,))
+        return None if row is None else _known(row)
+
+    def lookup(self, message: int) -> Known | None:
+        """The message of that id, or None where there is none (any more)."""
+        row = self._db.row(f"{_SELECT} WHERE id = ?", (message,))
         return None if row is None else _known(row)
 
     def get(self, message: int) -> Known:
@@ -91,6 +107,14 @@ class Messages:
         """Whether another message is known with the same Message-ID, Date and From."""
         query = "SELECT 1 FROM message WHERE header_digest = ? AND digest <> ? LIMIT 1"
         return header_digest is not None and self._db.row(query, (header_digest, digest)) is not None
+
+    def came_from(self, messages: Iterable[tuple[bytes, str, str]]) -> None:
+        """Record where messages came from, where that is not recorded: identity, address in From, list ("": none)."""
+        rows = [(printable(sender)[:_NAME_CHARS], printable(of)[:_NAME_CHARS], one) for one, sender, of in messages]
+        names = [(is_list, row[is_list], row[2]) for row in rows for is_list in (0, 1) if row[is_list]]
+        with self._db.transaction():
+            self._db.executemany(_NEW_SENDER, names)
+            self._db.executemany(_CAME_FROM, [row for row in rows if row[0] or row[1]])
 
     def rescued(self, message: int, at: float | None) -> None:
         """Record that a person has taken the message out of spam, so that it is never moved again.
@@ -151,7 +175,7 @@ class Messages:
 
     def numbers(self) -> dict[str, int]:
         """How many messages were judged, by verdict."""
-        rows = self._db.rows("SELECT verdict, count(*) FROM message WHERE judged_at IS NOT NULL GROUP BY verdict")
+        rows = self._db.rows("SELECT verdict, sum(number) FROM judged_quarter GROUP BY verdict")
         return dict(rows)
 
 

@@ -180,7 +180,7 @@ class MemoryLessons:
         for lesson, ids, *_ in sorted(self._kept.values(), key=lambda kept: -kept.lesson.number):
             if lesson.label is None or lesson.digest == without:
                 continue
-            teacher = Teacher(lesson.number, lesson.summary, lesson.label, lesson.at)
+            teacher = Teacher(lesson.number, lesson.summary, lesson.label, lesson.at, lesson.digest)
             for token, teachers in found.items():
                 if len(teachers) < most and self._ids.get(token) in ids:
                     teachers.append(teacher)

@@ -41,13 +41,14 @@ class Lesson:
 @dataclass(frozen=True, slots=True)
 class Teacher:
     """A learned message that holds a given token. message: its number in the store. learned_at: seconds since the
-    epoch.
+    epoch. digest: its identity.
     """
 
     message: int
     summary: str
     label: Label
     learned_at: float
+    digest: bytes
 
 
 class Change(NamedTuple):

@@ -261,8 +261,9 @@ class SqliteLessons(SqliteEvidence):
         missing = {row[0]: min(most, row[2] + row[3] - (own is not None and row[0] in own[2])) for row in rows}
         left = sum(missing.values())
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
-        newest = "SELECT id, summary, label, learned_at, tokens FROM lesson WHERE label IS NOT NULL AND digest IS NOT ?"
-        for message, summary, label, at, blob in self._db.rows(
+        columns = "id, summary, label, learned_at, digest, tokens"
+        newest = f"SELECT {columns} FROM lesson WHERE label IS NOT NULL AND digest IS NOT ?"  # noqa: S608
+        for message, summary, label, at, digest, blob in self._db.rows(
             f"{newest} ORDER BY change DESC LIMIT ?", (without, _NEWEST)
         ):
             if not left:
@@ -271,7 +272,7 @@ class SqliteLessons(SqliteEvidence):
             ids = ids[: np.searchsorted(ids, len(wanted))]
             for token in ids[wanted[ids]].tolist():
                 if len(found[texts[token]]) < missing[token]:
-                    found[texts[token]].append(Teacher(message, summary, Label(label), at))
+                    found[texts[token]].append(Teacher(message, summary, Label(label), at, digest))
                     left -= 1
         return found
 

@@ -1,0 +1,114 @@
+"""Show what the filter did, and why, on pages in your browser; and say there what is wrong.
+
+The pages are for you alone: on this machine, after a login that this command opens. Another
+login: run it again, with --open. Pages for others are the affair of a proxy with a login of
+its own, which asks by a Unix socket. Needs `pip install 'spamnb[web]'`.
+
+example:
+  spamnb web --open
+  spamnb web --listen /run/spamnb-web/anna.sock --behind-proxy --allow-host mail.example
+"""
+
+import argparse
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spamnb.cli.argument_types import span
+from spamnb.cli.context import config_path
+from spamnb.cli.output import inform
+from spamnb.errors import SpamnbError, UsageError
+
+if TYPE_CHECKING:
+    from spamnb.web.config_file import ConfigFile
+
+_NEEDED = {"waitress": "waitress", "jinja2": "Jinja2"}
+_LEAST_IDLE = 60  # seconds: as long as a login's code is good, the server must remember that it was used
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    option = parser.add_argument
+    where = "an address of this machine, or the path of a Unix socket (default: 127.0.0.1:7726)"
+    option("--listen", default="", metavar="ADDRESS|SOCKET", help=where)
+    option("--open", action="store_true", help="open a browser, and log it in")
+    option("--read-only", action="store_true", help="only show: nothing can be changed")
+    option(
+        "--allow-host", action="append", default=[], metavar="NAME", help="another name that the pages are called by"
+    )
+    option(
+        "--behind-proxy", action="store_true", help="the group of the Unix socket's file may ask: a proxy with a login"
+    )
+    option("--idle-exit", type=_some_time, metavar="SPAN", help="end when nobody has asked for so long: 10m")
+    option("--log-out", action="store_true", help="end all logins, and do nothing else")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve the pages until SIGTERM or SIGINT."""
+    _check_installed()
+    from spamnb.web.config_file import ConfigFile
+    from spamnb.web.server import Server, Settings, key_file, port_in_use
+
+    file = ConfigFile(config_path(options), os.environ, is_needed=options.config is not None)
+    if options.log_out:
+        key_file(file.read()).renew()
+        inform(options, "All logins are over.")
+        return 0
+    names = tuple(options.allow_host)
+    settings = Settings(options.listen, names, options.read_only, options.behind_proxy, options.idle_exit)
+    if options.open and (port := port_in_use(settings, os.environ)) is not None:
+        _open(file, port)
+        return 0
+    server = Server(settings, file.read, str(config_path(options)), os.environ, owner=_owner())
+    signal.signal(signal.SIGTERM, lambda *_: server.close())
+    signal.signal(signal.SIGINT, lambda *_: server.close())
+    _say(options, file, server.port)
+    if options.open and server.port is not None:
+        _open(file, server.port)
+    server.run()
+    return 0
+
+
+def _check_installed() -> None:
+    missing = [name for module, name in _NEEDED.items() if find_spec(module) is None]
+    if missing:
+        raise SpamnbError(f"the pages need {' and '.join(missing)}: pip install 'spamnb[web]'")
+
+
+def _say(options: argparse.Namespace, file: "ConfigFile", port: int | None) -> None:
+    """How to get in, for a person at the terminal."""
+    from spamnb.web.server import login_address
+
+    if port is None:
+        inform(options, "Serving the pages on a Unix socket; end with Ctrl-C.")
+    elif not os.environ.get("LISTEN_FDS"):  # else this goes into a log
+        inform(options, f"Open within a minute: {login_address(file.read(), port, time.time())}")
+        inform(options, "Later: spamnb web --open. End with Ctrl-C.")
+
+
+def _open(file: "ConfigFile", port: int) -> None:
+    """Open a browser, in a process of its own: some browsers only return when they end."""
+    from spamnb.web.server import login_file
+
+    command = [sys.executable, "-m", "webbrowser", Path(login_file(file.read(), port, time.time())).as_uri()]
+    subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - this very Python
+
+
+def _owner() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
+
+
+def _some_time(text: str) -> float:
+    seconds = span(text)
+    if seconds is None or seconds < _LEAST_IDLE:
+        raise UsageError(f"{text!r} is no span of time of a minute or more: write 10m or 2h")
+    return seconds

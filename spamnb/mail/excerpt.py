@@ -1,0 +1,41 @@
+"""What a person wants to see of a message: a few header fields, and the beginning of its text; never its markup."""
+
+import re
+from dataclasses import dataclass
+
+from spamnb.mail.limits import DEFAULT_LIMITS, Limits
+from spamnb.mail.parsing.message import Attachment, parse
+
+_FIELDS = ("from", "reply-to", "to", "cc", "subject", "date", "list-id", "message-id")
+_FIELD_CHARS = 500
+_BLANK_LINES = re.compile(r"\n\s*\n\s*\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """fields: name and decoded value. text: as the tokens are made of it, without hidden text; is_cut: there is more.
+
+    Everything is a stranger's, as it stands in the message.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    text: str
+    is_cut: bool
+    attachments: tuple[Attachment, ...]
+
+
+def excerpt(raw: bytes, most: int, limits: Limits = DEFAULT_LIMITS) -> Excerpt:
+    """The excerpt of a message, with at most so many characters of its text. Any bytes at all yield one."""
+    message = parse(raw, limits)
+    fields = [(name, message.first(name)[:_FIELD_CHARS]) for name in _FIELDS]
+    plain = [text.text for text in message.texts if not text.is_html]
+    shown = plain or [_shown(text.text, limits) for text in message.texts[:1]]
+    text = _BLANK_LINES.sub("\n\n", "\n\n".join(shown)[: 4 * most].replace("\r\n", "\n").strip())
+    held = tuple((name, value) for name, value in fields if value)
+    return Excerpt(held, text[:most], len(text) > most, message.attachments)
+
+
+def _shown(markup: str, limits: Limits) -> str:
+    from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
+
+    return read_html(markup, limits).visible

@@ -1,0 +1,64 @@
+"""The tokens that tell most: those that speak most clearly for ham or for spam, and are met often."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.config import Scoring
+from spamnb.filter import Filter
+from spamnb.label import Label
+from spamnb.ledger.ledger import Ledger
+
+_LEAST = 5  # messages: what is met less often says little, and there are very many
+_LOOKED_AT = 2000  # tokens of each side whose texts are read
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A token, in how many learned messages it is, and its log-odds (above 0: for spam)."""
+
+    token: str
+    ham: int
+    spam: int
+    log_odds: float
+
+
+class TellingWords(Filter):
+    """Finds what the filter goes by."""
+
+    def __init__(self, ledger: Ledger, scoring: Scoring) -> None:
+        super().__init__(ledger.lessons, scoring)
+        self._ledger = ledger
+
+    def most(self, most: int, kinds: Sequence[str] | None = None, *, bare: bool = False) -> dict[Label, list[Word]]:
+        """For each class the tokens that tell most of it, by |log-odds| times the root of the messages they are in.
+
+        kinds: only tokens with one of these prefixes (`subject:`). bare: only words of the text.
+        """
+        found = self._ledger.words.often(_LEAST, kinds)
+        messages, log_odds = found.counts.messages, self._log_odds(found.counts)
+        ham, spam = messages
+        strength = log_odds * np.sqrt(messages.sum(axis=0))
+        order = np.argsort(strength, kind="stable")
+        reading = _LOOKED_AT if bare else most
+        chosen = {Label.HAM: order[:reading], Label.SPAM: order[::-1][:reading]}
+        texts = self._lessons.texts({int(found.ids[place]) for places in chosen.values() for place in places})
+
+        def words(label: Label, places: NDArray[np.int64]) -> list[Word]:
+            sign = 1 if label is Label.SPAM else -1
+            some = [
+                Word(texts[int(found.ids[place])], int(ham[place]), int(spam[place]), float(log_odds[place]))
+                for place in places.tolist()
+                if sign * log_odds[place] > 0
+            ]
+            return [one for one in some if not bare or ":" not in one.token][:most]
+
+        return {label: words(label, places) for label, places in chosen.items()}
+
+    def word(self, token: str) -> Word | None:
+        """One token, or None where no learned message holds it."""
+        counts = self._lessons.counts([token])
+        ham, spam = counts.messages[:, 0].tolist()
+        return Word(token, ham, spam, float(self._log_odds(counts)[0])) if ham or spam else None

@@ -1,0 +1,132 @@
+"""Who may ask, and for what: the name by which the pages are called, the login, and where a form comes from.
+
+Why a page on one's own machine needs all three:
+
+- Any web page can make a browser ask 127.0.0.1, and by a name server that changes its answer (DNS rebinding) read what
+  it says: so only our own names are answered, before anything else.
+- Every user of the machine can connect to a port of it: so there is a login, by a code that only the owner can make. A
+  Unix socket has its file's mode instead.
+- A browser sends the cookie with forms of other pages too: SameSite=Strict keeps it from other sites, but another port
+  of this machine is the same site. So a form has to be of the same origin, by Sec-Fetch-Site (Fetch Metadata), or where
+  a browser does not send that, by Origin (RFC 6454).
+
+Nothing is trusted for the address that it comes from: behind a proxy, all requests come from the proxy.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from spamnb.web import keys
+from spamnb.web.http import HttpError, Request
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?")
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"
+    " frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = (
+    ("Content-Security-Policy", _POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """How the pages are reached. port: of a loopback address; None for a Unix socket.
+
+    names: other names to be called by. is_private: nobody but the owner (and root) can connect.
+    """
+
+    port: int | None
+    names: frozenset[str] = frozenset()
+    is_private: bool = False
+
+    @property
+    def has_login(self) -> bool:
+        """Whether a cookie is asked for."""
+        return self.port is not None
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name: cookies do not know ports."""
+        return f"spamnb_{self.port}"
+
+    def answers_to(self, host: str) -> bool:
+        """Whether the pages may be called so."""
+        found = _HOST.fullmatch(host)
+        if found is None:
+            return False
+        name, port = found["name"].lower(), found["port"]
+        if name in self.names:
+            return True
+        if self.port is None:
+            return self.is_private and not self.names
+        return name in _LOOPBACK and int(port or 80) == self.port
+
+
+class Access:
+    """Lets requests in or not. key: of the login, as it is now. now: seconds since the epoch."""
+
+    def __init__(self, door: Door, key: Callable[[], bytes], now: Callable[[], float]) -> None:
+        self.door = door
+        self.codes = keys.Codes(key, now)
+        self._key = key
+        self._now = now
+
+    def check_host(self, request: Request) -> None:
+        """Raise HttpError where the pages are called by a name that is not theirs."""
+        host = request.headers.get("host", "")
+        if not self.door.answers_to(host):
+            name = found["name"] if (found := _HOST.fullmatch(host)) else ""
+            hint = f"--allow-host {name}" if name else "--allow-host NAME"
+            raise HttpError(
+                421,
+                "The page is called by a name that is not its own.",
+                f"If this name is meant to lead here, start the page with: spamnb web {hint}",
+            )
+
+    def check_origin(self, request: Request) -> None:
+        """Raise HttpError for a form that does not come from one of our own pages."""
+        site = request.headers.get("sec-fetch-site")
+        if site is not None:
+            is_own = site == "same-origin"
+        else:
+            origin = urlsplit(request.headers.get("origin", ""))
+            is_own = bool(origin.netloc) and origin.netloc.lower() == request.headers.get("host", "").lower()
+        if not is_own:
+            raise HttpError(403, "This form was sent by another page.", "Nothing was changed. Use the buttons here.")
+
+    def is_logged_in(self, request: Request) -> bool:
+        """Whether the request has a cookie of ours."""
+        if not self.door.has_login:
+            return True
+        try:
+            sent = SimpleCookie(request.headers.get("cookie", "")).get(self.door.cookie)
+        except CookieError:
+            return False
+        return sent is not None and keys.nonce_of(self._key(), "cookie", sent.value, self._now()) is not None
+
+    def new_cookie(self) -> tuple[str, str]:
+        """The header by which a browser is logged in."""
+        value = keys.make(self._key(), "cookie", self._now())
+        return self._cookie_header(value, keys.COOKIE_SECONDS)
+
+    def no_cookie(self) -> tuple[str, str]:
+        """The header by which a browser forgets its login."""
+        return self._cookie_header("", 0)
+
+    def _cookie_header(self, value: str, seconds: int) -> tuple[str, str]:
+        text = f"{self.door.cookie}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}"
+        return "Set-Cookie", text
+
+
+def is_from_elsewhere(headers: Mapping[str, str]) -> bool:
+    """Whether a link of another site has led here, so that the browser has kept the cookie back."""
+    return headers.get("sec-fetch-site") in ("cross-site", "same-site")

@@ -1,0 +1,145 @@
+"""One request: who asks, which page, the ledger opened for it, and the answer; a WSGI application (PEP 3333)."""
+
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any, BinaryIO, cast
+
+from spamnb.errors import (
+    ConfigError,
+    LedgerBusyError,
+    LedgerDamagedError,
+    LedgerError,
+    LedgerUnavailableError,
+    MaildirError,
+    SpamnbError,
+)
+from spamnb.ledger.file.parts import refuse_new
+from spamnb.ledger.file.readonly import size_of
+from spamnb.ledger.file.replacement import present
+from spamnb.ledger.ledger import Ledger
+from spamnb.web.access import HEADERS
+from spamnb.web.http import HttpError, Request, Response, read_form, read_request
+from spamnb.web.pages.login import please_log_in
+from spamnb.web.routes import Route, Router
+from spamnb.web.visit import NothingYetError, Site, Visit
+
+_log = logging.getLogger(__name__)
+_BUSY_SECONDS = 2.0
+_NO_STORE = ("Cache-Control", "no-store")
+_TITLES = {
+    401: "Please log in",
+    403: "Not from here",
+    404: "Not found",
+    405: "Not like that",
+    413: "Too much at once",
+    421: "Not called so",
+    429: "Too many tries",
+    500: "Something is wrong",
+    503: "Not just now",
+}
+StartResponse = Callable[[str, list[tuple[str, str]]], Any]
+Later = Callable[[Callable[[], object]], None]
+
+
+class Application:
+    """Answers requests. later: does work of which nobody waits for the end."""
+
+    def __init__(self, site: Site, router: Router, later: Later) -> None:
+        self._site = site
+        self._access = site.access
+        self._router = router
+        self._later = later
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request of a WSGI server."""
+        start = time.monotonic()
+        response, pattern = self.answer(environ)
+        for work in response.after:
+            self._later(work)
+        headers = [("Content-Type", response.content_type), ("Content-Length", str(len(response.body))), *HEADERS]
+        if all(name != "Cache-Control" for name, _ in response.headers):
+            headers.append(_NO_STORE)
+        start_response(f"{response.status} {HTTPStatus(response.status).phrase}", [*headers, *response.headers])
+        method, milliseconds = environ["REQUEST_METHOD"], 1000 * (time.monotonic() - start)
+        _log.debug("%s %s %d %.0f ms", method, pattern or "-", response.status, milliseconds)
+        return [b"" if method == "HEAD" else response.body]
+
+    def answer(self, environ: Mapping[str, Any]) -> tuple[Response, str]:
+        """The response, and the pattern of the route that has made it ("" for none)."""
+        request, pattern = Request("GET", "/"), ""
+        try:
+            request = read_request(environ)
+            self._access.check_host(request)
+            route, numbers = self._router.find(request.method, request.path)
+            pattern = route.pattern
+            if not request.is_reading:
+                request = self._with_form(request, cast(BinaryIO, environ["wsgi.input"]))
+            return self._from_page(route, request, numbers), pattern
+        except HttpError as fault:
+            return self._refused(request, fault), pattern
+        except NothingYetError:
+            return Visit(self._site, request).page("nothing_yet.html", title="Nothing learned yet"), pattern
+        except SpamnbError as fault:
+            return self._refused(request, as_http(fault)), pattern
+        except Exception:
+            number = secrets.token_hex(4)
+            _log.exception("a page could not be made (%s)", number)
+            step = f"It stands in the log of the page as {number}: please report it, with what is written there."
+            return self._refused(request, HttpError(500, "This should not happen.", step)), pattern
+
+    def _with_form(self, request: Request, body: BinaryIO) -> Request:
+        """A request that changes something, with its form, if it may."""
+        self._access.check_origin(request)
+        if self._site.is_read_only:
+            raise HttpError(405, "These pages only show.", "They were started with --read-only.", Allow="GET, HEAD")
+        return replace(request, form=read_form(request.headers, body))
+
+    def _from_page(self, route: Route, request: Request, numbers: Mapping[str, int]) -> Response:
+        if route.is_public:
+            return route.page(Visit(self._site, request))
+        if not self._access.is_logged_in(request):
+            return please_log_in(Visit(self._site, request))
+        path = str(self._site.config().ledger)
+        with _opened(path, only_read=request.is_reading) as ledger:
+            return route.page(Visit(self._site, request, numbers, ledger))
+
+    def _refused(self, request: Request, fault: HttpError) -> Response:
+        title = _TITLES.get(fault.status, "That did not work")
+        visit = Visit(self._site, request)
+        page = visit.page("error.html", title=title, status=fault.status, what=fault.what, step=fault.step)
+        return replace(page, headers=fault.headers)
+
+
+@contextlib.contextmanager
+def _opened(path: str, *, only_read: bool) -> Iterator[Ledger | None]:
+    """The ledger for one request, None where there is none yet; what is read is of one moment.
+
+    Not for longer: an open ledger cannot be restored from a copy, nor repaired.
+    """
+    if not size_of(present(path)):
+        refuse_new(path)
+        yield None
+        return
+    with (
+        Ledger(path, busy_seconds=_BUSY_SECONDS, only_read=only_read) as ledger,
+        ledger.snapshot() if only_read else contextlib.nullcontext(),
+    ):
+        yield ledger
+
+
+def as_http(fault: SpamnbError) -> HttpError:
+    """A fault of the ledger, the configuration or a mailbox as the page that says what to do; its text says it too."""
+    if isinstance(fault, LedgerBusyError):
+        return HttpError(503, str(fault), "This page tries again when it is loaded again.", Retry_After="2")
+    if isinstance(fault, LedgerUnavailableError | MaildirError):
+        return HttpError(503, str(fault), "Then load this page again.", Retry_After="30")
+    if isinstance(fault, LedgerDamagedError):
+        return HttpError(500, str(fault), "To see how far it is damaged: spamnb verify")
+    if isinstance(fault, ConfigError):
+        return HttpError(500, str(fault), "To look at the configuration: spamnb config --check")
+    return HttpError(503 if isinstance(fault, LedgerError) else 409, str(fault))

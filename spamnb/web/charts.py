@@ -1,0 +1,224 @@
+"""Charts as inline SVG, each with the same figures as a table: pure functions, values in, markup out.
+
+Colours and line styles are classes of the style sheet: the Content-Security-Policy forbids `style=`. The drawing is
+narrow, so that its text is as large on a phone as on a desk.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from spamnb.ledger.history.figures import Bin, Judged
+
+WIDTH, HEIGHT = 400, 170
+_LEFT, _RIGHT, _TOP, _BOTTOM = 34, 6, 16, 22
+_PLOT_WIDTH, _PLOT_HEIGHT = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+_BASE = HEIGHT - _BOTTOM
+_FEW = 5  # messages in a bin, below which its share says little
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing, what it shows in a sentence, and its figures as a table."""
+
+    title: str
+    svg: Markup
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A share of some messages, from 0 to 1, with its 95 % interval. at: where it stands, in [0, 1]. label: what of."""
+
+    at: float
+    share: float
+    low: float
+    high: float
+    messages: int
+    label: str
+
+
+def by_day(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
+    """Bars of verdicts on each span of time, one above the other, with a mark where a person has decided otherwise."""
+    most = max((span.messages for span in spans), default=0)
+    step = _PLOT_WIDTH / max(1, len(spans))
+    width = max(0.5, step * 0.8)
+    parts = [_grid(_linear_ticks(most))]
+    for place, (span, name) in enumerate(zip(spans, names, strict=True)):
+        x, top = _LEFT + place * step + (step - width) / 2, float(_BASE)
+        for word, number in (("ham", span.ham), ("unsure", span.unsure), ("spam", span.spam)):
+            height = _PLOT_HEIGHT * number / max(1, most)
+            top -= height
+            if number:
+                parts.append(_rect(x, top, width, height, word, f"{name}: {number} {word}"))
+        if span.corrected:
+            parts.append(_mark(x + width / 2, top - 3, f"{name}: {span.corrected} decided otherwise"))
+    parts += _ends(names)
+    rows = tuple(
+        (name, str(span.ham), str(span.unsure), str(span.spam), str(span.lost), str(span.missed))
+        for span, name in zip(spans, names, strict=True)
+    )
+    columns = ("day", "ham", "unsure", "spam", "ham called spam", "spam called ham")
+    return Chart(title, _drawing(title, parts), columns, rows)
+
+
+def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
+    """How many messages have which probability, on a logarithmic scale: else only the two outer bins would be seen."""
+    most = max((one.messages for one in bins), default=0)
+    tallest = math.log1p(max(1, most))
+    parts = [_grid([(math.log1p(n) / tallest, f"{n:,}") for n in _powers(most)])]
+    for one in bins:
+        x, width = _LEFT + _PLOT_WIDTH * one.low, _PLOT_WIDTH * (one.high - one.low)
+        middle, height = (one.low + one.high) / 2, _PLOT_HEIGHT * math.log1p(one.messages) / tallest
+        word = "spam" if middle >= spam_cutoff else "ham" if middle <= ham_cutoff else "unsure"
+        if one.messages:
+            said = f"{_percent(one.low)} to {_percent(one.high)}: {one.messages:,}"
+            parts.append(_rect(x + width * 0.08, _BASE - height, width * 0.84, height, word, said))
+    for cutoff in (ham_cutoff, spam_cutoff):
+        x = _LEFT + _PLOT_WIDTH * cutoff
+        parts.append(_line(x, _TOP - 6, x, _BASE, "cutoff"))
+    parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, _percent(at), anchor) for at, anchor in _SCALE]
+    columns = ("probability of spam", "messages", "you said ham", "you said spam")
+    rows = tuple(
+        (f"{_percent(one.low)} to {_percent(one.high)}", str(one.messages), str(one.ham), str(one.spam)) for one in bins
+    )
+    return Chart(title, _drawing(title, parts), columns, rows)
+
+
+def calibration(points: Sequence[Point], title: str) -> Chart:
+    """How much of the mail of each probability is spam: on the diagonal, the probability is what it says.
+
+    Dots are hollow where few messages stand behind them.
+    """
+    parts = [_grid([(share, _percent(share)) for share in (0.0, 0.5, 1.0)])]
+    parts.append(_line(_LEFT, _BASE, _LEFT + _PLOT_WIDTH, _TOP, "diagonal"))
+    parts += [_dot(point) for point in points]
+    parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, _percent(at), anchor) for at, anchor in _SCALE]
+    return Chart(
+        title, _drawing(title, parts), ("probability", "spam", "95 % interval", "messages"), _point_rows(points)
+    )
+
+
+def curve(points: Sequence[Point], title: str, highest: float) -> Chart:
+    """Shares one after another, with their intervals, on a scale from 0 to `highest`."""
+    parts = [_grid([(part, _percent(part * highest)) for part in (0.0, 0.5, 1.0)])]
+    scaled = [
+        replace(
+            one,
+            share=min(1.0, one.share / highest),
+            low=min(1.0, one.low / highest),
+            high=min(1.0, one.high / highest),
+        )
+        for one in points
+    ]
+    line = " ".join(f"{_x(one.at):.1f},{_y(one.share):.1f}" for one in scaled)
+    parts.append(Markup('<polyline class="curve" points="{}"/>').format(line))
+    parts += [_dot(shown, one) for shown, one in zip(scaled, points, strict=True)]
+    parts += _ends([one.label for one in points])
+    return Chart(
+        title, _drawing(title, parts), ("messages learned", "share", "95 % interval", "messages"), _point_rows(points)
+    )
+
+
+def small_bar(share: float, word: str) -> Markup:
+    """A bar in a line of a table, as long as a share; the number itself stands beside it, so it has no text."""
+    length = 100 * min(1.0, max(0.0, share))
+    return Markup(
+        '<svg class="clue" aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none">'
+        '<rect class="bar {}" width="{:.1f}" height="8"/></svg>'
+    ).format(word, length)
+
+
+_SCALE = ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
+
+
+def _drawing(title: str, parts: Sequence[Markup]) -> Markup:
+    return Markup('<svg class="chart" role="img" viewBox="0 0 {} {}"><title>{}</title>{}</svg>').format(
+        WIDTH, HEIGHT, title, Markup("").join(parts)
+    )
+
+
+def _x(at: float) -> float:
+    return _LEFT + _PLOT_WIDTH * at
+
+
+def _y(share: float) -> float:
+    return _BASE - _PLOT_HEIGHT * share
+
+
+def _rect(x: float, y: float, width: float, height: float, word: str, title: str) -> Markup:
+    return Markup(
+        '<rect class="bar {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>'
+    ).format(word, x, y, width, height, title)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(kind, x1, y1, x2, y2)
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, words)
+
+
+def _mark(x: float, y: float, title: str) -> Markup:
+    """A triangle that points down."""
+    return Markup('<path class="mark" d="M{:.1f} {:.1f}l-4 -7h8z"><title>{}</title></path>').format(x, y, title)
+
+
+def _dot(shown: Point, said: Point | None = None) -> Markup:
+    """A share as a dot, with its interval as a line."""
+    said = said or shown
+    words = f"{said.label}: {_percent(said.share)} of {said.messages:,}"
+    dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>').format(
+        "dot few" if said.messages < _FEW else "dot", _x(shown.at), _y(shown.share), words
+    )
+    return _line(_x(shown.at), _y(shown.low), _x(shown.at), _y(shown.high), "interval") + dot
+
+
+def _grid(ticks: Sequence[tuple[float, str]]) -> Markup:
+    """Horizontal lines at heights from 0 to 1, each with its label."""
+    found = [
+        _line(_LEFT, _y(at), WIDTH - _RIGHT, _y(at), "grid") + _text(_LEFT - 4, _y(at) + 4, label, "end")
+        for at, label in ticks
+    ]
+    return Markup("").join(found)
+
+
+def _linear_ticks(most: int) -> list[tuple[float, str]]:
+    """None, and the most; the middle too, where it is a whole number worth a line."""
+    return (
+        [(0.0, "0"), *([(0.5, f"{most // 2:,}")] if most >= 4 and most % 2 == 0 else []), (1.0, f"{most:,}")]
+        if most
+        else [(0.0, "0")]
+    )
+
+
+def _powers(most: int) -> list[int]:
+    """0, 1, 10, 100 and so on, not above the most.
+
+    >>> _powers(250)
+    [0, 1, 10, 100]
+    """
+    return [0, *(10**power for power in range(len(str(most))) if 10**power <= most)]
+
+
+def _ends(names: Sequence[str]) -> list[Markup]:
+    """The first and the last name under the axis."""
+    if not names:
+        return []
+    last = [_text(WIDTH - _RIGHT, HEIGHT - 6, names[-1], "end")] if len(names) > 1 else []
+    return [_text(_LEFT, HEIGHT - 6, names[0]), *last]
+
+
+def _point_rows(points: Sequence[Point]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (one.label, _percent(one.share), f"{_percent(one.low)} to {_percent(one.high)}", f"{one.messages:,}")
+        for one in points
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

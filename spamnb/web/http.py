@@ -1,0 +1,131 @@
+"""A request and a response as values, and what can be wrong with a request."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import BinaryIO
+from urllib.parse import parse_qs
+
+MAX_BODY = 65_536  # bytes
+_MAX_FIELDS = 1000
+_FORM = "application/x-www-form-urlencoded"
+_EMPTY: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+class HttpError(Exception):
+    """A request that is not answered with what it asks for: a status, what is wrong, and what to do next."""
+
+    def __init__(self, status: int, what: str, step: str = "", **headers: str) -> None:
+        super().__init__(what)
+        self.status = status
+        self.what = what
+        self.step = step
+        self.headers = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+
+
+class Values:
+    """The values of a query or a form, by their names; of a name that comes twice the first counts."""
+
+    def __init__(self, values: Mapping[str, tuple[str, ...]] = _EMPTY) -> None:
+        self._values = values
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """All names with their values, in the order sent."""
+        return [(name, value) for name, values in self._values.items() for value in values]
+
+    def text(self, name: str, most: int = 300) -> str:
+        """A value without blanks around it, "" where there is none."""
+        return next(iter(self._values.get(name, ())), "").strip()[:most]
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """All values of a name."""
+        return self._values.get(name, ())
+
+    def number(self, name: str) -> int | None:
+        """A whole number, or None where there is none. Raises HttpError for anything else."""
+        return None if not (text := self.text(name)) else whole_number(text)
+
+    def one_of(self, name: str, allowed: "Mapping[str, object] | tuple[str, ...]", default: str = "") -> str:
+        """One of a few words; the default for anything else."""
+        return text if (text := self.text(name)) in allowed else default
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked. path begins with "/", and is that below the proxy's prefix; headers have names in lower case."""
+
+    method: str
+    path: str
+    query: Values = field(default_factory=Values)
+    form: Values = field(default_factory=Values)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether nothing may change."""
+        return self.method in ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What is answered. after: work that may take a second, and that nobody has to wait for."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "text/html; charset=utf-8"
+    headers: tuple[tuple[str, str], ...] = ()
+    after: tuple[Callable[[], object], ...] = ()
+
+
+def as_json(values: object) -> Response:
+    """Values as JSON, in ASCII only."""
+    return Response(json.dumps(values, ensure_ascii=True).encode("ascii"), content_type="application/json")
+
+
+def whole_number(text: str) -> int:
+    """A whole number as links and forms have it. Raises HttpError."""
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise HttpError(400, "A number was expected in the address.", "Go back to the page that you came from.")
+    return int(text)
+
+
+def read_request(environ: Mapping[str, object]) -> Request:
+    """The request without its body, from a WSGI environment (PEP 3333). Raises HttpError."""
+    headers = {
+        name[5:].replace("_", "-").lower(): str(value) for name, value in environ.items() if name.startswith("HTTP_")
+    }
+    for name in ("CONTENT_TYPE", "CONTENT_LENGTH"):
+        if value := environ.get(name):
+            headers[name.replace("_", "-").lower()] = str(value)
+    try:
+        path = str(environ.get("PATH_INFO") or "/").encode("latin-1").decode("utf-8")
+        query = _parsed(str(environ.get("QUERY_STRING", "")))
+    except ValueError:
+        raise HttpError(400, "The address cannot be read.", "Go back to the page that you came from.") from None
+    return Request(str(environ["REQUEST_METHOD"]), path, query, headers=headers)
+
+
+def read_form(headers: Mapping[str, str], body: BinaryIO) -> Values:
+    """The fields of a form, at most 64 KB of them. Raises HttpError."""
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise HttpError(415, "Only forms are read here.", "Use the buttons of the pages.")
+    length = headers.get("content-length", "")
+    if not length.isdigit():
+        raise HttpError(411, "The length of the form is missing.", "Use the buttons of the pages.")
+    if int(length) > MAX_BODY:
+        raise too_large()
+    try:
+        return _parsed(body.read(int(length)).decode("ascii"))
+    except ValueError:
+        raise HttpError(400, "The form cannot be read.", "Go back, and send it again.") from None
+
+
+def too_large() -> HttpError:
+    """That a form is longer than is read."""
+    return HttpError(413, "The form is too large.", "Send fewer answers at once.")
+
+
+def _parsed(text: str) -> Values:
+    found = parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
+    return Values({name: tuple(values) for name, values in found.items()})

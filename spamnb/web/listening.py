@@ -1,0 +1,188 @@
+"""The sockets of the pages: handed over by the service manager, a Unix socket, or a port of this machine's own.
+
+Nothing else: what others can reach is the affair of a proxy, which asks by a Unix socket.
+"""
+
+import contextlib
+import errno
+import os
+import socket
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from spamnb.errors import SpamnbError, UsageError
+
+PORT = 7726  # SPAM on the keys of a telephone
+DEFAULT = f"127.0.0.1:{PORT}"
+_FIRST_HANDED = 3  # SD_LISTEN_FDS_START (sd_listen_fds(3))
+_BACKLOG = 64
+_LISTEN = "0A"  # TCP_LISTEN in /proc/net/tcp
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A socket that is listened on. port: of a loopback address; path: of a Unix socket; one of them is None.
+
+    mode: of a Unix socket's file. is_made: by us, so that it is ours to remove.
+    """
+
+    socket: socket.socket
+    port: int | None
+    path: str | None
+    mode: int = 0
+    is_made: bool = False
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self.path is not None and self.is_made:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+        self.socket.close()
+
+
+def handed_over(environ: Mapping[str, str]) -> list[Listener]:
+    """The sockets that the service manager hands over. Raises SpamnbError for one that is not served."""
+    number = environ.get("LISTEN_FDS", "")
+    if environ.get("LISTEN_PID") != str(os.getpid()) or not number.isdigit():
+        return []
+    return [_taken_over(socket.socket(fileno=_FIRST_HANDED + each)) for each in range(int(number))]
+
+
+def _taken_over(handed: socket.socket) -> Listener:
+    handed.set_inheritable(False)
+    name = handed.getsockname()
+    if handed.type != socket.SOCK_STREAM or not handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        raise SpamnbError(f"{name} from systemd is no listening stream: write ListenStream=, and not Accept=yes")
+    if handed.family == socket.AF_UNIX:
+        path = os.fsdecode(name)
+        if not path or path.startswith("\0"):
+            raise SpamnbError("the socket from systemd has no file: write ListenStream=/run/…")
+        return Listener(handed, None, path, _mode_of(path))
+    if handed.family not in (socket.AF_INET, socket.AF_INET6) or not _is_loopback(str(name[0])):
+        raise SpamnbError(f"{name[0]} from systemd can be reached from outside: write ListenStream={DEFAULT}")
+    return Listener(handed, int(name[1]), None)
+
+
+def open_listener(address: str, *, behind_proxy: bool) -> Listener:
+    """Listen on a path, or on an address as `127.0.0.1:7726`. Raises SpamnbError where that is not to be had.
+
+    behind_proxy: the group of the Unix socket's file may connect.
+    """
+    if address.startswith("/"):
+        return _open_path(address, 0o660 if behind_proxy else 0o600)
+    if behind_proxy:
+        raise UsageError(f"--behind-proxy needs a Unix socket: --listen /run/…, not {address}")
+    return _open_port(*_parsed(address))
+
+
+def _parsed(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65_536 or not host:
+        raise UsageError(f"{address!r} is no address: write {DEFAULT}, or the full path of a Unix socket")
+    host = "127.0.0.1" if host == "localhost" else host
+    if not _is_loopback(host):
+        raise UsageError(
+            f"{address} can be reached from outside, and these pages show mail: write {DEFAULT}, or let a proxy with a"
+            " login ask by a Unix socket (--listen /run/… --behind-proxy)"
+        )
+    return host, int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "::1" or (socket.inet_aton(host)[0] == 127 and host.count(".") == 3)
+    except OSError:
+        return False
+
+
+def _open_port(host: str, port: int) -> Listener:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(_BACKLOG)
+    except OSError as fault:
+        made.close()
+        if fault.errno == errno.EADDRINUSE:
+            raise InUseError(
+                f"another program listens on {host}:{port}: stop that one, or choose another port"
+                f" (--listen 127.0.0.1:{port + 1})"
+            ) from fault
+        raise SpamnbError(
+            f"cannot listen on {host}:{port}: {fault.strerror}; choose another port (--listen)"
+        ) from fault
+    return Listener(made, int(made.getsockname()[1]), None)
+
+
+class InUseError(SpamnbError):
+    """A port on which another program listens already."""
+
+
+def _open_path(path: str, mode: int) -> Listener:
+    _clear(path)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.bind(path)
+        os.chmod(path, mode)  # nobody can connect before it is listened on
+        made.listen(_BACKLOG)
+    except OSError as fault:
+        made.close()
+        raise SpamnbError(
+            f"cannot listen on {path}: {fault.strerror}; write a path in a directory that you may write to"
+        ) from fault
+    return Listener(made, None, path, mode, is_made=True)
+
+
+def _clear(path: str) -> None:
+    """Remove a socket that a process has left which was killed. Raises SpamnbError for anything else there."""
+    try:
+        is_socket = stat.S_ISSOCK(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return
+    if not is_socket:
+        raise SpamnbError(f"cannot listen on {path}: a file is there that is no socket; write another path, or move it")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+        except OSError as fault:
+            raise SpamnbError(f"cannot listen on {path}: {fault.strerror}; write another path") from fault
+    raise InUseError(f"another program listens on {path}: stop that one, or write another path")
+
+
+def _mode_of(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return 0o666  # it cannot be told: as if anybody could connect
+
+
+def is_private(listener: Listener) -> bool:
+    """Whether nobody but its owner and root can connect to a Unix socket."""
+    return not listener.mode & 0o077
+
+
+def check_modes(listeners: Sequence[Listener]) -> None:
+    """Raise SpamnbError for a Unix socket to which every user of the machine can connect: there is no login."""
+    for one in listeners:
+        if one.path is not None and one.mode & 0o007:
+            raise SpamnbError(f"every user of this machine can connect to {one.path}: write SocketMode=0660")
+
+
+def is_held_by(port: int, users: frozenset[int]) -> bool:
+    """Whether those who listen on a port of this machine are all among these users, by their numbers (proc(5))."""
+    found = set()
+    for table in _TABLES:
+        with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
+            for line in file.readlines()[1:]:
+                _, local, _, state, _, _, _, user, *_ = line.split()
+                if state == _LISTEN and int(local.rpartition(":")[2], 16) == port:
+                    found.add(int(user))
+    return bool(found) and found <= users

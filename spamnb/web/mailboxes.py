@@ -1,0 +1,52 @@
+"""Several mailboxes of one person on one page: short names that tell them apart."""
+
+import functools
+from pathlib import Path
+
+from spamnb.config import Config
+from spamnb.ledger.history.journal import Action
+from spamnb.ledger.ledger import Ledger
+
+
+class Names:
+    """The names of the configured mailboxes, by their paths; for one request."""
+
+    def __init__(self, config: Config) -> None:
+        self.by_path = short_names([mailbox.path for mailbox in config.mailboxes])
+        self._mailbox_of = functools.cache(lambda ledger, folder: ledger.locations.where(folder)[0])
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there is something to tell apart."""
+        return len(self.by_path) > 1
+
+    def of_action(self, ledger: Ledger, action: Action) -> str:
+        """The name of the mailbox in which something was done; "" where it is the only one, or not known."""
+        if not self.are_several:
+            return ""
+        folder = action.source if action.source is not None else action.destination
+        if folder is None:
+            places = ledger.locations.of_message(action.message)
+            folder = places[-1].folder if places else None
+        return "" if folder is None else self.by_path.get(self._mailbox_of(ledger, folder), "")
+
+    def path_of(self, name: str) -> str | None:
+        """The path of the mailbox of that name."""
+        return next((path for path, one in self.by_path.items() if one == name), None)
+
+
+def short_names(paths: list[Path]) -> dict[str, str]:
+    """For each path as few of its last parts as tell it from the others.
+
+    >>> list(short_names([Path("/home/anna/Maildir"), Path("/home/anna/work"), Path("/home/ben/Maildir")]).values())
+    ['anna/Maildir', 'work', 'ben/Maildir']
+    """
+    names = {}
+    for path in paths:
+        number = 1
+        while number < len(path.parts) and any(
+            one != path and one.parts[-number:] == path.parts[-number:] for one in paths
+        ):
+            number += 1
+        names[str(path)] = "/".join(path.parts[-number:])
+    return names

@@ -1,0 +1,11 @@
+"""The pages: a module for each, with its routes."""
+
+from spamnb.web.pages import audit, history, login, message, moving, overview, review, static, tune, undo
+from spamnb.web.routes import Route
+
+MODULES = (static, login, overview, history, message, undo, moving, review, tune, audit)
+
+
+def all_routes() -> list[Route]:
+    """The routes of all pages."""
+    return [route for module in MODULES for route in module.ROUTES]

@@ -1,0 +1,68 @@
+"""Everything that was judged, moved and learned, the newest first."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from spamnb.ledger.history.describe import as_object
+from spamnb.ledger.history.journal import Line, Wanted
+from spamnb.web.http import Response, as_json
+from spamnb.web.lines import by_day, told
+from spamnb.web.mailboxes import Names
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_ON_A_PAGE = 50
+# Actions looked through at once for what is asked. A million take a second; 150,000 some 100 ms (benchmarks/web.py).
+_WINDOW = 150_000
+SHOWN: Mapping[str, tuple[str, Wanted]] = {
+    "": ("All", Wanted()),
+    "spam": ("Spam", Wanted(verdict="spam")),
+    "unsure": ("Unsure", Wanted(verdict="unsure")),
+    "ham": ("Ham", Wanted(verdict="ham")),
+    "moved": ("Moved", Wanted(kind="moved")),
+    "learned": ("Learned", Wanted(kind="learned")),
+    "corrected": ("Corrected", Wanted(corrected=True)),
+    "undone": ("Undone", Wanted(state="undone")),
+}
+
+
+def history(visit: Visit) -> Response:
+    """A page of the history, of what is asked for."""
+    asked, names = visit.request.query, Names(visit.config)
+    show, text, mailbox = asked.one_of("show", SHOWN), asked.text("q", 100), asked.text("mailbox")
+    lines, rest = _found(visit, replace(SHOWN[show][1], text=text, mailbox=names.path_of(mailbox)))
+    return visit.page(
+        "history.html",
+        title="History",
+        days=list(by_day(told(visit.ledger, lines, names), visit.now)),
+        rest=rest,
+        is_searched=bool(show or text or mailbox),
+        is_cut=rest is not None and len(lines) < _ON_A_PAGE,
+        show=show,
+        q=text,
+        mailbox=mailbox,
+        kinds=[(key, name) for key, (name, _) in SHOWN.items()],
+        names=list(names.by_path.values()) if names.are_several else [],
+    )
+
+
+def history_as_json(visit: Visit) -> Response:
+    """The same actions as `spamnb history --json` prints."""
+    asked = visit.request.query
+    wanted = replace(SHOWN[asked.one_of("show", SHOWN)][1], text=asked.text("q", 100))
+    lines, rest = _found(visit, wanted)
+    return as_json({"actions": [as_object(line) for line in lines], "before": rest})
+
+
+def _found(visit: Visit, wanted: Wanted) -> tuple[list[Line], int | None]:
+    """The newest actions that are wanted, and the id before which the next page begins, None at the end."""
+    journal = visit.ledger.journal
+    before = visit.request.query.number("before") or journal.newest_id() + 1
+    after = max(0, before - _WINDOW) if wanted != Wanted() else 0
+    lines = journal.page(_ON_A_PAGE, wanted, before, after or None)
+    if len(lines) == _ON_A_PAGE:
+        return lines, lines[-1].action.id
+    return lines, after + 1 if after else None
+
+
+ROUTES = (Route("GET", "/history", history), Route("GET", "/history.json", history_as_json))

@@ -1,0 +1,46 @@
+"""Logging in by a code, and out; and the page for somebody who has not."""
+
+from dataclasses import replace
+
+from spamnb.web.access import is_from_elsewhere
+from spamnb.web.http import HttpError, Response
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+
+def please_log_in(visit: Visit) -> Response:
+    """The page for a request without a cookie.
+
+    A link in webmail leads here too: the browser keeps the cookie back for other sites, and sends it when the person
+    follows a link of this page.
+    """
+    is_link = visit.request.is_reading and is_from_elsewhere(visit.request.headers)
+    here = visit.request.path.removeprefix("/") if is_link else ""
+    return visit.page("login.html", title="Please log in", status=401, state="link" if is_link else "", here=here)
+
+
+def _log_in(visit: Visit) -> Response:
+    access = visit.site.access
+    if not access.door.has_login:
+        return visit.redirect("")
+    code = visit.request.query.text("code")
+    if code and access.codes.take(code):
+        if is_from_elsewhere(visit.request.headers):  # a redirect would be another site's too, without the new cookie
+            response = visit.page("login.html", title="You are logged in", state="done", here="")
+        else:
+            response = visit.redirect("")
+        return replace(response, headers=(*response.headers, access.new_cookie()))
+    if code and not access.codes.may_be_wrong():
+        raise HttpError(429, "Too many wrong codes.", "Wait a minute, then: spamnb web --open", Retry_After="60")
+    return visit.page("login.html", title="Please log in", status=401, state="", here="")
+
+
+def _log_out(visit: Visit) -> Response:
+    response = visit.redirect("login")
+    return replace(response, headers=(*response.headers, visit.site.access.no_cookie()))
+
+
+ROUTES = (
+    Route("GET", "/login", _log_in, is_public=True),
+    Route("POST", "/logout", _log_out),
+)

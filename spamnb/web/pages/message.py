@@ -1,0 +1,190 @@
+"""One message: what it is, where it is, why, what became of it; and what a person says of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spamnb import training
+from spamnb.audit.answers import ON_A_PAGE, Answers
+from spamnb.audit.places import Place, Places
+from spamnb.errors import MaildirError
+from spamnb.filter import Explanation, Filter
+from spamnb.label import Label, Verdict
+from spamnb.ledger.history.describe import as_object
+from spamnb.ledger.history.messages import Known
+from spamnb.ledger.lessons.port import Teacher
+from spamnb.mail.excerpt import excerpt
+from spamnb.mail.reading import Reading, read
+from spamnb.maildir.names import parse_name
+from spamnb.reasons import Flip, Named, flip, kept_reading, main_reasons, sides
+from spamnb.web.http import HttpError, Response, as_json
+from spamnb.web.lines import told
+from spamnb.web.mailboxes import Names
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_CLUES = 10  # a side
+_TEXT = 2000  # characters
+_LABELS = {label.word: label for label in Label}
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a message is judged as it is today. is_itself_left_out: it is learned, and judged as if it were not."""
+
+    explanation: Explanation
+    reasons: list[Named]
+    sides: dict[Verdict, list[Named]]
+    flip: Flip | None
+    is_itself_left_out: bool
+
+
+def message(visit: Visit) -> Response:
+    """A message by its number in the ledger."""
+    ledger, known = visit.ledger, _known(visit)
+    places = Places(ledger, visit.config, [known.digest])
+    found = places.of(known.digest)
+    raw = _raw(places, found, known)
+    reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
+    names = Names(visit.config)
+    files = list(ledger.locations.all_of_message(known.id))
+    return visit.page(
+        "message.html",
+        title="Message",
+        known=known,
+        why=None if reading is None else _why(visit, reading, known),
+        is_kept=raw is None,
+        lies=[_lies(place, names) for place in found],
+        opposite=_opposite(known),
+        head=None if raw is None else excerpt(raw, _TEXT),
+        with_text=bool(visit.request.query.text("text")),
+        most=10_000 if visit.request.query.text("all") else _CLUES,
+        lines=told(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names),
+        files=sorted(files, key=lambda one: one.since),
+    )
+
+
+def _known(visit: Visit) -> Known:
+    known = visit.ledger.messages.lookup(visit.number("id"))
+    if known is None:
+        raise HttpError(404, "This message is not in the history.", "It was never seen, or is long gone and forgotten.")
+    return known
+
+
+def _raw(places: Places, found: list[Place], known: Known) -> bytes | None:
+    """The bytes of a message out of the first of its files that can be read."""
+    for place in found:
+        if place.location is not None and (read_ := places.read(place.location, known.digest)) is not None:
+            return read_[1]
+    return None
+
+
+def _why(visit: Visit, reading: Reading, known: Known) -> Why:
+    judge = Filter(visit.ledger.lessons, visit.config.scoring, visit.config.senders)
+    is_learned = known.label is not None
+    explanation = judge.explain(reading, strongest=0, without_itself=is_learned)
+    changed = flip(judge, reading, explanation, without_itself=is_learned)
+    return Why(explanation, main_reasons(explanation), sides(explanation), changed, is_learned)
+
+
+@dataclass(frozen=True, slots=True)
+class Lies:
+    """Where a file of the message is now. flags: the Maildir's letters."""
+
+    folder: str
+    mailbox: str
+    is_watched: bool
+    flags: str
+
+
+def _lies(place: Place, names: Names) -> Lies:
+    location = place.location
+    if location is None:
+        return Lies(place.path, "", False, "")
+    mailbox = next((path for path in names.by_path if place.path.startswith(f"{path}/")), "")
+    name = names.by_path.get(mailbox, "") if names.are_several else ""
+    return Lies(location.folder_name, name, True, parse_name(place.path.rpartition("/")[2]).flags)
+
+
+def _opposite(known: Known) -> list[Label]:
+    """What a person might say that it is: not what they have said already."""
+    if known.label is not None and not known.weak:
+        return [Label(1 - known.label)]
+    if known.verdict == "spam":
+        return [Label.HAM, Label.SPAM]
+    return [Label.SPAM, Label.HAM]
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A clue with the messages that taught it, each with its number in the history (None: not in it)."""
+
+    named: Named
+    teachers: list[tuple[Teacher, int | None]]
+
+
+def teachers(visit: Visit) -> Response:
+    """The messages that taught the strongest clues; apart, since all newest lessons are looked through for them."""
+    known, ledger = _known(visit), visit.ledger
+    places = Places(ledger, visit.config, [known.digest])
+    raw = _raw(places, places.of(known.digest), known)
+    reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
+    taught = [] if reading is None else list(_taught(visit, reading, known))
+    if visit.request.query.text("part"):
+        return visit.part("teachers.html", taught=taught, known=known, title="")
+    return visit.page("teachers.html", title="Where it was learned", taught=taught, known=known)
+
+
+def _taught(visit: Visit, reading: Reading, known: Known) -> Iterator[Taught]:
+    ledger = visit.ledger
+    judge = Filter(ledger.lessons, visit.config.scoring, visit.config.senders)
+    explanation = judge.explain(reading, strongest=0, without_itself=known.label is not None)
+    strongest = [one for side in sides(explanation).values() for one in side[:_CLUES]]
+    without = known.digest if known.label is not None else None
+    found = ledger.lessons.teachers([one.clue.token for one in strongest], without=without)
+    for one in strongest:
+        some = [(teacher, ledger.messages.find(teacher.digest)) for teacher in found[one.clue.token]]
+        yield Taught(one, [(teacher, None if met is None else met.id) for teacher, met in some])
+
+
+def message_as_json(visit: Visit) -> Response:
+    """What is known of a message, and its actions as `spamnb history --json` has them."""
+    known, journal = _known(visit), visit.ledger.journal
+    label = None if known.label is None else known.label.word
+    values: dict[str, object] = {"message": known.summary, "digest": known.digest.hex(), "verdict": known.verdict}
+    values |= {"probability": known.probability, "learned_as": label, "learned_weakly": known.weak}
+    lines = journal.lines(journal.of_message(known.id))
+    return as_json({**values, "actions": [as_object(line) for line in lines]})
+
+
+def say(visit: Visit) -> Response:
+    """A person says what a message is: it is learned so, and moved where it belongs."""
+    known = _known(visit)
+    label = _LABELS.get(visit.request.form.text("label"))
+    if label is None:
+        raise HttpError(400, "What the message is was not said.", "Go back, and choose ham or spam.")
+    answers = Answers(visit.ledger, visit.config, visit.site.now)
+    visit.after.append(answers.end)
+    try:
+        done = answers.call(known.digest, label, ON_A_PAGE)
+    except MaildirError as fault:
+        raise HttpError(409, str(fault), "Its verdict and its history remain.") from fault
+    return visit.done(done.actions, back=f"m/{known.id}", **({"stays": 1} if done.stays else {}))
+
+
+def forget(visit: Visit) -> Response:
+    """A message teaches nothing any more."""
+    known, journal = _known(visit), visit.ledger.journal
+    last = journal.newest_id()
+    if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now):
+        raise HttpError(409, "This message is not learned.", "There is nothing to forget.")
+    actions = [action.id for action in journal.of_message(known.id) if action.id > last]
+    return visit.done(actions, back=f"m/{known.id}")
+
+
+ROUTES = (
+    Route("GET", "/m/{id}", message),
+    Route("GET", "/m/{id}/teachers", teachers),
+    Route("GET", "/m/{id}.json", message_as_json),
+    Route("POST", "/m/{id}/teach", say),
+    Route("POST", "/m/{id}/forget", forget),
+)

@@ -1,0 +1,29 @@
+"""Moving stopped for a while, and started again."""
+
+import math
+
+from spamnb import breaker
+from spamnb.web.http import Response
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_SPANS = {"1h": 3600.0, "1d": 86_400.0, "": math.inf}
+
+
+def pause(visit: Visit) -> Response:
+    """Move nothing for an hour, a day, or until told otherwise."""
+    breaker.pause(visit.ledger, visit.now + _SPANS[visit.request.form.one_of("span", _SPANS)])
+    return visit.done([])
+
+
+def resume(visit: Visit) -> Response:
+    """Move mail again; with `move` also what has stayed meanwhile, if it still is spam and nobody has read it."""
+    ledger = visit.ledger
+    breaker.resume(ledger, visit.now)
+    last = ledger.journal.newest_id()
+    if visit.request.form.text("move"):
+        list(breaker.move_withheld(ledger, visit.config, visit.site.now, later=visit.after.append))
+    return visit.done(action.id for action in ledger.journal.since(0.0, ("moved",)) if action.id > last)
+
+
+ROUTES = (Route("POST", "/pause", pause), Route("POST", "/resume", resume))

@@ -1,0 +1,88 @@
+"""The first page: whether all is well, how much was judged and how surely, and what was done lately."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from spamnb.checkup.status import status
+from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.history.describe import as_object
+from spamnb.ledger.history.figures import Judged
+from spamnb.ledger.ledger import Ledger
+from spamnb.web import charts
+from spamnb.web.http import Response, as_json
+from spamnb.web.lines import told
+from spamnb.web.mailboxes import Names
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_LATELY = 10
+_BINS = 20
+_SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 3), "365": (364, 7)}  # days, days a bar
+
+
+def overview(visit: Visit) -> Response:
+    """The state of the filter, its figures, and the newest actions."""
+    ledger, config = visit.ledger, visit.config
+    span = visit.request.query.one_of("days", _SPANS, "30")
+    spans = _judged(ledger, visit.now, *_SPANS[span])
+    figures = _sum(spans)
+    scoring = config.scoring
+    return visit.page(
+        "overview.html",
+        title="Overview",
+        known=status(config, ledger, visit.now),
+        learning=config.learning,
+        days=span,
+        spans=list(_SPANS),
+        figures=figures,
+        by_day=charts.by_day(spans, [_date(one.since) for one in spans], "Judged, by day"),
+        sureness=charts.histogram(
+            ledger.figures.probabilities(_BINS), scoring.ham_cutoff, scoring.spam_cutoff, "How sure it was"
+        ),
+        lines=told(ledger, ledger.journal.page(_LATELY), Names(config)),
+        copied_at=_copied_at(str(config.ledger)),
+    )
+
+
+def _judged(ledger: Ledger, now: float, days: int, step: int) -> list[Judged]:
+    """What was judged on the last days, so many days in each span, up to the end of today; days are local."""
+    midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    bounds = [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
+    return ledger.figures.judged(bounds)
+
+
+def _sum(spans: list[Judged]) -> Judged:
+    """All spans as one."""
+    names = [one.name for one in dataclasses.fields(Judged) if one.name not in ("since", "until")]
+    sums = {name: sum(getattr(one, name) for one in spans) for name in names}
+    return Judged(spans[0].since, spans[-1].until, **sums)
+
+
+def _date(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%-d %b")
+
+
+def _copied_at(path: str) -> float | None:
+    """When the ledger was last copied by the service, or None."""
+    times = []
+    for copy in rolling(path):
+        with contextlib.suppress(OSError):  # it is being replaced
+            times.append(os.stat(copy).st_mtime)
+    return max(times, default=None)
+
+
+def overview_as_json(visit: Visit) -> Response:
+    """The same figures for a program."""
+    ledger = visit.ledger
+    figures = _sum(_judged(ledger, visit.now, 30, 1))
+    known = status(visit.config, ledger, visit.now)
+    values: dict[str, object] = {"running": known.is_running, "ham": known.ham, "spam": known.spam}
+    values |= {"tokens": known.tokens, "missing": known.missing, "judged": known.judged, "withheld": known.withheld}
+    values |= {"last_30_days": dataclasses.asdict(figures)}
+    return as_json({**values, "actions": [as_object(line) for line in ledger.journal.page(_LATELY)]})
+
+
+ROUTES = (Route("GET", "/", overview), Route("GET", "/overview.json", overview_as_json))

@@ -1,0 +1,19 @@
+"""The style, the script, and the picture of the window: the same for everybody, so they need no login."""
+
+from spamnb.web.http import Response
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_YEAR = 365 * 86_400
+
+
+def _static(visit: Visit) -> Response:
+    one = visit.site.pages.static[visit.request.path.rpartition("/")[2]]
+    is_marked = visit.request.query.text("v") == one.mark  # else it may be another version's
+    kept = f"public, max-age={_YEAR}, immutable" if is_marked else "no-cache"
+    return Response(one.content, content_type=one.content_type, headers=(("Cache-Control", kept),))
+
+
+ROUTES = tuple(
+    Route("GET", f"/static/{name}", _static, is_public=True) for name in ("spamnb.css", "spamnb.js", "favicon.svg")
+)

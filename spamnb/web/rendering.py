@@ -1,0 +1,172 @@
+"""Templates: their environment, which escapes everything, and addresses that are relative to the page.
+
+Behind a proxy the pages lie below a prefix that they do not know, so no link begins with "/".
+"""
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from spamnb import wording
+
+_HERE = os.path.dirname(__file__)
+_LONGEST = 300  # characters of one text from mail
+_STATIC = {
+    "spamnb.css": "text/css; charset=utf-8",
+    "spamnb.js": "text/javascript; charset=utf-8",
+    "favicon.svg": "image/svg+xml",
+}
+
+
+class Entry(NamedTuple):
+    """A page in the navigation: its address, its name, and the key after `g` that goes there."""
+
+    page: str
+    name: str
+    key: str
+
+
+NAVIGATION = (
+    Entry("", "Overview", "o"),
+    Entry("history", "History", "h"),
+    Entry("review", "Review", "r"),
+    Entry("tune", "Tune", "t"),
+    Entry("audit", "Audit", "a"),
+    Entry("words", "Words", "w"),
+    Entry("senders", "Senders", "s"),
+    Entry("health", "Health", "d"),
+)
+
+
+class Static(NamedTuple):
+    """A file that pages name: its content, its type, and a mark that changes with the content."""
+
+    content: bytes
+    content_type: str
+    mark: str
+
+
+class Pages:
+    """Renders templates. has_page: whether there is a page of that address."""
+
+    def __init__(self, has_page: Callable[[str], bool]) -> None:
+        self._has_page = has_page
+        self.static = {name: _static(name, kind) for name, kind in _STATIC.items()}
+        self._everywhere: Mapping[str, object] = {
+            "navigation": [entry for entry in NAVIGATION if has_page(entry.page)],
+            "static": {name: f"static/{name}?v={one.mark}" for name, one in self.static.items()},
+        }
+
+    def render(self, template: str, values: Mapping[str, object]) -> str:
+        """A template as HTML."""
+        return _environment().get_template(template).render({**self._everywhere, **values})
+
+    def known_address(self, sent: str) -> tuple[str, dict[str, object]]:
+        """A page and a query out of an address that a form has sent back; the overview for anything else.
+
+        What an action did is left out of the query: the next page tells of the next one.
+        """
+        parts = urlsplit(sent)
+        if parts.scheme or parts.netloc or not self._has_page(parts.path):
+            return "", {}
+        query = parse_qs(parts.query, max_num_fields=30)
+        return parts.path, {name: values[0] for name, values in query.items() if name != "did"}
+
+
+@functools.cache  # a template is compiled once in a process
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(os.path.join(_HERE, "templates"), encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_final,
+    )
+    made.globals["plural"] = wording.plural
+    for one in (printable, percent, clock, shortly, iso, day, wording.megabytes):
+        made.filters[one.__name__] = one
+    return made
+
+
+def _static(name: str, content_type: str) -> Static:
+    with open(os.path.join(_HERE, "static", name), "rb") as file:
+        content = file.read()
+    return Static(content, content_type, hashlib.sha256(content).hexdigest()[:12])
+
+
+def relative(here: str, page: str, query: Mapping[str, object] | None = None) -> str:
+    """The address of a page as seen from another one, with a query of what is not None or "".
+
+    >>> relative("/m/12", "history", {"before": 7, "q": ""}), relative("/", ""), relative("/history", "m/12/teach")
+    ('../history?before=7', './', 'm/12/teach')
+    """
+    held = {name: value for name, value in (query or {}).items() if value is not None and value != ""}
+    address = ("../" * (here.count("/") - 1) + page) or "./"
+    return f"{address}?{urlencode(held)}" if held else address
+
+
+def _final(value: object) -> object:
+    """What a template prints: text that is not printable is written as escapes, also where nobody thought of it."""
+    return wording.escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def printable(text: str, most: int = _LONGEST) -> str:
+    """Text from mail for one line of a page: escapes for what is not printable, and not too much of it."""
+    shown = wording.escaped(text[: most + 1])
+    return shown if len(text) <= most else f"{shown[:most]}…"
+
+
+def percent(probability: float) -> str:
+    """A probability in percent, which is 0 or 100 only where it is exactly that.
+
+    >>> percent(0.9984), percent(0.99999), percent(0.5), percent(0.0002), percent(0.0)
+    ('99.8 %', '> 99.9 %', '50 %', '< 0.1 %', '0 %')
+    """
+    shown = round(100 * probability, 1)
+    if shown >= 100 > 100 * probability:
+        return "> 99.9 %"
+    if shown <= 0 < probability:
+        return "< 0.1 %"
+    return f"{shown:g} %"
+
+
+def clock(at: float) -> str:
+    """The time of day, local."""
+    return datetime.fromtimestamp(at).strftime("%H:%M")
+
+
+def shortly(at: float, now: float) -> str:
+    """The time of day of a time today, else the day."""
+    then, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
+    if then.date() == today.date():
+        return clock(at)
+    return then.strftime("%-d %b" if then.year == today.year else "%b %Y")
+
+
+def iso(at: float) -> str:
+    """A time with its zone, for a program."""
+    return datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+
+
+def day(at: float, now: float) -> str:
+    """A day in words, as one says it at another time.
+
+    >>> day(86_400.0 * 365 + 43_200, 86_400.0 * 365 + 43_201)
+    'Today'
+    """
+    then, today = datetime.fromtimestamp(at).date(), datetime.fromtimestamp(now).date()
+    ago = (today - then).days
+    if ago in (0, 1):
+        return ("Today", "Yesterday")[ago]
+    if 1 < ago < 7:
+        return then.strftime("%A")
+    return then.strftime("%-d %B" if then.year == today.year else "%-d %B %Y")

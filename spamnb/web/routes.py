@@ -1,0 +1,61 @@
+"""Which function answers which address: a list of methods, patterns and functions, looked through in order."""
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from spamnb.web.http import HttpError, Response, whole_number
+from spamnb.web.visit import Visit
+
+_PART = re.compile(r"\{(\w+)\}")
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    texts = _PART.split(pattern)  # what stands between the names, and the names
+    texts[::2] = map(re.escape, texts[::2])
+    texts[1::2] = (f"(?P<{name}>[0-9]+)" for name in texts[1::2])
+    return re.compile("".join(texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method, a pattern, and the function that answers it.
+
+    In the pattern `{name}` stands for a whole number. is_public: answered without a login.
+    """
+
+    method: str
+    pattern: str
+    page: Callable[[Visit], Response]
+    is_public: bool = False
+
+    def match(self, path: str) -> dict[str, int] | None:
+        """The numbers of a path that has this pattern, by their names; else None."""
+        found = _compiled(self.pattern).fullmatch(path)
+        return None if found is None else {name: whole_number(text) for name, text in found.groupdict().items()}
+
+
+class Router:
+    """All routes."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = tuple(routes)
+
+    def find(self, method: str, path: str) -> tuple[Route, Mapping[str, int]]:
+        """The route of a request, and the numbers in its path. HEAD is answered as GET. Raises HttpError."""
+        wanted = "GET" if method == "HEAD" else method
+        found = [(route, numbers) for route in self.routes if (numbers := route.match(path)) is not None]
+        for route, numbers in found:
+            if route.method == wanted:
+                return route, numbers
+        if found:
+            allowed = ", ".join(sorted({route.method for route, _ in found}))
+            raise HttpError(405, "This address is not used like that.", "Use the links of the pages.", Allow=allowed)
+        raise HttpError(404, "There is no such page.", "The pages that there are stand above.")
+
+    def has_page(self, page: str) -> bool:
+        """Whether there is a page of that address, which a link may lead to."""
+        found = (one for one in self.routes if one.method == "GET" and not one.is_public)
+        return any(one.match(f"/{page}") is not None for one in found)

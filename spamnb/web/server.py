@@ -1,0 +1,229 @@
+"""The server: sockets, waitress, and its end.
+
+waitress gives limits of size, time and connections, and a few threads. It makes no socket of its own, so that a unit
+without a network can serve one that it was handed.
+"""
+
+import logging
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from waitress import create_server, wasyncore  # type: ignore[import-untyped]  # it has no types
+
+from spamnb import durable
+from spamnb.config import Config
+from spamnb.errors import UsageError
+from spamnb.web import keys
+from spamnb.web.access import Access, Door
+from spamnb.web.application import Application, StartResponse
+from spamnb.web.http import MAX_BODY
+from spamnb.web.listening import (
+    DEFAULT,
+    Listener,
+    check_modes,
+    handed_over,
+    is_held_by,
+    is_private,
+    open_listener,
+)
+from spamnb.web.pages import all_routes
+from spamnb.web.rendering import Pages
+from spamnb.web.routes import Router
+from spamnb.web.visit import Site
+
+_log = logging.getLogger(__name__)
+_LIMITS: dict[str, Any] = {
+    "threads": 4,
+    "connection_limit": 50,
+    "channel_timeout": 20,
+    "max_request_header_size": 16_384,
+    "max_request_body_size": MAX_BODY,
+    "clear_untrusted_proxy_headers": True,
+    "ident": None,
+    "expose_tracebacks": False,
+    "asyncore_use_poll": True,
+}
+KEY = "web.key"
+_LOOK_SECONDS = 1.0  # how long the loop waits before it looks whether it is to end
+_END_SECONDS = 5.0  # requests that are being answered have so long
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the pages are served. idle_exit: seconds without a request after which the server ends; None: never."""
+
+    listen: str = ""
+    names: tuple[str, ...] = ()
+    is_read_only: bool = False
+    behind_proxy: bool = False
+    idle_exit: float | None = None
+
+
+def key_file(config: Config) -> keys.KeyFile:
+    """The key of the login, beside the ledger."""
+    return keys.KeyFile(os.path.join(os.path.dirname(config.ledger), KEY))
+
+
+def login_address(config: Config, port: int, now: float) -> str:
+    """An address that logs a browser in, once, within a minute."""
+    code = keys.make(key_file(config).key(), "code", now)
+    return f"http://127.0.0.1:{port}/login?code={code}"
+
+
+def login_file(config: Config, port: int, now: float) -> str:
+    """The path of a file that leads to such an address: a browser's arguments can be read by all users of a machine."""
+    path = os.path.join(os.path.dirname(config.ledger), "web-login.html")
+    address = login_address(config, port, now)
+    with durable.draft(path) as part, open(part, "w", encoding="ascii") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
+    return path
+
+
+def port_in_use(settings: Settings, environ: Mapping[str, str]) -> int | None:
+    """The port to be listened on, if a server of this user, or the service manager, listens there already."""
+    if environ.get("LISTEN_FDS") or settings.listen.startswith("/"):
+        return None
+    port = (settings.listen or DEFAULT).rpartition(":")[2]
+    return int(port) if port.isdigit() and is_held_by(int(port), frozenset({0, os.geteuid()})) else None
+
+
+class Activity:
+    """When the last request came; wraps an application. `now`: a clock that is never set back, in seconds."""
+
+    def __init__(self, application: Application, now: Callable[[], float] = time.monotonic) -> None:
+        self._application = application
+        self._now = now
+        self._lock = threading.Lock()
+        self._at_work = 0
+        self._last = now()
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request."""
+        with self._lock:
+            self._at_work += 1
+        try:
+            return self._application(environ, start_response)
+        finally:
+            with self._lock:
+                self._at_work -= 1
+                self._last = self._now()
+
+    def idle_for(self) -> float:
+        """Seconds since the last request ended; 0 while one is answered."""
+        with self._lock:
+            return 0.0 if self._at_work else self._now() - self._last
+
+
+class Later:
+    """Does work in threads of which nobody waits for the end, but for the program's own end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads: set[threading.Thread] = set()
+
+    def __call__(self, work: Callable[[], object]) -> None:
+        """Do that work soon."""
+        thread = threading.Thread(target=self._do, args=(work,), name="spamnb-web-later")
+        with self._lock:
+            self._threads = {one for one in self._threads if one.is_alive()} | {thread}
+        thread.start()
+
+    def _do(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Exception:
+            _log.exception("what follows from an act could not be done")
+
+    def wait(self) -> None:
+        """Wait until all of it is done."""
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+
+class Server:
+    """Serves the pages until it is closed. Raises SpamnbError where its sockets are not to be had.
+
+    read_config: the configuration as it is now. environ: where the service manager says which sockets it hands over.
+    owner: whose pages these are. now: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        read_config: Callable[[], Config],
+        config_path: str,
+        environ: Mapping[str, str],
+        *,
+        owner: str = "",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.listeners = handed_over(environ) or [
+            open_listener(settings.listen or DEFAULT, behind_proxy=settings.behind_proxy)
+        ]
+        try:
+            check_modes(self.listeners)
+            self._later = Later()
+            application = _application(settings, self.listeners, read_config, config_path, self._later, owner, now)
+            self.activity = Activity(application)
+            self._idle_exit = math.inf if settings.idle_exit is None else settings.idle_exit
+            self._is_closing = False
+            self._map: dict[int, object] = {}
+            sockets = [one.socket for one in self.listeners]
+            self._server = create_server(self.activity, map=self._map, sockets=sockets, **_LIMITS)
+        except BaseException:
+            _close(self.listeners)
+            raise
+
+    @property
+    def port(self) -> int | None:
+        """The port, where it is one that is listened on."""
+        return next((one.port for one in self.listeners if one.port is not None), None)
+
+    def run(self) -> None:
+        """Serve until `close`, or until nobody has asked for long."""
+        try:
+            while not self._is_closing and self.activity.idle_for() < self._idle_exit:
+                wasyncore.loop(timeout=_LOOK_SECONDS, map=self._map, use_poll=True, count=1)
+        finally:
+            self._server.task_dispatcher.shutdown(timeout=_END_SECONDS)
+            wasyncore.close_all(self._map, ignore_all=True)
+            self._later.wait()
+            _close(self.listeners)
+
+    def close(self) -> None:
+        """End soon; from any thread, or a signal's handler."""
+        self._is_closing = True
+
+
+def _application(
+    settings: Settings,
+    listeners: Sequence[Listener],
+    read_config: Callable[[], Config],
+    config_path: str,
+    later: Later,
+    owner: str,
+    now: Callable[[], float],
+) -> Application:
+    """The pages as one program for waitress. Those who come by a Unix socket were let in by its file's mode."""
+    ports = {one.port for one in listeners}
+    if len(ports) > 1:
+        raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
+    private = all(one.path is not None and is_private(one) for one in listeners)
+    door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
+    access = Access(door, lambda: key_file(read_config()).key(), now)
+    router = Router(all_routes())
+    site = Site(read_config, config_path, access, Pages(router.has_page), now, settings.is_read_only, owner)
+    return Application(site, router, later)
+
+
+def _close(listeners: Sequence[Listener]) -> None:
+    for one in listeners:
+        one.close()

@@ -1,0 +1,129 @@
+"""One request at work: what a page's function gets, and the answers that it gives."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from spamnb.config import Config
+from spamnb.errors import LedgerError
+from spamnb.ledger.ledger import Ledger
+from spamnb.web.access import Access
+from spamnb.web.banner import banner
+from spamnb.web.http import HttpError, Request, Response
+from spamnb.web.lines import flash
+from spamnb.web.own_mail import KeptOwnMail
+from spamnb.web.rendering import Pages, relative
+
+_MOST_NAMED = 400  # actions in the address of an answer
+
+
+class NothingYetError(LedgerError):
+    """There is no ledger yet: nothing was learned or judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all requests have in common.
+
+    config: reads the configuration, again where its file has changed. now: seconds since the epoch. owner: whose pages
+    these are.
+    """
+
+    config: Callable[[], Config]
+    config_path: str
+    access: Access
+    pages: Pages
+    now: Callable[[], float]
+    is_read_only: bool = False
+    owner: str = ""
+    own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request with what is needed to answer it. numbers: those of the path, by their names in the route's pattern.
+
+    after: what is done once the answer is on its way.
+    """
+
+    site: Site
+    request: Request
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    opened: Ledger | None = None
+    after: list[Callable[[], object]] = field(default_factory=list)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger: to read at a GET, to write at a POST. Raises NothingYetError where there is none."""
+        if self.opened is None:
+            raise NothingYetError("Nothing has been learned or judged yet.")
+        return self.opened
+
+    @property
+    def config(self) -> Config:
+        """The configuration. Raises ConfigError."""
+        return self.site.config()
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self.site.now()
+
+    def number(self, name: str) -> int:
+        """A number of the path."""
+        return self.numbers[name]
+
+    def url(self, page: str = "", **query: object) -> str:
+        """The address of a page, relative to this one."""
+        return relative(self.request.path, page, query)
+
+    @property
+    def here(self) -> str:
+        """This page's own address, for a form that is to lead back to it."""
+        held = [(name, value) for name, value in self.request.query.pairs() if name not in ("did", "code")]
+        path = self.request.path.removeprefix("/")
+        return f"{path}?{urlencode(held)}" if held else path
+
+    def page(self, template: str, *, title: str, status: int = 200, **values: object) -> Response:
+        """A page made of a template. title: its heading, and with the program's name the title of the window."""
+        return self._rendered("page", template, status, {"title": title, **values})
+
+    def part(self, template: str, **values: object) -> Response:
+        """A piece of a page, which a script puts into its place."""
+        return self._rendered("part", template, 200, values)
+
+    def _rendered(self, kind: str, template: str, status: int, values: Mapping[str, object]) -> Response:
+        told = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None}
+        if kind == "page" and self.opened is not None:
+            told["flash"] = flash(self.opened, self.did())
+            told["banner"] = banner(self.opened, self.config, self.now)
+        body = self.site.pages.render(template, {**told, **values})
+        return Response(body.encode("utf-8"), status, after=tuple(self.after))
+
+    def redirect(self, page: str, **query: object) -> Response:
+        """The person's browser asks for another page (303)."""
+        headers = (("Location", self.url(page, **query)),)
+        return Response(b"", 303, headers=headers, after=tuple(self.after))
+
+    def done(self, actions: Iterable[int], back: str = "", **query: object) -> Response:
+        """Back to a page, which says what these actions did, and how they are undone.
+
+        back: the page, unless the form says by its field `back` which page it was sent from.
+        """
+        page, held = self._back(back)
+        named = ".".join(map(str, list(actions)[:_MOST_NAMED]))
+        return self.redirect(page, **held, **({"did": named} if named else {}), **query)
+
+    def _back(self, page: str) -> tuple[str, dict[str, object]]:
+        """The page and the query that a form has come from: only such as the pages themselves link to."""
+        sent = self.request.form.text("back", 2000)
+        return self.site.pages.known_address(sent) if sent else (page, {})
+
+    def did(self) -> list[int]:
+        """The actions that this page is to tell of, by their ids, the oldest first."""
+        text = self.request.query.text("did", 16 * _MOST_NAMED)
+        if not text:
+            return []
+        if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in text.split(".")):
+            raise HttpError(400, "A number was expected in the address.", "Go back to the page that you came from.")
+        return sorted({int(part) for part in text.split(".")})[:_MOST_NAMED]

@@ -1,0 +1,162 @@
+"""Figures of what was judged: sums that triggers keep, which `verify` proves."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spamnb import training
+from spamnb.label import Label
+from spamnb.ledger.history.derived import QUARTER
+from spamnb.ledger.history.figures import Bin, Judged
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import Reading
+
+DAY = 86_400.0
+
+
+def judge(ledger: Ledger, name: str, verdict: str, probability: float, at: float) -> bytes:
+    """Judge a message of that name; its identity."""
+    known = ledger.messages.ensure(name.encode(), name)
+    ledger.messages.judged(known.id, verdict, probability, at)
+    return known.digest
+
+
+def decide(ledger: Ledger, digest: bytes, label: Label, *, weak: bool = False) -> None:
+    """Learn a message."""
+    training.learn(ledger, Reading(digest, "m", {"a": 1}), label, "a test", 9.0, weak=weak)
+
+
+def test_by_span(ledger: Ledger) -> None:
+    """Each span of time has its verdicts, and what a person has decided against them, counted when it was judged."""
+    judge(ledger, "a", "ham", 0.01, 10 * DAY)
+    lost = judge(ledger, "b", "spam", 0.99, 10 * DAY + QUARTER)
+    missed = judge(ledger, "c", "ham", 0.01, 11 * DAY - 1)
+    settled = judge(ledger, "d", "unsure", 0.5, 11 * DAY)
+    weak = judge(ledger, "e", "spam", 0.97, 11 * DAY + 5)
+    for digest, label in ((lost, Label.HAM), (missed, Label.SPAM), (settled, Label.HAM)):
+        decide(ledger, digest, label)
+    decide(ledger, weak, Label.HAM, weak=True)
+    assert ledger.figures.judged([9 * DAY, 10 * DAY, 11 * DAY, 12 * DAY]) == [
+        Judged(9 * DAY, 10 * DAY),
+        Judged(10 * DAY, 11 * DAY, ham=2, spam=1, lost=1, missed=1),
+        Judged(11 * DAY, 12 * DAY, unsure=1, spam=1, settled=1),
+    ]
+    assert ledger.figures.first_judged() == 10 * DAY
+    training.forget(ledger, [lost], "a test", 9.0)
+    assert ledger.figures.judged([10 * DAY, 11 * DAY])[0].lost == 0, "what is undone is corrected no more"
+    assert ledger.verify() == []
+
+
+def test_nothing_yet(ledger: Ledger) -> None:
+    """An empty ledger has empty figures."""
+    assert ledger.figures.judged([0.0, DAY]) == [Judged(0.0, DAY)]
+    assert ledger.figures.judged([0.0]) == []
+    assert ledger.figures.first_judged() is None
+    assert {one.messages for one in ledger.figures.probabilities(20)} == {0}
+
+
+def test_by_probability(ledger: Ledger) -> None:
+    """The bins hold all judged messages; a probability of 1 is in the last one."""
+    for number, probability in enumerate([0.0, 0.049, 0.05, 0.5, 0.95, 1.0]):
+        judge(ledger, str(number), "unsure", probability, 1.0)
+    decide(ledger, b"5", Label.SPAM)
+    decide(ledger, b"0", Label.HAM)
+    bins = ledger.figures.probabilities(20)
+    assert [(number, one.messages) for number, one in enumerate(bins) if one.messages] == [
+        (0, 2),
+        (1, 1),
+        (10, 1),
+        (19, 2),
+    ]
+    assert (bins[0], bins[19]) == (Bin(0.0, 0.05, ham=1, undecided=1), Bin(0.95, 1.0, spam=1, undecided=1))
+    assert len(ledger.figures.probabilities()) == 1000
+
+
+@pytest.fixture
+def local(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Sets the time zone of this process until the test ends."""
+
+    def set_zone(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield set_zone
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("zone", ["<+0545>-05:45", "<-0330>03:30", "UTC0"])
+def test_local_days(ledger: Ledger, zone: str, local: Callable[[str], None]) -> None:
+    """Midnight is at a full quarter of an hour everywhere, so a local day is exact."""
+    local(zone)
+    midnight = time.mktime((2026, 3, 1, 0, 0, 0, 0, 0, -1))
+    judge(ledger, "before", "ham", 0.0, midnight - 1)
+    judge(ledger, "after", "spam", 1.0, midnight)
+    days = ledger.figures.judged([midnight - DAY, midnight, midnight + DAY])
+    assert [(one.ham, one.spam) for one in days] == [(1, 0), (0, 1)]
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+JUDGED = st.tuples(
+    st.just("judge"), NAMES, st.sampled_from(["ham", "unsure", "spam"]), st.floats(0, 1), st.floats(0, 5000)
+)
+LEARNED = st.tuples(st.just("learn"), NAMES, st.sampled_from(Label), st.booleans())
+CAME = st.tuples(st.just("came"), NAMES, st.sampled_from(["", "x@y", "z@y"]), st.sampled_from(["", "list.y"]))
+STEPS = st.lists(st.one_of(JUDGED, LEARNED, CAME, st.tuples(st.sampled_from(["forget", "remove"]), NAMES)), max_size=12)
+
+
+def apply(ledger: Ledger, step: Sequence[Any]) -> None:
+    """Do one thing to a message."""
+    what, name, *rest = step
+    match what:
+        case "judge":
+            judge(ledger, name, *rest)
+        case "learn":
+            decide(ledger, name.encode(), rest[0], weak=rest[1])
+        case "came":
+            ledger.messages.came_from([(name.encode(), *rest)])
+        case "forget":
+            training.forget(ledger, [name.encode()], "a test", 9.0)
+        case _:
+            with ledger.transaction():
+                ledger._connection.execute("DELETE FROM action WHERE message IN (SELECT id FROM message)")
+                ledger._connection.execute("DELETE FROM message WHERE digest = ?", (name.encode(),))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_always_the_sums(tmp_path_factory: pytest.TempPathFactory, steps: list[Sequence[Any]]) -> None:
+    """Whatever is done to messages, the figures are the sums over them, and no row of nothing is left."""
+    with Ledger(str(tmp_path_factory.mktemp("f") / "ledger.sqlite")) as ledger, ledger.hasty():
+        for step in steps:
+            apply(ledger, step)
+        assert ledger.verify() == []
+        for table in ("judged_quarter", "judged_probability"):
+            assert ledger._connection.row(f"SELECT count(*) FROM {table} WHERE number <= 0") == (0,)
+        unused = "SELECT count(*) FROM sender WHERE id NOT IN (SELECT coalesce(sender, 0) FROM message"
+        assert ledger._connection.row(f"{unused} UNION ALL SELECT coalesce(list, 0) FROM message)") == (0,)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE judged_quarter SET number = 3",
+        "DELETE FROM judged_quarter",
+        "INSERT INTO judged_quarter VALUES (1, 'ham', 0, 1)",
+        "UPDATE judged_probability SET thousandth = 7",
+        "UPDATE sender SET judged_spam = 4",
+    ],
+)
+def test_verify_proves_them(ledger: Ledger, damage: str) -> None:
+    """Each row that is not the sum over the messages is a fault of the ledger."""
+    judge(ledger, "a", "ham", 0.5, 1.0)
+    ledger.messages.came_from([(b"a", "x@y", "")])
+    assert ledger.verify() == []
+    with ledger.transaction():
+        ledger._connection.execute(damage)
+    assert ledger.verify() != []
+    assert ledger.lessons.verify() == [], "what was learned is as it was"

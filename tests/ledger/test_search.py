@@ -1,0 +1,77 @@
+"""Searching the history for a text, and mail by where it came from."""
+
+import pytest
+
+from spamnb import training
+from spamnb.label import Label
+from spamnb.ledger.history.search import Found
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations
+
+
+def seen(ledger: Ledger, summary: str) -> int:
+    """A message with that summary; its id."""
+    return ledger.messages.ensure(summary.encode(), summary).id
+
+
+def test_the_newest_first_page_by_page(ledger: Ledger) -> None:
+    """A search shows its first hits, and goes on behind them."""
+    hits = [seen(ledger, f"{'Lunch' if number % 2 else 'Dinner'} {number}") for number in range(10)][1::2][::-1]
+    assert ledger.search.messages("lUNCH", 2) == Found(hits[:2], hits[1])
+    assert ledger.search.messages("lunch", 2, before=hits[1]) == Found(hits[2:4], hits[3])
+    assert ledger.search.messages("lunch", 9, before=hits[3]) == Found(hits[4:], None)
+    assert ledger.search.messages("breakfast", 9) == Found([], None)
+
+
+def test_step_by_step(ledger: Ledger) -> None:
+    """Where nothing is found in the newest messages, it says from where to search further."""
+    old = seen(ledger, "a needle")
+    for number in range(9):
+        seen(ledger, f"hay {number}")
+    assert ledger.search.messages("needle", 5, looked_at=6) == Found([], 5)
+    assert ledger.search.messages("needle", 5, before=5, looked_at=6) == Found([old], None)
+
+
+@pytest.mark.parametrize(("text", "summary"), [("50%_", "now 50%_ off"), ("größe", "GRÖSSE"), ("\\", "a\\b")])
+def test_each_character_is_itself(ledger: Ledger, text: str, summary: str) -> None:
+    """No character stands for another, and letters are the same in either case."""
+    seen(ledger, "now 50 or less off")
+    wanted = seen(ledger, summary)
+    assert ledger.search.messages(text, 5).messages == [wanted]
+
+
+def learned(ledger: Ledger, name: str, sender: str, list_id: str = "", label: Label = Label.HAM) -> int:
+    """A message that was judged spam, and learned then; its id."""
+    known = ledger.messages.ensure(name.encode(), name)
+    ledger.messages.judged(known.id, "spam", 0.99, 1.0)
+    reading = Reading(name.encode(), name, {"a": 1}, Relations(sender, list_id))
+    training.learn(ledger, reading, label, "a test", 2.0)
+    return known.id
+
+
+def test_by_sender(ledger: Ledger) -> None:
+    """Who has sent most comes first, with the verdicts, what it was learned as, and what was corrected."""
+    news = [learned(ledger, f"issue {number}", "news@shop.example", "news.shop.example") for number in range(3)]
+    learned(ledger, "offer", "promo@deals.example", label=Label.SPAM)
+    first, second, third = ledger.senders.page(10)
+    assert {first.name, second.name} == {"news@shop.example", "news.shop.example"}
+    assert {first.is_list, second.is_list} == {True, False}
+    assert (first.messages, first.judged_spam, first.learned_ham, first.corrected) == (3, 3, 3, 3)
+    assert (third.name, third.learned_spam, third.corrected) == ("promo@deals.example", 1, 0)
+    assert ledger.senders.page(10, after=second.place) == [third]
+    assert ledger.senders.page(1, "DEALS") == [third]
+    assert ledger.senders.messages(first.id, 2) == news[:0:-1]
+    assert ledger.senders.get(third.id) == third
+    assert ledger.senders.get(99) is None
+    training.forget(ledger, [b"issue 0"], "a test", 3.0)
+    assert ledger.senders.get(first.id).learned_ham == 2  # type: ignore[union-attr]
+    assert ledger.verify() == []
+
+
+def test_a_sender_is_one_line(ledger: Ledger) -> None:
+    """What a stranger calls themselves is kept on one line, and not at any length."""
+    learned(ledger, "m", "a\x1b[2J\udcff\n@" + "x" * 1000)
+    (sender,) = ledger.senders.page(10)
+    assert sender.name.isprintable()
+    assert len(sender.name) == 200

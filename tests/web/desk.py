@@ -1,0 +1,135 @@
+"""A mailbox under the service's hands, and its pages without a socket or a browser."""
+
+import functools
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urljoin
+
+import lxml.html
+
+from spamnb import training
+from spamnb.cli.sample_mail import message
+from spamnb.config import Config, Mailbox
+from spamnb.label import Label
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.reading import read
+from spamnb.web import keys
+from spamnb.web.access import Access, Door
+from spamnb.web.application import Application
+from spamnb.web.pages import all_routes
+from spamnb.web.rendering import Pages
+from spamnb.web.routes import Router
+from spamnb.web.visit import Site
+from tests.service.desk import Desk
+
+HOST = "127.0.0.1:7726"
+KEY = bytes(range(32))
+
+
+@functools.cache
+def _lessons(label: Label) -> Batch:
+    return Batch.of([read(message(label.word, number)) for number in range(30)])
+
+
+class Answer:
+    """What was answered, and the page as a tree."""
+
+    def __init__(self, path: str, status: str, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.path = path
+        self.status = int(status.split(maxsplit=1)[0])
+        self.headers = dict(headers)
+        self.text = body.decode("utf-8")
+
+    @property
+    def tree(self) -> Any:
+        """The page."""
+        return lxml.html.document_fromstring(self.text)
+
+    @property
+    def words(self) -> str:
+        """The text of the page itself, with single blanks."""
+        return " ".join(self.tree.xpath("//main")[0].text_content().split())
+
+    @property
+    def location(self) -> str:
+        """Where it leads to, as a path with its query."""
+        return urljoin(f"http://{HOST}{self.path}", self.headers["Location"]).removeprefix(f"http://{HOST}")
+
+
+class Browser:
+    """Asks an application, as a browser of its owner does, unless told otherwise."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self.headers = {"host": HOST, "cookie": f"spamnb_7726={keys.make(KEY, 'cookie', 1e9)}"}
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Answer:
+        """Ask for a page."""
+        return self._ask(method, path, {**self.headers, **(headers or {})})
+
+    def post(self, path: str, headers: Mapping[str, str] | None = None, **fields: object) -> Answer:
+        """Send a form; a list gives several fields of one name."""
+        body = urlencode({name.rstrip("_"): value for name, value in fields.items()}, doseq=True).encode()
+        return self.send(path, body, headers)
+
+    def send(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Answer:
+        """Send these bytes as a form."""
+        usual = {"sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"}
+        return self._ask("POST", path, {**self.headers, **usual, **(headers or {})}, body)
+
+    def follow(self, answer: Answer) -> Answer:
+        """The page that an answer leads to."""
+        assert answer.status == 303, (answer.status, answer.text)
+        return self.get(answer.location)
+
+    def _ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+        path, _, query = path.partition("?")
+        environ: dict[str, Any] = {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "wsgi.input": io.BytesIO(body),
+            "CONTENT_LENGTH": str(len(body)) if method == "POST" else "",
+        }
+        for name, value in headers.items():
+            kind = name.upper().replace("-", "_")
+            environ[kind if kind.startswith("CONTENT_") else f"HTTP_{kind}"] = value
+        started: list[Any] = []
+        parts = self._application(environ, lambda *said: started.extend(said))
+        return Answer(path, *started, b"".join(parts))
+
+
+class WebDesk(Desk):
+    """A watched mailbox whose filter knows 30 messages of each kind, and its pages."""
+
+    def __init__(self, directory: Path, *names: str) -> None:
+        super().__init__(directory, *(names or ("Maildir",)))
+        for label in Label:
+            training.learn_batches(self.ledger, [_lessons(label)], label, "a test", self.now())
+        self.browser = Browser(self.application())
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the mailboxes."""
+        mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
+        return Config(mailboxes, self.directory / "ledger", learning=self.learning)
+
+    def application(self, *, door: Door | None = None, read_only: bool = False, at_once: bool = False) -> Application:
+        """The pages. at_once: what nobody waits for is done before the answer; else it is not done."""
+        router = Router(all_routes())
+        access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
+        site = Site(lambda: self.config, "config.yaml", access, Pages(router.has_page), self.now, read_only, "anna")
+        return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
+
+    def number_of(self, content: bytes) -> int:
+        """The number of a message in the ledger."""
+        known = self.ledger.messages.find(read(content).digest)
+        assert known is not None
+        return known.id
+
+    def label(self, content: bytes) -> tuple[Label | None, bool] | None:
+        """What a message is learned as, and whether weakly."""
+        found = self.ledger.lessons.find(read(content).digest)
+        return None if found is None else (found.label, found.weak)

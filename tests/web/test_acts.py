@@ -1,0 +1,229 @@
+"""What a person does on the pages: it happens in the mailbox, once, and can be taken back."""
+
+import pytest
+
+from spamnb import policy
+from spamnb.audit.answers import ON_A_PAGE
+from spamnb.checkup.metrics import how
+from spamnb.cli.sample_mail import message
+from spamnb.label import Label
+from spamnb.web.pages import all_routes
+from tests.web.desk import Answer, Browser, WebDesk
+
+HAM, SPAM = Label
+LETTER, OFFER = message("ham", 100), message("spam", 100)
+
+
+def undo_of(answer: Answer) -> list[str]:
+    """The actions that the button in the flash takes back."""
+    return answer.tree.xpath("//*[@role='status']//input[@name='id']/@value")
+
+
+def test_not_spam(desk: WebDesk) -> None:
+    """A message that was moved to Junk is brought back and learned as ham by one button, and by one taken back."""
+    desk.deliver(OFFER)
+    assert desk.where(OFFER) == ["Junk"]
+    number = desk.number_of(OFFER)
+    page = desk.browser.get("/history")
+    assert page.tree.xpath(f"//form[@action='m/{number}/teach']//input[@name='label']/@value") == ["ham"]
+    after = desk.browser.follow(desk.browser.post(f"/m/{number}/teach", label="ham", back="history?show=spam"))
+    assert after.path == "/history"
+    assert "Learned as ham, moved to INBOX" in after.words
+    assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], (HAM, False))
+    desk.work()
+    assert desk.where(OFFER) == ["INBOX"]
+    undone = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(after), back="history"))
+    assert (desk.where(OFFER), desk.label(OFFER)) == (["Junk"], (None, False))
+    again = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(undone), back="history"))
+    assert "back" in again.words
+    assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], (HAM, False))
+    desk.work()
+    assert desk.where(OFFER) == ["INBOX"]
+    assert desk.ledger.lessons.verify() == []
+
+
+def test_spam(desk: WebDesk) -> None:
+    """A message in the inbox is moved to Junk and learned as spam by one button; pressed twice, it is learned once."""
+    desk.deliver(LETTER)
+    number = desk.number_of(LETTER)
+    for _ in range(2):
+        assert desk.browser.post(f"/m/{number}/teach", label="spam").status == 303
+    assert (desk.where(LETTER), desk.label(LETTER)) == (["Junk"], (SPAM, False))
+    learned = [one for one in desk.ledger.journal.of_message(number) if one.kind == "learned"]
+    assert [(one.after, one.why) for one in learned] == [(SPAM, ON_A_PAGE)]
+    assert how("learned", ON_A_PAGE) == "hand"
+    desk.work()
+    assert desk.where(LETTER) == ["Junk"]
+
+
+def test_gone_and_learned(desk: WebDesk) -> None:
+    """A message whose file is gone keeps the tokens that it was learned with: its page says why."""
+    path = desk.deliver(LETTER, "Archive", "S")
+    desk.browser.post(f"/m/{desk.number_of(LETTER)}/teach", label="ham")
+    path.unlink()
+    desk.work()
+    number = desk.number_of(LETTER)
+    page = desk.browser.get(f"/m/{number}")
+    assert "Its file is gone: this is what it was learned with" in page.words
+    assert desk.browser.post(f"/m/{number}/teach", label="spam").status == 303
+    assert desk.label(LETTER) == (SPAM, False)
+
+
+def test_gone_and_never_learned(desk: WebDesk) -> None:
+    """A message that is gone and was never learned cannot be; the page says so, and nothing is changed."""
+    path = desk.deliver(LETTER)
+    path.unlink()
+    desk.work()
+    number = desk.number_of(LETTER)
+    assert "not in a watched folder any more" in desk.browser.get(f"/m/{number}").words
+    last = desk.ledger.journal.newest_id()
+    answer = desk.browser.post(f"/m/{number}/teach", label="spam")
+    assert (answer.status, "nothing was learned" in answer.words) == (409, True)
+    assert desk.ledger.journal.newest_id() == last
+
+
+def test_forget(desk: WebDesk) -> None:
+    """What a message taught can be forgotten."""
+    desk.deliver(LETTER)
+    number = desk.number_of(LETTER)
+    desk.browser.post(f"/m/{number}/teach", label="ham")
+    assert "Forgotten" in desk.browser.follow(desk.browser.post(f"/m/{number}/forget")).words
+    assert desk.label(LETTER) == (None, False)
+    assert desk.browser.post(f"/m/{number}/forget").status == 409
+
+
+def test_unsure_says_both(desk: WebDesk) -> None:
+    """A message that is neither can be called either, on its own line."""
+    desk.ledger.messages.judged(
+        desk.ledger.messages.ensure(b"x" * 16, "half (a@b.example)").id, "unsure", 0.5, desk.now()
+    )
+    folder = desk.ledger.locations.folder(desk.ledger.locations.mailbox(str(desk.roots[0]))[0], "INBOX")
+    number = desk.ledger.messages.ensure(b"x" * 16, "").id
+    desk.ledger.journal.judged(number, (folder, "x"), "unsure", 0.5, "a test", desk.now())
+    page = desk.browser.get("/history?show=unsure")
+    assert page.tree.xpath(f"//form[@action='m/{number}/teach']//input[@name='label']/@value") == ["ham", "spam"]
+
+
+def test_take_back_all_since(desk: WebDesk) -> None:
+    """Everything since an act is shown before it is taken back; what happens while one looks is left out."""
+    offers = [message("spam", number) for number in range(100, 104)]
+    for offer in offers:
+        desk.deliver(offer)
+        desk.ahead += 60
+    first = next(one for one in desk.ledger.journal.of_message(desk.number_of(offers[1])) if one.kind == "moved")
+    desk.paths(offers[3], "Junk")[0].unlink()
+    page = desk.browser.get(f"/undo?since={first.id}")
+    assert "this would move 2 messages back" in page.words
+    assert "1 cannot be taken back" in page.words and "not in Junk any more" in page.words
+    desk.deliver(message("spam", 110))
+    form = {name: page.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("since", "upto", "back")}
+    after = desk.browser.follow(desk.browser.post("/undo", **form))
+    assert "1 could not be taken back" in after.words
+    assert [desk.where(offer) for offer in offers] == [["Junk"], ["INBOX"], ["INBOX"], []]
+    assert desk.where(message("spam", 110)) == ["Junk"]
+    assert desk.browser.post("/undo", **form).status == 409
+
+
+def test_nothing_to_take_back(desk: WebDesk) -> None:
+    """An action that is not in the history cannot be taken back, and the page says what to do."""
+    assert desk.browser.get("/undo?since=999999").status == 404
+    assert desk.browser.post("/undo", id_=999999).status == 404
+    assert desk.browser.post("/undo").status == 409
+    assert desk.browser.post("/undo", id_="x").status == 400
+
+
+def test_pause_and_resume(desk: WebDesk) -> None:
+    """Moving is stopped and started again; every page says that it is stopped, and what stayed can be moved."""
+    assert "Nothing is moved" not in desk.browser.get("/history").words
+    desk.browser.post("/pause", span="1h")
+    desk.deliver(OFFER)
+    assert desk.where(OFFER) == ["INBOX"]
+    assert "Moving is paused until" in desk.browser.get("/history").words
+    after = desk.browser.follow(desk.browser.post("/resume", move=1))
+    assert desk.where(OFFER) == ["Junk"]
+    assert "paused" not in after.words and "Moved to Junk" in after.words
+
+
+def test_the_breaker_is_open(desk: WebDesk) -> None:
+    """Where the filter has stopped by itself, every page says so first, with what to do."""
+    desk.ledger.set_note(policy.BREAKER_NOTE, str(desk.now()))
+    words = desk.browser.get("/").words
+    assert words.startswith("Nothing is moved since")
+    assert "Move again" in words
+    desk.browser.post("/resume")
+    assert "Nothing is moved since" not in desk.browser.get("/").words
+
+
+def test_search_and_show(desk: WebDesk) -> None:
+    """The history is searched by subject and sender, shown by what was done, and by pages without gaps."""
+    for number in range(100, 130):
+        desk.deliver(message("spam" if number % 3 else "ham", number))
+    found = []
+    path = "/history"
+    while True:
+        page = desk.browser.get(path)
+        found += page.tree.xpath("//li[@data-row]/@id")
+        if not (rest := page.tree.xpath("//a[@rel='next']/@href")):
+            break
+        path = f"/{rest[0]}"
+    assert found == [f"a{one.action.id}" for one in desk.ledger.journal.page(1000)]
+    sender = desk.ledger.messages.get(desk.number_of(message("spam", 101))).summary.split("(")[1].rstrip(")")
+    assert len(desk.browser.get(f"/history?q={sender}").tree.xpath("//li[@data-row]")) == 1
+    assert "Nothing in the history matches" in desk.browser.get("/history?q=%25%25").words
+    moved = desk.browser.get("/history?show=moved")
+    assert len(moved.tree.xpath("//li[@data-row]")) == 20
+    assert moved.tree.xpath("//*[@class='chips']//a[@aria-current]/text()") == ["Moved"]
+    desk.browser.post(f"/m/{desk.number_of(message('spam', 101))}/teach", label="ham")
+    assert len(desk.browser.get("/history?show=corrected").tree.xpath("//li[@data-row]")) == 1
+
+
+def test_json(desk: WebDesk) -> None:
+    """Overview, history and a message are there for programs too."""
+    import json
+
+    desk.deliver(OFFER)
+    number = desk.number_of(OFFER)
+    overview = json.loads(desk.browser.get("/overview.json").text)
+    assert (overview["ham"], overview["spam"], overview["last_30_days"]["spam"]) == (30, 30, 1)
+    history = json.loads(desk.browser.get("/history.json").text)
+    assert history["actions"][0]["kind"] == "moved"
+    one = json.loads(desk.browser.get(f"/m/{number}.json").text)
+    assert (one["verdict"], one["learned_as"]) == ("spam", None)
+
+
+def test_all_routes_say_what_they_are() -> None:
+    """No two pages have one address."""
+    keys = [(route.method, route.pattern) for route in all_routes()]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("page", ["/m/999999", "/m/0", "/m/", "/nothing", "/m/1/x", "/..", "/static/x", "/%00"])
+def test_pages_that_are_not_there(desk: WebDesk, page: str) -> None:
+    """What is not there is a page that says so."""
+    answer = desk.browser.get(page)
+    assert answer.status == 404
+    assert answer.tree.xpath("//nav//a")
+
+
+def test_two_mailboxes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Several mailboxes of one person are told apart on each line, and one of them can be chosen."""
+    desk = WebDesk(tmp_path_factory.mktemp("two"), "home", "work")
+    try:
+        desk.put("spam", "INBOX", 0)
+        desk.work()
+        page = desk.browser.get("/history")
+        assert page.tree.xpath("//select[@name='mailbox']/option/@value") == ["", "home", "work"]
+        assert "home" in page.tree.xpath("//li[@data-row]")[0].text_content()
+        assert desk.browser.get("/history?mailbox=home").tree.xpath("//li[@data-row]")
+        assert not desk.browser.get("/history?mailbox=work").tree.xpath("//li[@data-row]")
+    finally:
+        desk.stop()
+        desk.ledger.close()
+
+
+def test_a_browser_of_each_kind(desk: WebDesk) -> None:
+    """Read-only pages show the same, without buttons."""
+    desk.deliver(OFFER)
+    browser = Browser(desk.application(read_only=True))
+    assert not browser.get("/history").tree.xpath("//button[@data-say]")
+    assert desk.browser.get("/history").tree.xpath("//button[@data-say]")

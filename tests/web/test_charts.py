@@ -1,0 +1,90 @@
+"""Charts: what they draw, and that they say the same in a table."""
+
+import re
+from typing import Any
+
+import lxml.etree
+import pytest
+
+from spamnb.ledger.history.figures import Bin, Judged
+from spamnb.web.charts import Chart, Point, by_day, calibration, curve, histogram, small_bar
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def tree(svg: str) -> Any:
+    """A drawing as a tree; it has no namespace, as it stands in HTML."""
+    assert not re.search(r"style=|\son\w+=|href", svg)
+    return lxml.etree.fromstring(svg)
+
+
+def bars(chart: Chart, word: str = "") -> list[Any]:
+    """The bars of a chart, of one word."""
+    return list(tree(chart.svg).xpath(f"//rect[contains(@class, 'bar {word}')]"))
+
+
+def test_by_day() -> None:
+    """Each day has a bar of its verdicts, the tallest is as high as the plot, and decisions against them are marked."""
+    spans = [Judged(0, 1, ham=6, unsure=1, spam=3, lost=1), Judged(1, 2), Judged(2, 3, spam=5)]
+    chart = by_day(spans, ["Mon", "Tue", "Wed"], "Judged")
+    assert [sum(float(bar.get("height")) for bar in bars(chart, word)) for word in ("ham", "unsure", "spam")] == [
+        pytest.approx(132 * part) for part in (0.6, 0.1, 0.8)
+    ]
+    assert [mark.findtext("title") for mark in tree(chart.svg).xpath("//path")] == ["Mon: 1 decided otherwise"]
+    assert chart.rows[0] == ("Mon", "6", "1", "3", "1", "0")
+    assert tree(chart.svg).get("role") == "img"
+    assert tree(chart.svg).findtext("title") == "Judged"
+
+
+def test_histogram() -> None:
+    """One message is seen beside a million, and the bars have the colour of their verdict."""
+    bins = [Bin(0.0, 0.05, undecided=1_000_000), Bin(0.5, 0.55, spam=1), Bin(0.95, 1.0, ham=2, spam=8)]
+    chart = histogram(bins, 0.1, 0.95, "How sure")
+    heights = [float(bar.get("height")) for bar in bars(chart)]
+    assert [bar.get("class") for bar in bars(chart)] == ["bar ham", "bar unsure", "bar spam"]
+    assert heights[0] == pytest.approx(132)
+    assert heights[1] > 6
+    assert len(tree(chart.svg).xpath("//line[@class='cutoff']")) == 2
+    assert chart.rows[2] == ("95 % to 100 %", "10", "2", "8")
+
+
+def test_nothing_yet() -> None:
+    """A chart of nothing is a chart."""
+    for chart in (by_day([], [], "a"), histogram([], 0.1, 0.95, "b"), calibration([], "c"), curve([], "d", 0.1)):
+        assert not bars(chart)
+        assert chart.rows == ()
+    assert not bars(histogram([Bin(0, 0.5), Bin(0.5, 1)], 0.1, 0.95, "none"))
+    assert not bars(by_day([Judged(0, 1)], ["Mon"], "none"))
+
+
+def test_few_messages_are_hollow() -> None:
+    """A dot of fewer than five messages is drawn hollow; its interval is drawn either way."""
+    points = [Point(0.05, 0.0, 0.0, 0.1, 500, "0 % to 10 %"), Point(0.55, 0.5, 0.1, 0.9, 4, "50 % to 60 %")]
+    drawn = tree(calibration(points, "Calibration").svg)
+    assert [dot.get("class") for dot in drawn.xpath("//circle")] == ["dot", "dot few"]
+    assert len(drawn.xpath("//line[@class='interval']")) == 2
+    assert calibration(points, "").rows[1] == ("50 % to 60 %", "50 %", "10 % to 90 %", "4")
+
+
+def test_curve() -> None:
+    """A curve says the share itself, whatever its scale."""
+    points = [Point(0.0, 0.04, 0.02, 0.3, 200, "100"), Point(1.0, 0.01, 0.0, 0.02, 200, "300")]
+    drawn = tree(curve(points, "Learning", 0.1).svg)
+    assert [dot.findtext("title") for dot in drawn.xpath("//circle")] == ["100: 4 % of 200", "300: 1 % of 200"]
+    assert all(16 <= float(line.get("y2")) <= 148 for line in drawn.xpath("//line"))
+
+
+def test_text_is_escaped() -> None:
+    """A name made of markup is text."""
+    hostile = "<script>alert(1)</script>\"'&"
+    chart = by_day([Judged(0, 1, ham=1)], [hostile], hostile)
+    assert not tree(chart.svg).xpath("//script")
+    assert tree(chart.svg).findtext("title") == hostile
+
+
+def test_small_bars() -> None:
+    """Bars in a table are as long as their share, and are not read aloud: the number stands beside them."""
+    drawn = tree(small_bar(0.25, "spam"))
+    assert [bar.get("width") for bar in drawn.xpath("//rect[@class='bar spam']")] == ["25.0"]
+    assert drawn.get("aria-hidden") == "true"
+    assert tree(small_bar(1.5, "ham")).xpath("string(//rect/@width)") == "100.0"

@@ -1,0 +1,344 @@
+"""Who is let in, and what is never done: every route with every kind of wrong request."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.errors import SpamnbError
+from spamnb.web import keys
+from spamnb.web.access import HEADERS, Door
+from spamnb.web.http import MAX_BODY
+from spamnb.web.pages import all_routes
+from spamnb.web.routes import Route
+from tests.web.desk import HOST, KEY, Answer, Browser, WebDesk
+
+ROUTES = all_routes()
+POSTS = [route for route in ROUTES if route.method == "POST"]
+JUDGED = 61  # after sixty that were learned
+NO_COOKIE = {"cookie": ""}
+
+
+def name(route: Route) -> str:
+    return f"{route.method} {route.pattern}"
+
+
+def ask(browser: Browser, route: Route, number: int, **headers: str) -> Answer:
+    """A request of a route, with these headers changed."""
+    path = route.pattern.replace("{id}", str(number))
+    changed = {key.replace("_", "-"): value for key, value in headers.items()}
+    return browser.get(path, changed) if route.method == "GET" else browser.post(path, changed, label="ham", id=1)
+
+
+def contents(desk: WebDesk) -> list[bytes]:
+    """Everything that the ledger holds: its file and its log."""
+    return [path.read_bytes() for path in sorted(desk.directory.glob("ledger*")) if path.suffix != ".key"]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> WebDesk:
+    """One mailbox for all requests: nearly all of them change nothing."""
+    made = WebDesk(tmp_path_factory.mktemp("desk"))
+    made.deliver(message("spam", 100))
+    assert made.number_of(message("spam", 100)) == JUDGED
+    made.stop()
+    made.ledger.close()  # SQLite would keep files open that requests have opened, for as long as this one is
+    return made
+
+
+@pytest.fixture
+def number() -> int:
+    """A message that was judged."""
+    return JUDGED
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=name)
+def test_without_a_cookie(desk: WebDesk, number: int, route: Route) -> None:
+    """Who has not logged in sees the style and the login, and nothing else; nothing is changed."""
+    before = contents(desk)
+    answer = ask(desk.browser, route, number, **NO_COOKIE)
+    if route.is_public and route.pattern != "/login":
+        assert answer.status == 200
+    else:
+        assert answer.status == 401
+        assert message("spam", 100).decode().split("Subject: ")[1].split("\n")[0] not in answer.text
+    assert contents(desk) == before
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=name)
+def test_called_by_another_name(desk: WebDesk, number: int, route: Route) -> None:
+    """A request that calls the pages by another name is refused before anything else, also for the style."""
+    before = contents(desk)
+    for host in (
+        "evil.example",
+        "evil.example:7726",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        "localhost:7726.evil.example",
+        "",
+        "a b",
+    ):
+        assert ask(desk.browser, route, number, host=host).status == 421, host
+    assert contents(desk) == before
+
+
+@pytest.mark.parametrize("host", [HOST, "localhost:7726", "[::1]:7726", "LOCALHOST:7726"])
+def test_own_names(desk: WebDesk, host: str) -> None:
+    """The pages are called by this machine's own names, with their port."""
+    assert desk.browser.get("/", {"host": host}).status == 200
+
+
+def test_another_name_may_be_allowed(desk: WebDesk) -> None:
+    """--allow-host names another name, and the page that refuses says so."""
+    assert "--allow-host mail.example" in desk.browser.get("/", {"host": "mail.example"}).text
+    allowed = Browser(desk.application(door=Door(7726, frozenset({"mail.example"}))))
+    assert allowed.get("/", {"host": "mail.example"}).status == 200
+    assert allowed.get("/", {"host": "other.example"}).status == 421
+
+
+@pytest.mark.parametrize("route", POSTS, ids=name)
+def test_forms_of_other_pages(desk: WebDesk, number: int, route: Route) -> None:
+    """A form is taken from our own pages only: another port of this machine is the same site, and not enough."""
+    before = contents(desk)
+    for site in ("cross-site", "same-site", "none", ""):
+        assert ask(desk.browser, route, number, sec_fetch_site=site).status == 403, site
+        assert ask(desk.browser, route, number, sec_fetch_site=site, origin=f"http://{HOST}").status == 403, site
+    assert contents(desk) == before
+
+
+@pytest.mark.parametrize("route", POSTS, ids=name)
+def test_forms_of_old_browsers(desk: WebDesk, number: int, route: Route) -> None:
+    """A browser that does not say Sec-Fetch-Site has to say an Origin that is ours."""
+    path = route.pattern.replace("{id}", str(number))
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    for origin in (None, "http://evil.example", "null", "http://127.0.0.1:8000", f"http://{HOST}.evil.example"):
+        headers = {**desk.browser.headers, **form, **({} if origin is None else {"origin": origin})}
+        assert desk.browser._ask("POST", path, headers, b"label=ham").status == 403, origin
+    headers = {**desk.browser.headers, **form, "origin": f"http://{HOST}"}
+    assert desk.browser._ask("POST", path, headers, b"label=ham&id=1").status != 403
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.method == "GET"], ids=name)
+def test_reading_writes_nothing(desk: WebDesk, number: int, route: Route) -> None:
+    """A page that is looked at changes nothing in the ledger, whatever its address says."""
+    before = contents(desk)
+    path = route.pattern.replace("{id}", str(number))
+    for query in ("", "?label=ham&id=1&since=1&upto=9&move=1&days=7&q=x&text=1&all=1&did=1&show=spam"):
+        assert desk.browser.get(f"{path}{query}").status in {200, 401}
+        assert desk.browser.get(f"{path}{query}", method="HEAD").text == ""
+    assert contents(desk) == before
+
+
+@pytest.mark.parametrize("route", POSTS, ids=name)
+def test_what_changes_something_is_not_read(desk: WebDesk, number: int, route: Route) -> None:
+    """What a form does is not done by an address alone."""
+    before = contents(desk)
+    path = route.pattern.replace("{id}", str(number))
+    answer = desk.browser.get(f"{path}?label=ham&id=1")
+    has_page = any(one.method == "GET" and one.pattern == route.pattern for one in ROUTES)
+    assert answer.status == (200 if has_page else 405)
+    assert contents(desk) == before
+    assert desk.browser.get(path, method="DELETE").status in {403, 405}
+    assert desk.browser.get(path, method="PUT").status in {403, 405}
+
+
+@pytest.mark.parametrize("route", POSTS, ids=name)
+def test_forms_are_small(desk: WebDesk, number: int, route: Route) -> None:
+    """A form is at most 64 KB, has a length, and is a form."""
+    before = contents(desk)
+    path = route.pattern.replace("{id}", str(number))
+    assert desk.browser.send(path, b"label=ham&x=" + b"x" * MAX_BODY).status == 413
+    assert desk.browser.send(path, b"label=ham", {"content-type": "application/json"}).status == 415
+    assert desk.browser.send(path, b"label=ham", {"content-type": "multipart/form-data; boundary=x"}).status == 415
+    assert desk.browser.send(path, b"", {"content-length": "x"}).status == 411
+    assert desk.browser.send(path, b"label=%ff").status == 400
+    assert desk.browser.send(path, b"&".join(b"x=1" for _ in range(2000))).status == 400
+    assert contents(desk) == before
+
+
+@pytest.mark.parametrize("route", POSTS, ids=name)
+def test_read_only(desk: WebDesk, number: int, route: Route) -> None:
+    """With --read-only nothing can be changed, and no page has a button that would."""
+    browser = Browser(desk.application(read_only=True))
+    before = contents(desk)
+    assert ask(browser, route, number).status == 405
+    assert contents(desk) == before
+
+
+def test_read_only_pages_have_no_buttons(desk: WebDesk, number: int) -> None:
+    """With --read-only no page has a form that is posted."""
+    browser = Browser(desk.application(read_only=True))
+    for route in ROUTES:
+        if route.method == "GET" and "static" not in route.pattern:
+            answer = browser.get(route.pattern.replace("{id}", str(number)))
+            assert 'method="post"' not in answer.text, route.pattern
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=name)
+def test_headers_on_every_answer(desk: WebDesk, number: int, route: Route) -> None:
+    """Every answer, also an error, forbids scripts and frames of others, sniffing, and telling where one comes from."""
+    for headers in ({}, NO_COOKIE, {"host": "evil.example"}, {"sec_fetch_site": "cross-site"}):
+        answer = ask(desk.browser, route, number, **headers)
+        assert dict(HEADERS).items() <= answer.headers.items()
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+        assert answer.headers["Cache-Control"] == (
+            "no-cache" if "static" in route.pattern and answer.status == 200 else "no-store"
+        )
+        assert "Server" not in answer.headers
+
+
+# --- the login ----------------------------------------------------------------------------------------------------
+
+
+def code_of(key: bytes = KEY, at: float = 1e9, use: keys.Use = "code") -> str:
+    return keys.make(key, use, at)
+
+
+def test_log_in(desk: WebDesk) -> None:
+    """A code is good once; the browser is sent on to an address without it, and gets a cookie for this site alone."""
+    code = code_of()
+    answer = desk.browser.get(f"/login?code={code}", NO_COOKIE)
+    assert (answer.status, answer.location) == (303, "/")
+    cookie = answer.headers["Set-Cookie"]
+    assert re.fullmatch(r"spamnb_7726=[\w=-]+; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000", cookie)
+    assert code not in answer.text + cookie + answer.headers["Location"]
+    assert desk.browser.get("/", {"cookie": cookie.partition(";")[0]}).status == 200
+    assert desk.browser.get(f"/login?code={code}", NO_COOKIE).status == 401
+
+
+def test_log_in_from_a_file(desk: WebDesk) -> None:
+    """Where the address was opened by another page, the cookie comes with a page that leads on: a redirect has none."""
+    answer = desk.browser.get(f"/login?code={code_of()}", {**NO_COOKIE, "sec-fetch-site": "cross-site"})
+    assert answer.status == 200
+    assert "Set-Cookie" in answer.headers
+    assert answer.tree.xpath("//meta[@http-equiv='refresh']/@content") == ["0; url=./"]
+
+
+def test_wrong_codes(desk: WebDesk) -> None:
+    """A code of another key, one that is over, one that is a cookie, a changed one, and anything else are refused."""
+    for code in (
+        code_of(bytes(32)),
+        code_of(at=1e9 - 61),
+        code_of(use="cookie"),
+        code_of()[:-8],
+        code_of()[:-4] + "AAA=",
+        "x",
+        "é",
+        "A" * 300,
+    ):
+        answer = desk.browser.get(f"/login?code={code}", NO_COOKIE)
+        assert answer.status in {401, 429}, code
+        assert "Set-Cookie" not in answer.headers
+
+
+def test_a_thousand_wrong_codes(desk: WebDesk) -> None:
+    """After five wrong codes within a minute there is no look at them; a right one is taken all the same."""
+    browser = Browser(desk.application())
+    found = [browser.get(f"/login?code={'A' * 72}{number}", NO_COOKIE).status for number in range(1000)]
+    assert found == [401] * 5 + [429] * 995
+    assert browser.get(f"/login?code={code_of()}", NO_COOKIE).status == 303
+
+
+def test_wrong_cookies(desk: WebDesk) -> None:
+    """A cookie of another key, of another port, one that is over, and anything else does not let in."""
+    for cookie in (
+        "spamnb_7726=",
+        f"spamnb_7726={code_of()}",
+        f"spamnb_7726={code_of(bytes(32), use='cookie')}",
+        f"spamnb_7726={code_of(at=1e9 - 31 * 86_400, use='cookie')}",
+        f"spamnb_7727={code_of(use='cookie')}",
+        '"',
+        "=;=;spamnb_7726",
+    ):
+        assert desk.browser.get("/", {"cookie": cookie}).status == 401
+
+
+def test_log_out(desk: WebDesk) -> None:
+    """A browser can be made to forget."""
+    assert "Max-Age=0" in desk.browser.post("/logout").headers["Set-Cookie"]
+
+
+def test_new_key(tmp_path: Path) -> None:
+    """The key lies in a file of its own, made once, for its owner alone; a new one ends all logins."""
+    file = keys.KeyFile(str(tmp_path / "state" / "web.key"))
+    key = file.key()
+    assert (tmp_path / "state" / "web.key").stat().st_mode & 0o777 == 0o600
+    assert keys.KeyFile(file.path).key() == file.key() == key
+    cookie = keys.make(key, "cookie", 0)
+    file.renew()
+    assert file.key() != key
+    assert keys.nonce_of(file.key(), "cookie", cookie, 1) is None
+    (tmp_path / "state" / "web.key").chmod(0o644)
+    with pytest.raises(SpamnbError, match="others can read"):
+        keys.KeyFile(file.path).key()
+
+
+def test_link_of_another_site(desk: WebDesk) -> None:
+    """A link in webmail comes without the cookie; the page then has a link of its own, which leads there with it."""
+    headers = {**NO_COOKIE, "sec-fetch-site": "cross-site"}
+    answer = desk.browser.get("/m/1", headers)
+    assert (answer.status, answer.tree.xpath("//main//a/@href")) == (401, ["../m/1"])
+
+
+# --- where answers lead -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "http://evil.example/",
+        "//evil.example/",
+        "\\\\evil.example",
+        "javascript:alert(1)",
+        "../../x",
+        "login",
+        "x\r\ny",
+    ],
+)
+def test_answers_lead_to_our_own_pages(desk: WebDesk, number: int, back: str) -> None:
+    """After an act one is led to one of the pages, whatever the form says."""
+    answer = desk.browser.post(f"/m/{number}/teach", label="spam", back=back)
+    assert answer.location.partition("?")[0] == "/"
+    assert "\n" not in answer.headers["Location"]
+
+
+def test_unix_socket(desk: WebDesk) -> None:
+    """Over a Unix socket there is no login but its file's mode; if a group may ask, names have to be allowed."""
+    alone = Browser(desk.application(door=Door(None, is_private=True)))
+    group = Browser(desk.application(door=Door(None)))
+    named = Browser(desk.application(door=Door(None, frozenset({"mail.example"}))))
+    for browser, host, status in (
+        (alone, "anything.example", 200),
+        (group, "mail.example", 421),
+        (named, "mail.example", 200),
+        (named, "mail.example:8443", 200),
+        (named, "evil.example", 421),
+    ):
+        assert browser.get("/", {**NO_COOKIE, "host": host}).status == status, host
+    assert named.post("/pause", {**NO_COOKIE, "host": "mail.example", "sec-fetch-site": "same-site"}).status == 403
+
+
+def test_a_fault_of_ours_tells_nothing(
+    desk: WebDesk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A mistake in a page is shown as a number; what it was stands in the log alone."""
+    import spamnb.web.pages.overview as page
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(page, "status", fail)
+    answer = desk.browser.get("/")
+    assert answer.status == 500
+    assert "secret" not in answer.text
+    found = re.search(r"as ([0-9a-f]{8})", answer.words)
+    assert found and found[1] in caplog.text and "secret" in caplog.text
+
+
+def test_the_log_names_no_message(desk: WebDesk, number: int, caplog: pytest.LogCaptureFixture) -> None:
+    """The log has method, pattern, status and time of a request: no number, no query, no header."""
+    caplog.set_level("DEBUG", "spamnb.web")
+    desk.browser.get(f"/m/{number}?q=secret")
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "spamnb.web.application"]
+    assert re.fullmatch(r"GET /m/\{id\} 200 \d+ ms", line)
