@@ -1,6 +1,6 @@
 """Why a message is judged as it is, for a person: clues in words, what it would be today, and what would change it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from spamnb.filter import Clue, Explanation, Filter, Judgement
 from spamnb.label import Verdict
@@ -152,7 +152,7 @@ def flip(judge: Filter, reading: Reading, explanation: Explanation, *, without_i
     while low <= high:  # the more is left out, the less speaks for the verdict
         middle = (low + high) // 2
         left_out = set(ours[:middle])
-        less = replace(reading, tokens={text: n for text, n in reading.tokens.items() if text not in left_out})
+        less = reading._replace(tokens={text: n for text, n in reading.tokens.items() if text not in left_out})
         judgement = judge.explain(less, strongest=0, without_itself=without_itself).judgement
         if judgement.verdict is verdict:
             low = middle + 1

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.bayes.base import Counts
+from spamnb.bayes.scores import log_odds_of
 from spamnb.config import Scoring
 from spamnb.filter import Filter
 from spamnb.label import Label
@@ -38,7 +40,7 @@ class TellingWords(Filter):
         kinds: only tokens with one of these prefixes (`subject:`). bare: only words of the text.
         """
         found = self._ledger.words.often(_LEAST, kinds)
-        messages, log_odds = found.counts.messages, self._log_odds(found.counts)
+        messages, log_odds = found.counts.messages, self._of(found.counts)
         ham, spam = messages
         strength = log_odds * np.sqrt(messages.sum(axis=0))
         order = np.argsort(strength, kind="stable")
@@ -57,8 +59,11 @@ class TellingWords(Filter):
 
         return {label: words(label, places) for label, places in chosen.items()}
 
+    def _of(self, counts: Counts) -> NDArray[np.float64]:
+        return log_odds_of(counts, self._estimate, self._scoring.alpha)
+
     def word(self, token: str) -> Word | None:
         """One token, or None where no learned message holds it."""
         counts = self._lessons.counts([token])
         ham, spam = counts.messages[:, 0].tolist()
-        return Word(token, ham, spam, float(self._log_odds(counts)[0])) if ham or spam else None
+        return Word(token, ham, spam, float(self._of(counts)[0])) if ham or spam else None
