@@ -57,19 +57,20 @@ def build_sdist(directory: str, settings: _Settings = None) -> str:
     return name
 
 
-def _is_sdist() -> bool:
-    return (_ROOT / "PKG-INFO").exists()
+def _are_written() -> bool:
+    """Whether this is an sdist with its pages; those beside other sources may be of other sources."""
+    return (_ROOT / "PKG-INFO").exists() and _WRITTEN.exists()
 
 
 def _requires() -> list[str]:
-    if _is_sdist():
+    if _are_written():
         return []
     dependencies = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     return [one for one in dependencies if one.startswith(_NEEDED)]
 
 
 def _write() -> None:
-    if not _is_sdist():
+    if not _are_written():
         from spamnb.manual.files import write  # noqa: PLC0415 - what it imports is there only when it is needed
 
         write(_WRITTEN.parent)

@@ -171,7 +171,7 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     if version > VERSION:
         raise LedgerError(
             f"{path} was written by a later spamnb (its version is {version}, this one knows up to {VERSION}):"
-            " upgrade spamnb"
+            f" upgrade spamnb, or go back to a copy from before: spamnb restore {directory_of(path)}/…"
         )
 
 

@@ -1,0 +1,15 @@
+"""The version is the same wherever it is written."""
+
+import re
+
+from spamnb import __version__
+from tests.documents import ROOT
+
+
+def test_one_version() -> None:
+    """VERSION, the package, the newest entry of the list of changes, and that of the Debian package agree."""
+    assert (ROOT / "VERSION").read_text() == f"{__version__}\n"
+    changes = re.search(r"^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert changes
+    assert changes[1] == __version__
+    assert (ROOT / "debian/changelog").read_text().startswith(f"spamnb ({__version__}-1) ")
