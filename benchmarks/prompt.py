@@ -7,6 +7,7 @@ the least and the most; the interpreter is named, since one that was built witho
     python benchmarks/prompt.py CORPUS [--runs 15] [--json]
 """
 
+import os
 import platform
 import resource
 import statistics
@@ -35,6 +36,8 @@ def main() -> None:
     html, plain = (_first(messages[_LEARNED:], is_html) for is_html in (True, False))
     commands: dict[str, list[str]] = {"python -c pass": [sys.executable, "-c", "pass"]}
     with tempfile.TemporaryDirectory() as own, tempfile.TemporaryDirectory() as others:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is not compiled at each start
+        os.environ["PYTHONPYCACHEPREFIX"] = own
         for make, directory in zip(common.contenders(), (own, others), strict=False):
             contender = make(Path(directory))
             contender.train(messages[:_LEARNED])
