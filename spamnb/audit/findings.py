@@ -4,7 +4,7 @@ On csdmc2010 with one label in a hundred turned over, 98 % of the first k findin
 those), and all of them are among the first 2k; on Enron1 92 % and 99 % (`benchmarks/audit.py`, means of five seeds).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spamnb.audit.near_copies import groups
@@ -54,11 +54,15 @@ def misfiled(ledger: Ledger, config: Config) -> list[Finding]:
     again when the first are answered, it knows more.
     """
     with ledger.snapshot():
-        judged = _judged(ledger.lessons, config.scoring)
-        found = [*_disputed(judged.values()), *_copies(ledger, judged)]
-        settled = ledger.journal.all_settled()
-        found = sorted((one for one in found if one.digest not in settled), key=_rank)
-        return complete(ledger, config, found, groups(learned(ledger.lessons)))
+        judged = {one.lesson.digest: one for one in _judged(ledger.lessons, config.scoring)}
+        return complete(ledger, config, suspected(ledger, judged), groups(learned(ledger.lessons)))
+
+
+def suspected(ledger: Ledger, judged: Mapping[bytes, Left]) -> list[Finding]:
+    """What `misfiled` gives, without clues and places, of messages that were judged without their near-copies."""
+    settled = ledger.journal.all_settled()
+    found = (one for one in (*_disputed(judged.values()), *_copies(ledger, judged)) if one.digest not in settled)
+    return sorted(found, key=_rank)
 
 
 def contradictions(ledger: Ledger, scoring: Scoring) -> int:
@@ -73,14 +77,13 @@ def contradicting(lessons: Lessons, scoring: Scoring) -> list[Finding]:
 
     Of any lessons: those of a ledger, or of mail that is learned for an evaluation.
     """
-    found = (one for one in _disputed(_judged(lessons, scoring).values()) if one.is_clear)
+    found = (one for one in _disputed(_judged(lessons, scoring)) if one.is_clear)
     return sorted(found, key=lambda one: -one.strength)
 
 
-def _judged(lessons: Lessons, scoring: Scoring) -> dict[bytes, Left]:
+def _judged(lessons: Lessons, scoring: Scoring) -> Iterator[Left]:
     """All learned messages, each without its near-copies."""
-    found = without_groups(lessons, scoring, groups(learned(lessons)))
-    return {one.lesson.digest: one for one in found}
+    return without_groups(lessons, scoring, groups(learned(lessons)))
 
 
 def _disputed(judged: Iterable[Left]) -> Iterator[Finding]:
@@ -93,7 +96,7 @@ def _finding(one: Left, label: Label) -> Finding:
     return Finding(one.lesson.digest, one.lesson.summary, label, one.lesson.weak, one.judgement)
 
 
-def _copies(ledger: Ledger, judged: dict[bytes, Left]) -> Iterator[Finding]:
+def _copies(ledger: Ledger, judged: Mapping[bytes, Left]) -> Iterator[Finding]:
     """Files that were trained as one thing, while a copy was trained as the other, which their message is taken for.
 
     Not of a message whose last lesson was undone: its files were called that before.
@@ -114,10 +117,20 @@ def complete(
     ledger: Ledger, config: Config, found: Sequence[Finding], copies: Iterable[Sequence[bytes]]
 ) -> list[Finding]:
     """Findings of learned messages with their clues and places; `copies`: the groups that were left out together."""
+    return with_places(ledger, config, with_clues(ledger.lessons, config.scoring, found, copies))
+
+
+def with_clues(
+    lessons: Lessons, scoring: Scoring, found: Sequence[Finding], copies: Iterable[Sequence[bytes]]
+) -> list[Finding]:
+    """Findings of learned messages with the clues against their labels; `copies` as in `complete`."""
     wanted = {one.digest for one in found}
     some = (group for group in copies if not wanted.isdisjoint(group))
-    clues = {one.lesson.digest: one.clues for one in without_groups(ledger.lessons, config.scoring, some, CLUES)}
-    places = Places(ledger, config, wanted)
-    return [
-        replace(one, clues=clues[one.digest], place=one.place or places.best(one.digest, one.label)) for one in found
-    ]
+    clues = {one.lesson.digest: one.clues for one in without_groups(lessons, scoring, some, CLUES)}
+    return [replace(one, clues=clues[one.digest]) for one in found]
+
+
+def with_places(ledger: Ledger, config: Config, found: Sequence[Finding]) -> list[Finding]:
+    """Findings with a file of each, where one is known."""
+    places = Places(ledger, config, {one.digest for one in found})
+    return [replace(one, place=one.place or places.best(one.digest, one.label)) for one in found]

@@ -39,13 +39,22 @@ class Places:
         self._ledger = ledger
         self._mailboxes = {str(mailbox.path): mailbox for mailbox in config.mailboxes}
         self._folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
+        self._path_of = functools.cache(lambda folder: ledger.locations.where(folder)[0])
         self._trained: dict[bytes, list[TrainedFile]] = defaultdict(list)
         for one in ledger.trained.of_messages(digests) if digests else ():
             self._trained[one.digest].append(one)
 
     def mailbox(self, location: Location) -> Mailbox | None:
         """The configured mailbox of a file, or None."""
-        return self._mailboxes.get(self._ledger.locations.where(location.folder)[0])
+        return self._mailboxes.get(self._path_of(location.folder))
+
+    def may_ask(self, location: Location) -> bool:
+        """Whether what lies there may be asked about: its folder calls it ham, or is for unsure mail."""
+        mailbox, name = self.mailbox(location), location.folder_name
+        if mailbox is None:
+            return False
+        is_unsure = name == mailbox.unsure_folder
+        return is_unsure or taught_by(mailbox.role_of(name)) is Label.HAM
 
     def of(self, digest: bytes) -> list[Place]:
         """All files of a message that are there now: first those in watched folders, the newest first."""

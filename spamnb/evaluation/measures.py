@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from spamnb.errors import MailError
 from spamnb.label import Label, Verdict
 
-_BINS = 10
+BINS = 10
 _Z = 1.959963984540054  # of the normal distribution, for 95 %
 _RESAMPLES = 200
 
@@ -97,13 +97,13 @@ def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMP
     lost, missed = _errors(run)
     choose = np.random.default_rng(seed)
     return {
-        "hm": _wilson(lost, n - n_spam),
-        "sm": _wilson(missed, n_spam),
-        "unsure": _wilson(int(run.called_unsure.sum()), n),
+        "hm": wilson(lost, n - n_spam),
+        "sm": wilson(missed, n_spam),
+        "unsure": wilson(int(run.called_unsure.sum()), n),
         "lam": _logistic_mean_interval(lost, n - n_spam, missed, n_spam),
         "one_minus_roca": _roca_interval(run, choose, resamples),
         "sm_at_hm": _missed_at_interval(run, choose, resamples),
-        "brier": _wilson(_brier(run) / 100 * n, n),
+        "brier": wilson(_brier(run) / 100 * n, n),
         "calibration": _calibration_interval(run, choose, resamples),
     }
 
@@ -168,13 +168,14 @@ def logistic_mean(ham_lost: int, n_ham: int, spam_missed: int, n_spam: int) -> f
 
 def calibration_error(probability: NDArray[np.float64], y: NDArray[np.bool_]) -> float:
     """Mean distance between probability and truth over ten bins of equal width, weighted by messages, in percent."""
-    bins = _bins(probability)
-    gaps = [abs(float((probability[bins == b] - y[bins == b]).sum())) for b in range(_BINS)]
+    bins = bins_of(probability)
+    gaps = [abs(float((probability[bins == b] - y[bins == b]).sum())) for b in range(BINS)]
     return 100 * sum(gaps) / len(y)
 
 
-def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:
-    bins: NDArray[np.int64] = np.minimum((probability * _BINS).astype(np.int64), _BINS - 1)
+def bins_of(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Which of ten bins of equal width each probability is in, int64 (n,)."""
+    bins: NDArray[np.int64] = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
     return bins
 
 
@@ -182,8 +183,11 @@ def _logit(errors: int, n: int) -> float:
     return math.log((errors + 0.5) / (n - errors + 0.5))
 
 
-def _wilson(errors: float, n: int) -> Measure:
-    """Wilson, "Probable inference, the law of succession, and statistical inference", 1927."""
+def wilson(errors: float, n: int) -> Measure:
+    """A share in percent, with its interval.
+
+    Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+    """
     p = errors / n
     centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
@@ -206,7 +210,7 @@ def _roca_interval(run: Columns, choose: np.random.Generator, resamples: int) ->
     if value in (0.0, 100.0):
         n_spam = int(run.ranked_is_spam.sum())
         smaller = min(n_spam, len(run.score) - n_spam)
-        return _wilson(value / 100 * smaller, smaller)
+        return wilson(value / 100 * smaller, smaller)
     low, high = _bootstrap(one_minus_roca, run, choose, resamples)
     return Measure(value, min(low, value), max(high, value))
 
@@ -216,7 +220,7 @@ def _missed_at_interval(run: Columns, choose: np.random.Generator, resamples: in
     value = missed_at(run.score, run.ranked_is_spam, 0.001)
     n_spam = int(run.ranked_is_spam.sum())
     low, high = _bootstrap(lambda score, is_spam: missed_at(score, is_spam, 0.001), run, choose, resamples)
-    share = _wilson(value / 100 * n_spam, n_spam)
+    share = wilson(value / 100 * n_spam, n_spam)
     return Measure(value, min(low, share.low), max(high, share.high))
 
 
@@ -246,11 +250,11 @@ def _calibration_interval(run: Columns, choose: np.random.Generator, resamples: 
     Reliability Diagrams", 2007), the interval begins at 0.
     """
     value = calibration_error(run.probability, run.is_spam)
-    bins = _bins(run.probability)
-    n = np.bincount(bins, minlength=_BINS)
-    spam = np.bincount(bins, weights=run.is_spam, minlength=_BINS)
-    expected = np.bincount(bins, weights=run.probability, minlength=_BINS)
-    share = choose.beta(spam + 0.5, n - spam + 0.5, size=(resamples, _BINS))
+    bins = bins_of(run.probability)
+    n = np.bincount(bins, minlength=BINS)
+    spam = np.bincount(bins, weights=run.is_spam, minlength=BINS)
+    expected = np.bincount(bins, weights=run.probability, minlength=BINS)
+    share = choose.beta(spam + 0.5, n - spam + 0.5, size=(resamples, BINS))
     draws = 100 * np.abs(expected - n * share).sum(axis=1) / len(bins)
     low, high = (np.percentile(draws, [2.5, 97.5]) - 2 * max(0.0, float(draws.mean()) - value)).tolist()
     without_error = [

@@ -123,14 +123,13 @@ def curve(points: Sequence[Point], title: str, highest: float) -> Chart:
     )
 
 
-def clue_bar(contribution: float, most: float, title: str) -> Markup:
-    """A small bar for one clue: as long as what it contributes, of the most that one does."""
-    length = 100 * min(1.0, abs(contribution) / most) if most else 0.0
-    word = "spam" if contribution > 0 else "ham"
-    bar = _rect(0, 1, max(1.0, length), 8, word, title)
-    return Markup('<svg class="clue" role="img" viewBox="0 0 100 10" preserveAspectRatio="none">{}{}</svg>').format(
-        Markup("<title>{}</title>").format(title), bar
-    )
+def small_bar(share: float, word: str) -> Markup:
+    """A bar in a line of a table, as long as a share; the number itself stands beside it, so it has no text."""
+    length = 100 * min(1.0, max(0.0, share))
+    return Markup(
+        '<svg class="clue" aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none">'
+        '<rect class="bar {}" width="{:.1f}" height="8"/></svg>'
+    ).format(word, length)
 
 
 _SCALE = ((0.0, "start"), (0.5, "middle"), (1.0, "end"))

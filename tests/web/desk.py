@@ -116,12 +116,12 @@ class WebDesk(Desk):
         mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
-    def application(self, *, door: Door | None = None, read_only: bool = False) -> Application:
-        """The pages."""
+    def application(self, *, door: Door | None = None, read_only: bool = False, at_once: bool = False) -> Application:
+        """The pages. at_once: what nobody waits for is done before the answer; else it is not done."""
         router = Router(all_routes())
         access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
         site = Site(lambda: self.config, "config.yaml", access, Pages(router.has_page), self.now, read_only, "anna")
-        return Application(site, router, lambda work: None)
+        return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
 
     def number_of(self, content: bytes) -> int:
         """The number of a message in the ledger."""

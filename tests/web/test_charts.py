@@ -7,7 +7,7 @@ import lxml.etree
 import pytest
 
 from spamnb.ledger.history.figures import Bin, Judged
-from spamnb.web.charts import Chart, Point, by_day, calibration, clue_bar, curve, histogram
+from spamnb.web.charts import Chart, Point, by_day, calibration, curve, histogram, small_bar
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -80,11 +80,11 @@ def test_text_is_escaped() -> None:
     chart = by_day([Judged(0, 1, ham=1)], [hostile], hostile)
     assert not tree(chart.svg).xpath("//script")
     assert tree(chart.svg).findtext("title") == hostile
-    assert tree(clue_bar(-1.0, 2.0, hostile)).findtext("title") == hostile
 
 
-def test_clue_bars() -> None:
-    """Bars of clues are on one scale, and say for which side they are."""
-    assert [bar.get("width") for bar in tree(clue_bar(-1.0, 4.0, "x")).xpath("//rect[@class='bar ham']")] == ["25.0"]
-    assert [bar.get("width") for bar in tree(clue_bar(9.0, 4.0, "x")).xpath("//rect[@class='bar spam']")] == ["100.0"]
-    assert "rect" in clue_bar(0.0, 0.0, "none")
+def test_small_bars() -> None:
+    """Bars in a table are as long as their share, and are not read aloud: the number stands beside them."""
+    drawn = tree(small_bar(0.25, "spam"))
+    assert [bar.get("width") for bar in drawn.xpath("//rect[@class='bar spam']")] == ["25.0"]
+    assert drawn.get("aria-hidden") == "true"
+    assert tree(small_bar(1.5, "ham")).xpath("string(//rect/@width)") == "100.0"

@@ -57,6 +57,15 @@ class Bin:
         return self.ham + self.spam + self.undecided
 
 
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """Messages that were judged in a span that ends before `until`, seconds since the epoch; corrected: of these."""
+
+    until: float
+    messages: int
+    corrected: int
+
+
 class Figures:
     """Numbers of judged messages."""
 
@@ -96,6 +105,21 @@ class Figures:
             )
             for place in range(bins)
         ]
+
+    def corrections(self, least: int) -> list[Corrected]:
+        """How much of what was judged was corrected since, in spans of whole days (UTC) of at least so many messages.
+
+        What was judged last may be fewer.
+        """
+        rows = self._db.rows(
+            "SELECT quarter / 96, sum(number), sum(number * (verdict = 'spam' AND decided = 0"
+            " OR verdict = 'ham' AND decided = 1)) FROM judged_quarter GROUP BY 1 ORDER BY 1"
+        )
+        spans: list[Corrected] = []
+        for day, messages, corrected in rows:
+            last = spans.pop() if spans and spans[-1].messages < least else Corrected(0.0, 0, 0)
+            spans.append(Corrected((day + 1) * 96.0 * QUARTER, last.messages + messages, last.corrected + corrected))
+        return spans
 
     def faults(self) -> list[str]:
         """What is wrong with these sums; nothing if each is what the messages give."""

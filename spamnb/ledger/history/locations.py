@@ -149,6 +149,18 @@ class Locations:
         )
         return list(self._found(where, most))
 
+    def unanswered(self, since: float, most: int) -> list[Location]:
+        """Files of the newest messages that were judged as spam or unsure since a time, of which nobody has said more.
+
+        Not those that a person has flagged or deleted. `since`: seconds since the epoch; most: messages.
+        """
+        judged = (
+            "m.id IN (SELECT id FROM message WHERE judged_at >= ? AND verdict IN ('spam', 'unsure')"
+            " AND learned_at IS NULL AND rescued_at IS NULL ORDER BY judged_at DESC LIMIT ?)"
+            " AND f.gone_at IS NULL AND NOT f.flags GLOB '*[FT]*'"
+        )
+        return list(self._found(judged, since, most, index="INDEXED BY file_message"))
+
     def left_in_spam(self, folder: int, before: float) -> list[Location]:
         """Files that the filter has moved to the folder before that time, and that are neither learned nor deleted.
 

@@ -58,4 +58,36 @@
     }
   };
   document.querySelectorAll("[data-load]").forEach(load);
+
+  const review = document.querySelector("form[data-review]");
+  if (review) {
+    const save = review.querySelector("[data-save]");
+    review.addEventListener("change", () => {
+      const said = review.querySelectorAll("input:checked:not([value=later])").length;
+      save.textContent = save.dataset.save.replace("%d", said);
+      move(1);
+    });
+  }
+
+  const slider = document.querySelector("input[data-cutoffs]");
+  if (slider) {
+    const all = JSON.parse(document.getElementById("cutoffs").textContent);
+    const rows = document.querySelectorAll(".cutoffs tbody tr");
+    slider.addEventListener("input", () => {
+      const one = all[slider.value];
+      slider.setAttribute("aria-valuetext", one.cut);
+      document.getElementById("said").textContent = one.said;
+      document.getElementById("yaml").textContent = one.yaml;
+      rows.forEach((row, place) => row.classList.toggle("chosen", String(place) === slider.value));
+    });
+  }
+  if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 2000);
+
+  document.querySelectorAll("[data-copy]").forEach((button) => {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = "Copied";
+    });
+  });
 })();

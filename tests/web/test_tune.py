@@ -1,0 +1,164 @@
+"""The pages Tune and Audit: all learned mail, judged without itself."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spamnb import training
+from spamnb.audit.own_mail import own_mail
+from spamnb.cli.sample_mail import message
+from spamnb.config import Scoring
+from spamnb.evaluation.tuning import at_cutoffs, calibration, lost_at
+from spamnb.label import Label
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
+from spamnb.web.own_mail import KeptOwnMail
+from tests.web.desk import Browser, WebDesk
+
+WRONG = message("spam", 100)
+
+
+@pytest.fixture
+def browser(desk: WebDesk) -> Browser:
+    """A browser of pages that have judged the own mail; one message of it is filed wrongly."""
+    training.learn(desk.ledger, read(WRONG), Label.HAM, "a test", desk.now())
+    desk.deliver(WRONG, "INBOX")
+    found = Browser(desk.application(at_once=True))
+    found.get("/tune")
+    return found
+
+
+def test_before_it_is_judged(desk: WebDesk) -> None:
+    """The first visit begins the judging, and says that it is at work; the next shows what came of it."""
+    browser = Browser(desk.application(at_once=True))
+    first = browser.get("/tune")
+    assert "is being judged" in first.words
+    assert first.tree.xpath("//*[@data-again]")
+    assert "ham lost" in browser.get("/tune").words
+    assert not browser.get("/tune").tree.xpath("//*[@data-again]")
+
+
+def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
+    """Each cutoff says how much ham is lost, in whole numbers with the messages, and the one in force is chosen."""
+    page = browser.get("/tune")
+    (chosen,) = page.tree.xpath("//tr[@class='chosen']")
+    assert "0.95" in chosen.text_content()
+    assert "in force" in chosen.text_content()
+    assert "of 31 ham lost" in page.words
+    assert page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]//a/@href") == [f"m/{desk.number_of(WRONG)}"]
+    last = browser.get("/tune?at=10")
+    assert "0.999" in last.tree.xpath("//tr[@class='chosen']")[0].text_content()
+    assert [one["yaml"] for one in json.loads(last.tree.xpath("//script[@id='cutoffs']")[0].text)][5] == (
+        "scoring:\n  spam_cutoff: 0.95"
+    )
+    assert browser.get("/tune?at=99").status == 404
+    assert browser.get("/tune?at=x").status == 400
+
+
+def test_learning_again(desk: WebDesk, browser: Browser) -> None:
+    """When something was learned since, the former figures are shown, and said to be that."""
+    training.forget(desk.ledger, [read(WRONG).digest], "a test", desk.now())
+    page = browser.get("/tune")
+    assert "Something was learned since" in page.words
+    assert "of 31 ham lost" in page.words
+    assert "of 30 ham lost" in browser.get("/tune").words
+
+
+def test_one_class_only(tmp_path: Path) -> None:
+    """Where only ham is learned, there is nothing to compare, and the page says so."""
+    desk = WebDesk(tmp_path)
+    try:
+        spam = [read(message("spam", number)).digest for number in range(30)]
+        training.forget(desk.ledger, spam, "a test", desk.now())
+        browser = Browser(desk.application(at_once=True))
+        browser.get("/tune")
+        assert "have both to be learned" in browser.get("/tune").words
+        assert "Nothing looks misfiled" in browser.get("/audit").words
+    finally:
+        desk.stop()
+        desk.ledger.close()
+
+
+def test_audit_asks(desk: WebDesk, browser: Browser) -> None:
+    """What is learned as ham and looks like spam is asked about, with what it is taken for and why."""
+    page = browser.get("/audit")
+    assert page.tree.findtext(".//title") == "1 probably misfiled · spamnb"
+    (question,) = page.tree.xpath("//li[@data-row]")
+    assert "You filed this as ● ham" in " ".join(question.text_content().replace("●", "● ").split())
+    assert "INBOX" in question.text_content()
+    assert [one.text for one in question.xpath(".//button")] == [
+        "It is spam",
+        "It is ham",
+        "Forget it",
+        "Do not ask again",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "label", "folder"),
+    [
+        ("otherwise", (Label.SPAM, False), "Junk"),
+        ("right", (Label.HAM, False), "INBOX"),
+        ("forget", (None, False), "INBOX"),
+        ("never", (Label.HAM, False), "INBOX"),
+    ],
+)
+def test_audit_answers(
+    desk: WebDesk, browser: Browser, answer: str, label: tuple[Label | None, bool], folder: str
+) -> None:
+    """An answer is learned, moves the message, and is not asked for again, until it is undone."""
+    desk.browser = browser
+    done = desk.application()  # its departures are not waited for
+    said = Browser(done).post(f"/audit/{desk.number_of(WRONG)}", answer=answer, label="ham")
+    assert desk.label(WRONG) == label
+    assert desk.where(WRONG) == [folder]
+    page = browser.follow(said)
+    assert not page.tree.xpath("//li[@data-row]")
+    ids = page.tree.xpath("//form[contains(@action, 'undo')]//input[@name='id']/@value")
+    assert ids
+    Browser(done).post("/undo", id=ids)
+    browser.get("/audit")
+    assert browser.get("/audit").tree.xpath("//li[@data-row]"), "what is taken back is asked about again"
+
+
+def test_bad_answers(desk: WebDesk, browser: Browser) -> None:
+    """An answer that is none of those on the page, or about no learned message, is refused."""
+    number = desk.number_of(WRONG)
+    assert browser.post(f"/audit/{number}", answer="eggs", label="ham").status == 400
+    assert browser.post(f"/audit/{number}", answer="never", label="eggs").status == 400
+    assert browser.post("/audit/99999", answer="never", label="ham").status == 400
+    desk.deliver(message("ham", 500), "INBOX")
+    assert browser.post(f"/audit/{desk.number_of(message('ham', 500))}", answer="right", label="ham").status == 409
+
+
+def test_own_mail(desk: WebDesk, browser: Browser) -> None:
+    """The newest messages are judged, each without itself; it tells how far it is."""
+    told: list[tuple[int, int]] = []
+    found = own_mail(desk.ledger, Scoring(), lambda *progress: told.append(progress))
+    assert (len(found.digests), found.learned, found.change) == (61, 61, desk.ledger.lessons.last_change())
+    assert told[0] == (0, 61)
+    assert [one.digest for one in found.findings if one.is_clear] == [read(WRONG).digest]
+    places = lost_at(found.is_spam, found.probability, 0.95)
+    assert [found.digests[place] for place in places] == [read(WRONG).digest]
+    assert at_cutoffs(found.is_spam, found.probability, [0.95])[0].lost == 1
+    assert sum(one.messages for one in calibration(found.is_spam, found.probability)) == 61
+    newest = own_mail(desk.ledger, Scoring(), most=10)
+    assert (len(newest.digests), newest.learned) == (10, 61)
+    assert read(WRONG).digest in newest.digests
+
+
+def test_one_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the mail is judged, nobody begins to judge it again; a fault does not stop it for ever."""
+    kept, begun = KeptOwnMail(), []
+
+    def judged(ledger: Ledger, scoring: Scoring, tell: object) -> object:
+        begun.append(ledger.path)
+        kept.judge(desk.ledger.path, scoring)
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("spamnb.web.own_mail.own_mail", judged)
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            kept.judge(desk.ledger.path, Scoring())
+    assert len(begun) == 2
