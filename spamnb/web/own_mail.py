@@ -33,33 +33,28 @@ class KeptOwnMail:
     """Judges the own mail of a ledger, one at a time, and keeps the result."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._running = threading.Lock()
         self._kept: tuple[_Of, OwnMail] | None = None
-        self._is_running = False
         self._progress = 0, 0
 
     def look(self, ledger: Ledger, scoring: Scoring) -> Looked:
         """What is known now."""
-        wanted = ledger.path, ledger.lessons.last_change(), scoring
-        with self._lock:
-            kept = self._kept
-            mail = kept[1] if kept is not None and kept[0][0] == wanted[0] else None
-            return Looked(mail, mail is not None and kept is not None and kept[0] == wanted, *self._progress)
+        kept, progress = self._kept, self._progress
+        if kept is None or kept[0][0] != ledger.path:
+            return Looked(None, False, *progress)
+        return Looked(kept[1], kept[0] == (ledger.path, ledger.lessons.last_change(), scoring), *progress)
 
     def judge(self, path: str, scoring: Scoring) -> None:
         """Judge the mail of a ledger, unless that is being done. Raises LedgerError."""
-        with self._lock:
-            if self._is_running:
-                return
-            self._is_running = True
+        if not self._running.acquire(blocking=False):
+            return
         try:
             with Ledger(path, busy_seconds=_BUSY_SECONDS, only_read=True) as ledger:
                 found = own_mail(ledger, scoring, self._tell)
-            with self._lock:
-                self._kept = (path, found.change, scoring), found
+            self._kept = (path, found.change, scoring), found
         finally:
-            with self._lock:
-                self._is_running, self._progress = False, (0, 0)
+            self._progress = 0, 0
+            self._running.release()
 
     def _tell(self, done: int, of: int) -> None:
         self._progress = done, of

@@ -171,7 +171,9 @@ class Server:
         try:
             check_modes(self.listeners)
             self._later = Later()
-            application = _application(settings, self.listeners, read_config, config_path, self._later, owner, now)
+            application = _application(
+                settings, self.listeners, read_config, config_path, self._later, owner, now, environ
+            )
             self.activity = Activity(application)
             self._idle_exit = math.inf if settings.idle_exit is None else settings.idle_exit
             self._is_closing = False
@@ -211,6 +213,7 @@ def _application(
     later: Later,
     owner: str,
     now: Callable[[], float],
+    environ: Mapping[str, str],
 ) -> Application:
     """The pages as one program for waitress. Those who come by a Unix socket were let in by its file's mode."""
     ports = {one.port for one in listeners}
@@ -220,7 +223,7 @@ def _application(
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
     access = Access(door, lambda: key_file(read_config()).key(), now)
     router = Router(all_routes())
-    site = Site(read_config, config_path, access, Pages(router.has_page), now, settings.is_read_only, owner)
+    site = Site(read_config, config_path, access, Pages(router.has_page), now, settings.is_read_only, owner, environ)
     return Application(site, router, later)
 
 

@@ -9,6 +9,7 @@ from spamnb.errors import LedgerError
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import Access
 from spamnb.web.banner import banner
+from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import HttpError, Request, Response
 from spamnb.web.lines import flash
 from spamnb.web.own_mail import KeptOwnMail
@@ -26,7 +27,8 @@ class Site:
     """What all requests have in common.
 
     config: reads the configuration, again where its file has changed. now: seconds since the epoch. owner: whose pages
-    these are.
+    these are. environ: the environment, which says where files lie by default. own_mail, checkup: what takes seconds,
+    and is kept between requests.
     """
 
     config: Callable[[], Config]
@@ -36,7 +38,9 @@ class Site:
     now: Callable[[], float]
     is_read_only: bool = False
     owner: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
     own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
+    checkup: KeptCheckup = field(default_factory=KeptCheckup)
 
 
 @dataclass(frozen=True, slots=True)

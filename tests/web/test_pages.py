@@ -23,7 +23,7 @@ def test_each_page_is_there(desk: WebDesk, pattern: str) -> None:
     """Each page of a mailbox with mail in it is shown, and every link on it leads to a page that there is."""
     desk.deliver(message("spam", 100), "INBOX")
     desk.work()
-    path = pattern.replace("{id}", str(desk.number_of(message("spam", 100))))
+    path = pattern.replace("{sender}", "1").replace("{id}", str(desk.number_of(message("spam", 100))))
     answer = desk.browser.get(path)
     assert answer.status in {200, 401} if path == "/login" else answer.status == 200
     if not answer.headers["Content-Type"].startswith("text/html"):

@@ -26,7 +26,7 @@ def name(route: Route) -> str:
 
 def ask(browser: Browser, route: Route, number: int, **headers: str) -> Answer:
     """A request of a route, with these headers changed."""
-    path = route.pattern.replace("{id}", str(number))
+    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
     changed = {key.replace("_", "-"): value for key, value in headers.items()}
     return browser.get(path, changed) if route.method == "GET" else browser.post(path, changed, label="ham", id=1)
 
@@ -110,7 +110,7 @@ def test_forms_of_other_pages(desk: WebDesk, number: int, route: Route) -> None:
 @pytest.mark.parametrize("route", POSTS, ids=name)
 def test_forms_of_old_browsers(desk: WebDesk, number: int, route: Route) -> None:
     """A browser that does not say Sec-Fetch-Site has to say an Origin that is ours."""
-    path = route.pattern.replace("{id}", str(number))
+    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
     form = {"content-type": "application/x-www-form-urlencoded"}
     for origin in (None, "http://evil.example", "null", "http://127.0.0.1:8000", f"http://{HOST}.evil.example"):
         headers = {**desk.browser.headers, **form, **({} if origin is None else {"origin": origin})}
@@ -123,7 +123,7 @@ def test_forms_of_old_browsers(desk: WebDesk, number: int, route: Route) -> None
 def test_reading_writes_nothing(desk: WebDesk, number: int, route: Route) -> None:
     """A page that is looked at changes nothing in the ledger, whatever its address says."""
     before = contents(desk)
-    path = route.pattern.replace("{id}", str(number))
+    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
     for query in ("", "?label=ham&id=1&since=1&upto=9&move=1&days=7&q=x&text=1&all=1&did=1&show=spam"):
         assert desk.browser.get(f"{path}{query}").status in {200, 401}
         assert desk.browser.get(f"{path}{query}", method="HEAD").text == ""
@@ -134,7 +134,7 @@ def test_reading_writes_nothing(desk: WebDesk, number: int, route: Route) -> Non
 def test_what_changes_something_is_not_read(desk: WebDesk, number: int, route: Route) -> None:
     """What a form does is not done by an address alone."""
     before = contents(desk)
-    path = route.pattern.replace("{id}", str(number))
+    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
     answer = desk.browser.get(f"{path}?label=ham&id=1")
     has_page = any(one.method == "GET" and one.pattern == route.pattern for one in ROUTES)
     assert answer.status == (200 if has_page else 405)
@@ -147,7 +147,7 @@ def test_what_changes_something_is_not_read(desk: WebDesk, number: int, route: R
 def test_forms_are_small(desk: WebDesk, number: int, route: Route) -> None:
     """A form is at most 64 KB, has a length, and is a form."""
     before = contents(desk)
-    path = route.pattern.replace("{id}", str(number))
+    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
     assert desk.browser.send(path, b"label=ham&x=" + b"x" * MAX_BODY).status == 413
     assert desk.browser.send(path, b"label=ham", {"content-type": "application/json"}).status == 415
     assert desk.browser.send(path, b"label=ham", {"content-type": "multipart/form-data; boundary=x"}).status == 415
@@ -171,7 +171,7 @@ def test_read_only_pages_have_no_buttons(desk: WebDesk, number: int) -> None:
     browser = Browser(desk.application(read_only=True))
     for route in ROUTES:
         if route.method == "GET" and "static" not in route.pattern:
-            answer = browser.get(route.pattern.replace("{id}", str(number)))
+            answer = browser.get(route.pattern.replace("{sender}", "1").replace("{id}", str(number)))
             assert 'method="post"' not in answer.text, route.pattern
 
 

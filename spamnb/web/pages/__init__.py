@@ -1,9 +1,23 @@
 """The pages: a module for each, with its routes."""
 
-from spamnb.web.pages import audit, history, login, message, moving, overview, review, static, tune, undo
+from spamnb.web.pages import (
+    audit,
+    health,
+    history,
+    login,
+    message,
+    moving,
+    overview,
+    review,
+    senders,
+    static,
+    tune,
+    undo,
+    words,
+)
 from spamnb.web.routes import Route
 
-MODULES = (static, login, overview, history, message, undo, moving, review, tune, audit)
+MODULES = (static, login, overview, history, message, undo, moving, review, tune, audit, words, senders, health)
 
 
 def all_routes() -> list[Route]:

@@ -82,4 +82,12 @@
     });
   }
   if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 2000);
+
+  document.querySelectorAll("[data-copy]").forEach((button) => {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = "Copied";
+    });
+  });
 })();

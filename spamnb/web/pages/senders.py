@@ -1,0 +1,137 @@
+"""Mail by where it came from, and teaching what all of one sender's mail is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from spamnb.audit.answers import ON_A_PAGE, Answers
+from spamnb.audit.places import Place, Places
+from spamnb.errors import MaildirError
+from spamnb.label import Label
+from spamnb.ledger.history.messages import Known
+from spamnb.ledger.history.senders import Sender
+from spamnb.web.http import HttpError, Response, whole_number
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_ON_A_PAGE = 50
+_AT_ONCE = 50  # messages that are taught at once, and shown before
+_LABELS = {label.word: label for label in Label}
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A message of a sender, where a file of it lies ("" for nowhere), and what would follow from a label, in words."""
+
+    known: Known
+    folder: str
+    then: dict[str, str]
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether it can be taught at all: its tokens are kept, or its file is there."""
+        return bool(self.then)
+
+
+def senders(visit: Visit) -> Response:
+    """Those with the most mail first."""
+    query = visit.request.query
+    text, messages, last = query.text("q", 100), query.number("messages"), query.number("last")
+    after = None if messages is None or last is None else (messages, last)
+    found = visit.ledger.senders.page(_ON_A_PAGE, text, after)
+    lists = visit.config.senders
+    return visit.page(
+        "senders.html",
+        title="Senders",
+        senders=[(one, _pattern(visit, one)) for one in found],
+        q=text,
+        last=found[-1] if len(found) == _ON_A_PAGE else None,
+        lists=[(label, patterns) for label, patterns in (("ham", lists.ham), ("spam", lists.spam)) if patterns],
+    )
+
+
+def _pattern(visit: Visit, sender: Sender) -> str:
+    """The label that the configuration's lists give to a sender, with the pattern; "" where they do not name it."""
+    named = visit.config.senders.named(*(("", sender.name) if sender.is_list else (sender.name, "")))
+    return "" if named is None else f"{named[0].word}: {named[1]}"
+
+
+def sender(visit: Visit) -> Response:
+    """One sender's newest messages, and what would follow from teaching all of them."""
+    one = _sender(visit)
+    messages = _messages(visit, visit.ledger.senders.messages(one.id, _AT_ONCE))
+    foreseen = list(_foresee(visit, messages))
+    return visit.page(
+        "sender.html",
+        title="Sender",
+        sender=one,
+        named=_pattern(visit, one),
+        foreseen=foreseen,
+        possible=[each.known.id for each in foreseen if each.is_possible],
+        failed=visit.request.query.number("failed") or 0,
+        previews={word: _sum_of(foreseen, word) for word in _LABELS},
+    )
+
+
+def _sender(visit: Visit) -> Sender:
+    found = visit.ledger.senders.get(visit.number("sender"))
+    if found is None:
+        raise HttpError(404, "No mail of this sender is in the history.", "It is long gone and forgotten.")
+    return found
+
+
+def _messages(visit: Visit, numbers: Iterable[int]) -> list[Known]:
+    return [known for number in numbers if (known := visit.ledger.messages.lookup(number)) is not None]
+
+
+def _foresee(visit: Visit, messages: Sequence[Known]) -> Iterable[Foreseen]:
+    places = Places(visit.ledger, visit.config, {one.digest for one in messages})
+    for one in messages:
+        found = places.of(one.digest)
+        lesson = visit.ledger.lessons.find(one.digest)
+        is_possible = lesson is not None or any(place.location is not None for place in found)
+        then = {word: _then(one, found, label) for word, label in _LABELS.items()} if is_possible else {}
+        folder = "" if not found else found[0].path if found[0].location is None else found[0].location.folder_name
+        yield Foreseen(one, folder, then)
+
+
+def _then(known: Known, places: Sequence[Place], label: Label) -> str:
+    """What teaching a message a label would do, in words; "nothing" where it is learned so and lies right."""
+    is_learned = known.label is label and not known.weak
+    moves = any(place.location is not None and (place.is_unsure or place.label is Label(1 - label)) for place in places)
+    return " and ".join([*([] if is_learned else ["learned"]), *(["moved"] if moves else [])]) or "nothing"
+
+
+def _sum_of(foreseen: Sequence[Foreseen], word: str) -> tuple[int, int]:
+    """How many messages would be learned as that, and how many would be moved."""
+    some = [one.then[word] for one in foreseen if one.is_possible]
+    return sum("learned" in then for then in some), sum("moved" in then for then in some)
+
+
+def teach(visit: Visit) -> Response:
+    """Teach the messages that the page has shown, and no others."""
+    one, form = _sender(visit), visit.request.form
+    label, numbers = _LABELS.get(form.text("label")), [whole_number(text) for text in form.all("id")]
+    if label is None or not numbers:
+        raise HttpError(400, "What the messages are was not said.", "Go back, and use the buttons.")
+    theirs = set(visit.ledger.senders.messages(one.id, one.messages))
+    if len(numbers) > _AT_ONCE or not theirs.issuperset(numbers):
+        raise HttpError(400, "These are not messages of this sender.", "Go back, and load the page again.")
+    answers = Answers(visit.ledger, visit.config, visit.site.now)
+    visit.after.append(answers.end)
+    actions: list[int] = []
+    failed = 0
+    for foreseen in _foresee(visit, _messages(visit, numbers)):
+        if foreseen.then.get(label.word, "") in ("", "nothing"):
+            continue
+        try:
+            actions += answers.call(foreseen.known.digest, label, ON_A_PAGE).actions
+        except MaildirError:
+            failed += 1
+    return visit.done(actions, back=f"senders/{one.id}", failed=failed or None)
+
+
+ROUTES = (
+    Route("GET", "/senders", senders),
+    Route("GET", "/senders/{sender}", sender),
+    Route("POST", "/senders/{sender}/teach", teach),
+)

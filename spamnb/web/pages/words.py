@@ -1,0 +1,83 @@
+"""The words and marks that the filter goes by: those that tell most, and one that is looked up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spamnb.filter import Clue
+from spamnb.ledger.lessons.port import Teacher
+from spamnb.reasons import Named, named
+from spamnb.telling import TellingWords, Word
+from spamnb.web.http import Response
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_SIDE = 40  # words a side
+_SUGGESTED = 20
+_TEACHERS = 5
+_LONGEST = 100  # characters of a token
+KINDS: Mapping[str, tuple[str, tuple[str, ...] | None]] = {
+    "": ("All", None),
+    "text": ("Words", None),
+    "subject": ("Subject", ("subject:", "subject-pair:")),
+    "sender": ("Sender", ("from:", "from-name:", "reply-to:", "known:")),
+    "host": ("Hosts", ("received:", "received-ip:", "received-claimed:", "message-id:")),
+    "link": ("Links", ("url:", "url-ip:", "url-path:", "mail:", "image-url:")),
+}
+# Where a word is looked for that is typed without saying where.
+_PLACES = ("", "subject:", "from:", "from-name:", "url:", "message-id:", "received:", "opening:", "closing:")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A token in words, with its figures."""
+
+    word: Word
+    named: Named
+
+
+def words(visit: Visit) -> Response:
+    """The telling words, and what is known of the word that is asked for."""
+    kind = visit.request.query.one_of("kind", KINDS)
+    asked = visit.request.query.text("q", _LONGEST).lower()
+    telling = TellingWords(visit.ledger, visit.config.scoring)
+    sides = {} if asked else telling.most(_SIDE, KINDS[kind][1], bare=kind == "text")
+    found = [word for place in _PLACES if (word := telling.word(place + asked)) is not None] if asked else []
+    return visit.page(
+        "words.html",
+        title="Words",
+        kinds=[(key, name) for key, (name, _) in KINDS.items()],
+        chosen=kind,
+        q=asked,
+        sides={label.word: [_shown(one) for one in some] for label, some in sides.items()},
+        found=[_shown(one) for one in found],
+        suggested=_suggested(visit, asked) if asked else [],
+    )
+
+
+def _shown(word: Word) -> Shown:
+    return Shown(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)))
+
+
+def _suggested(visit: Visit, asked: str) -> list[str]:
+    """Tokens that begin so."""
+    return [one for one in visit.ledger.words.beginning_with(asked, _SUGGESTED + 1) if one != asked][:_SUGGESTED]
+
+
+def teachers(visit: Visit) -> Response:
+    """The messages that taught a word; apart, since all newest lessons are looked through for them."""
+    token = visit.request.query.text("q", _LONGEST).lower()
+    taught = visit.ledger.lessons.teachers([token], _TEACHERS)[token] if token else []
+    values: dict[str, Any] = {"token": token, "taught": [(one, _number(visit, one)) for one in taught]}
+    if visit.request.query.text("part"):
+        return visit.part("word.html", title="", **values)
+    return visit.page("word.html", title="Where a word was learned", **values)
+
+
+def _number(visit: Visit, teacher: Teacher) -> int | None:
+    """The message's number in the history, or None."""
+    known = visit.ledger.messages.find(teacher.digest)
+    return None if known is None else known.id
+
+
+ROUTES = (Route("GET", "/words", words), Route("GET", "/words/teachers", teachers))
