@@ -1,0 +1,154 @@
+"""The pages Words, Senders and Health."""
+
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.config import Config, Senders, render
+from spamnb.label import Label
+from spamnb.web.checked import KeptCheckup
+from tests.web.desk import Browser, WebDesk
+
+
+def test_telling_words(desk: WebDesk) -> None:
+    """Each class has its telling words, with how many messages hold them; a kind can be chosen."""
+    page = desk.browser.get("/words")
+    spam, ham = page.tree.xpath("//section[@class='card']")
+    assert "prescription" in spam.text_content() or "guaranteed" in spam.text_content()
+    assert "friends.example" in ham.text_content()
+    senders = desk.browser.get("/words?kind=sender")
+    kinds = {one.text for one in senders.tree.xpath("//section//th[@scope='row']//span")}
+    assert "the sender" in kinds
+    assert not {"in the subject,", "a link to"} & kinds
+
+
+def test_look_up(desk: WebDesk) -> None:
+    """A word is found wherever it stands, with what begins so, and the messages that taught it."""
+    page = desk.browser.get("/words?q=Lunch")
+    rows = page.tree.xpath("//table//th[@scope='row']")
+    assert [" ".join(row.text_content().split()) for row in rows] == ["in the subject, lunch"]
+    (load,) = page.tree.xpath("//@data-load")
+    taught = desk.browser.get("/" + load)
+    assert "Lunch on" in taught.text
+    assert "subject:lunch" in desk.browser.get("/words?q=subject:lun").words
+    assert "No learned message holds it" in desk.browser.get("/words?q=zebra").words
+    assert "none holds it" in desk.browser.get("/words/teachers?q=zebra").words
+
+
+def number_of(desk: WebDesk, name: str) -> int:
+    """A sender's number."""
+    (found,) = desk.ledger.senders.page(1, name)
+    return found.id
+
+
+def test_senders(desk: WebDesk) -> None:
+    """Who has sent most comes first, judged mail is counted, and a text finds some."""
+    desk.deliver(message("spam", 100))
+    page = desk.browser.get("/senders")
+    numbers = [int(cell.text) for cell in page.tree.xpath("//table//tr/td[1]")]
+    assert numbers == sorted(numbers, reverse=True)
+    found = desk.browser.get("/senders?q=promo100@")
+    (row,) = found.tree.xpath("//tbody/tr")
+    assert [cell.text for cell in row.xpath("td")] == ["1", "0", "0", "1", "0", "0", "0"]
+    assert "Nobody of that name" in desk.browser.get("/senders?q=zebra").words
+
+
+def test_pages_of_senders(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages follow one another without a gap or an overlap."""
+    monkeypatch.setattr("spamnb.web.pages.senders._ON_A_PAGE", 10)
+    names, path = [], "/senders"
+    while path:
+        page = desk.browser.get(path)
+        names += page.tree.xpath("//tbody/tr/th/a/bdi/text()")
+        path = next((f"/{one}" for one in page.tree.xpath("//p[@class='pager']/a/@href")), "")
+    assert len(names) == len(set(names)) == len(desk.ledger.senders.page(1000))
+
+
+def test_the_configurations_lists(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the configuration says of senders is shown, and where it is changed."""
+    config = Config((), desk.directory / "ledger", senders=Senders(ham=("friends.example",)))
+    monkeypatch.setattr(type(desk), "config", property(lambda _: config))
+    page = desk.browser.get("/senders?q=anna@friends")
+    assert "ham: friends.example" in page.tree.xpath("//tbody/tr")[0].text_content()
+    assert "config.yaml" in page.words
+
+
+def test_teach_all(desk: WebDesk) -> None:
+    """All mail of a sender is taught at once, as the preview says; what is undone is as it was before."""
+    contents = [message("spam", 100), message("spam", 100).replace(b"<spam.100@", b"<spam.other@")]
+    for content in contents:
+        desk.deliver(content)
+    assert {folder for content in contents for folder in desk.where(content)} == {"Junk"}
+    sender = number_of(desk, "promo100@")
+    page = desk.browser.get(f"/senders/{sender}")
+    assert "As ham: 2 would be learned, 2 moved." in page.words
+    assert "As spam: 2 would be learned, 0 moved." in page.words
+    ids = page.tree.xpath("(//form[contains(@action, 'teach')])[1]/input[@name='id']/@value")
+    after = desk.browser.follow(desk.browser.post(f"/senders/{sender}/teach", label="ham", id=ids))
+    assert [desk.label(content) for content in contents] == [(Label.HAM, False)] * 2
+    assert [desk.where(content) for content in contents] == [["INBOX"]] * 2
+    assert "As ham: 0 would be learned, 0 moved." in after.words
+    undo = after.tree.xpath("//form[contains(@action, 'undo')]//input[@name='id']/@value")
+    desk.browser.post("/undo", id=undo)
+    assert [desk.label(content) for content in contents] == [(None, False)] * 2
+    assert [desk.where(content) for content in contents] == [["Junk"]] * 2
+
+
+def test_only_what_was_shown(desk: WebDesk) -> None:
+    """Messages of another sender, too many of them, or another word than ham and spam are refused."""
+    desk.deliver(message("spam", 100))
+    sender, number = number_of(desk, "promo100@"), desk.number_of(message("spam", 100))
+    before = desk.ledger.journal.newest_id()
+    assert desk.browser.post(f"/senders/{sender}/teach", label="ham", id=[number, 1]).status == 400
+    assert desk.browser.post(f"/senders/{sender}/teach", label="eggs", id=number).status == 400
+    assert desk.browser.post(f"/senders/{sender}/teach", label="ham").status == 400
+    assert desk.browser.post("/senders/9999/teach", label="ham", id=number).status == 404
+    assert desk.ledger.journal.newest_id() == before
+
+
+def test_what_cannot_be_taught(desk: WebDesk) -> None:
+    """A message that is gone and was never learned is shown, and is not among those that are taught."""
+    desk.deliver(message("spam", 100))
+    desk.paths(message("spam", 100), "Junk")[0].unlink()
+    desk.work()
+    page = desk.browser.get(f"/senders/{number_of(desk, 'promo100@')}")
+    assert "gone: nothing" in page.words
+    assert not page.tree.xpath("//form[contains(@action, 'teach')]")
+
+
+def test_health(desk: WebDesk, tmp_path: Path) -> None:
+    """The first visit begins the check; the next shows what was found, with the next step, and the configuration."""
+    file = tmp_path / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    application = desk.application(at_once=True)
+    object.__setattr__(application._site, "config_path", str(file))
+    browser = Browser(application)
+    assert "It is being checked" in browser.get("/health").words
+    page = browser.get("/health")
+    assert not page.tree.xpath("//*[@data-again]")
+    assert [one.text for one in page.tree.xpath("//li[contains(@class, 'finding')]//b")][-1]
+    states = [one.get("class").split()[1] for one in page.tree.xpath("//li[contains(@class, 'finding')]")]
+    assert states == sorted(states, key=["fault", "warning", "ok"].index)
+    assert "spamnb run, or systemctl --user start spamnb" in page.words
+    assert "spam_cutoff: 0.95" in page.words
+    first = application._site.checkup.last
+    assert browser.follow(browser.post("/health/check")).status == 200
+    assert application._site.checkup.last is not first
+
+
+def test_one_check_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While all is checked, nobody begins to check again; a fault does not stop it for ever."""
+    kept, begun = KeptCheckup(), []
+
+    def checked(path: Path, environ: object) -> object:
+        begun.append(kept.is_running)
+        kept.check(path, {}, desk.now)
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("spamnb.web.checked.checkup", checked)
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            kept.check(Path("x"), {}, desk.now)
+    assert begun == [True, True]
+    assert not kept.is_running
