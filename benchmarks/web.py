@@ -1,8 +1,8 @@
 """What the pages cost: CPU a page, memory, and the time to start, over a made-up history of many messages.
 
 Each page is asked for over a Unix socket of `spamnb web`; its CPU is that of the server's process, a mean over several
-requests after the first, which compiles the template. The first is listed too. A made-up word is in one message only, so
-the vocabulary is larger, for as many messages, than that of real mail.
+requests after the first, which compiles the template. The first is listed too. A made-up word is in one message only,
+so the vocabulary is larger, for as many messages, than that of real mail.
 
     python benchmarks/web.py [--messages 58000] [--tokens 500000] [--json]
 """
