@@ -198,7 +198,8 @@ def _web(command: Command) -> str:
 _WEB = (
     "systemd holds the address, or the socket, by `spamnb-web.socket` or `spamnb-web@.socket`, and starts the pages"
     " when a browser asks. They end when nobody has asked for ten minutes, and run in the sandbox of the service,"
-    " without a network. `spamnb web --open` logs a browser in; the address that it opens is good for one minute, once.",
+    " without a network. `spamnb web --open` logs a browser in; the address that it opens is good for one minute,"
+    " once.",
     "On a mail host each user has a socket and pages of their own. A proxy asks for the password and connects to the"
     " socket of that user, whose group is the proxy's. It calls the pages by a name that --allow-host has to give:"
     " `systemctl edit spamnb-web@USER`, with Environment=SPAMNB_WEB=--allow-host=NAME.",
