@@ -84,6 +84,17 @@ def test_what_was_not_written_here_stays(where: Place) -> None:
     assert len(os.listdir(where.directory)) == len(texts("user", PROGRAM))
 
 
+def test_a_plain_copy_is_replaced(where: Place) -> None:
+    """A unit that was copied by hand, with any path of the program, is as good as one that was written."""
+    where.directory.mkdir(parents=True)
+    text = (SOURCES / "spamnb.service").read_text()
+    (where.directory / "spamnb.service").write_text(with_program(text, Path("/home/anna/spamnb")))
+    install(where, PROGRAM)
+    assert str(PROGRAM) in (where.directory / "spamnb.service").read_text()
+    (where.directory / "spamnb.service").write_text(text)
+    assert where.directory / "spamnb.service" in remove(where)
+
+
 def test_an_enabled_unit_is_not_removed(where: Place) -> None:
     """As long as a unit would start again it stays, and the error says how to disable it."""
     install(where, PROGRAM)

@@ -24,12 +24,12 @@ class Kind(Enum):
 
 # By what stands for the value in the help. A word that is not here is a mistake that tests find.
 KINDS = {
-    **dict.fromkeys(("FILE", "PATH"), Kind.FILE),
+    **dict.fromkeys(("ADDRESS|SOCKET", "FILE", "PATH"), Kind.FILE),
     **dict.fromkeys(("CORPUS", "DIR", "MAILDIR"), Kind.DIRECTORY),
     **dict.fromkeys(("FOLDER",), Kind.FOLDER),
     **dict.fromkeys(("ID",), Kind.NUMBER_OF_ACTION),
     **dict.fromkeys(("COMMAND",), Kind.COMMAND),
-    **dict.fromkeys(("ADDRESS", "N", "N,N", "NAME", "SEED", "SIZE", "SPAN", "WHEN", "WORD"), Kind.WORD),
+    **dict.fromkeys(("N", "N,N", "NAME", "SEED", "SIZE", "SPAN", "WHEN", "WORD"), Kind.WORD),
 }
 
 

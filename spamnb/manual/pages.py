@@ -37,7 +37,8 @@ _VARIABLES = (
 @cache
 def pages() -> dict[str, str]:
     """The text of each page by its name, such as `spamnb.1`."""
-    return {"spamnb.1": _program(), "spamnb.yaml.5": _configuration(), "spamnb-spamd.8": _spamd()}
+    every = {"spamnb.1": _program(), "spamnb.yaml.5": _configuration(), "spamnb-spamd.8": _spamd()}
+    return every | {f"spamnb-{one.name}.8": _web(one) for one in commands() if one.name == "web"}
 
 
 def _program() -> str:
@@ -60,15 +61,21 @@ def _program() -> str:
 
 
 def _command(command: Command) -> str:
-    arguments = [one for one in (*command.options, *command.operands) if "--help" not in one.flags]
-    usage = " ".join([roff.bold(f"spamnb {command.name}"), *map(_in_usage, arguments)])
     return roff.below(
         roff.text(command.name),
-        f".PP\n{usage}\n",
+        f".PP\n{_usage(command)}\n",
         roff.paragraphs(command.about),
-        _list(arguments),
+        _list(_without_help(command)),
         roff.paragraphs(command.example),
     )
+
+
+def _usage(command: Command) -> str:
+    return " ".join([roff.bold(f"spamnb {command.name}"), *map(_in_usage, _without_help(command))])
+
+
+def _without_help(command: Command) -> list[Argument]:
+    return [one for one in (*command.options, *command.operands) if "--help" not in one.flags]
 
 
 def _in_usage(argument: Argument) -> str:
@@ -168,6 +175,39 @@ def _spamd() -> str:
     )
 
 
+def _web(command: Command) -> str:
+    """The page of the pages in a browser."""
+    listed = (
+        f"{roff.bold('systemctl --user enable --now spamnb-web.socket')}\n.br\n",
+        f"{roff.bold('systemctl enable --now spamnb-web@')}{roff.slanted('USER')}{roff.bold('.socket')}\n",
+    )
+    return "".join(
+        (
+            roff.head("spamnb-web", 8, __version__, "System Administration"),
+            roff.section("NAME", f"spamnb-web {roff.text('-')} what spamnb did and why, on pages in a browser\n"),
+            roff.section("SYNOPSIS", f"{_usage(command)}\n.br\n", *listed),
+            roff.section("DESCRIPTION", roff.paragraphs(command.about), *map(roff.paragraph, _WEB)),
+            roff.section("OPTIONS", _list(_without_help(command))),
+            roff.section("EXAMPLES", roff.paragraphs(command.example)),
+            roff.section("FILES", _table(_WEB_FILES)),
+            _see_also("spamnb(1)", "spamnb.yaml(5)", "systemd.socket(5)"),
+        )
+    )
+
+
+_WEB = (
+    "systemd holds the address, or the socket, by `spamnb-web.socket` or `spamnb-web@.socket`, and starts the pages"
+    " when a browser asks. They end when nobody has asked for ten minutes, and run in the sandbox of the service,"
+    " without a network. `spamnb web --open` logs a browser in; the address that it opens is good for one minute,"
+    " once.",
+    "On a mail host each user has a socket and pages of their own. A proxy asks for the password and connects to the"
+    " socket of that user, whose group is the proxy's. It calls the pages by a name that --allow-host has to give:"
+    " `systemctl edit spamnb-web@USER`, with Environment=SPAMNB_WEB=--allow-host=NAME.",
+)
+_WEB_FILES = (
+    ("~/.local/share/spamnb/web.key", "The key of all logins, beside the ledger; `spamnb web --log-out` renews it."),
+    ("/run/spamnb-web/USER.sock", "The socket of `spamnb-web@USER.socket`."),
+)
 _SPAMD = (
     "While `spamnb run` watches, it answers programs that can ask SpamAssassin's `spamd`: `spamc`, Exim, amavis,"
     " Haraka, and what calls `spamc`. It answers on the sockets that systemd hands over, and where `spamd.listen`"
