@@ -11,6 +11,7 @@ from spamnb.label import Label
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.counts import Dictionary
 from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.ledger.lessons.port import Change, Relabel
 from spamnb.mail.identity import identity
@@ -33,9 +34,14 @@ def learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *
     return changed[0] if changed else None
 
 
-def learn_batches(ledger: Ledger, batches: Sequence[Batch], label: Label, why: str, at: float) -> list[Change]:
-    """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before."""
-    changed = ledger.lessons.learn_batches(batches, label, why, at)
+def learn_batches(
+    ledger: Ledger, batches: Sequence[Batch], label: Label, why: str, at: float, dictionary: Dictionary | None = None
+) -> list[Change]:
+    """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before.
+
+    dictionary: remembers tokens from one call to the next (`SqliteLessons.dictionary`).
+    """
+    changed = ledger.lessons.learn_batches(batches, label, why, at, dictionary=dictionary)
     with ledger.transaction():
         ledger.record_lessons()
         ledger.messages.came_from(

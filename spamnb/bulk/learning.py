@@ -35,10 +35,10 @@ def learn(
     clock: Callable[[], float] = time.time,
 ) -> Iterator[Committed]:
     """Learn what `read_batch` has read."""
-    waiting = iter(read)
+    waiting, dictionary = iter(read), ledger.lessons.dictionary()
     while some := list(islice(waiting, _BATCHES)):
         found = [batch for batch, _ in some]
-        changes = training.learn_batches(ledger, found, label, why, clock())
+        changes = training.learn_batches(ledger, found, label, why, clock(), dictionary)
         corrected = sum(change.before is not None for change in changes)
         faults = list(chain.from_iterable(unread for _, unread in some))
         yield Committed(sum(len(batch.digests) for batch in found), len(changes), corrected, faults)

@@ -141,6 +141,7 @@ def sent(message: Message) -> Sent:
     return Sent(threads, tuple(hashed("address", one) for one in others), answers)
 
 
+@lru_cache(maxsize=4096)  # of one message each is asked for three times, and a mailbox has few senders
 def hashed(kind: str, *of: str) -> int:
     """Texts, and of which kind they are, as a whole number of 64 bits with a sign; never 0, which stands for nothing.
 

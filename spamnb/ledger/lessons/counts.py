@@ -1,7 +1,7 @@
 """The counts of tokens and their dictionary: looking them up, and adding up changes that are written once."""
 
 from collections.abc import Sequence
-from itertools import chain, compress, repeat
+from itertools import chain, count
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from spamnb.ledger.lessons.batch import TokenMatrix
 from spamnb.ledger.lessons.lookup import look_up
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
+_MOST_REMEMBERED = 500_000  # tokens, in some 60 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
 _COUNTED = (
     "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count"
@@ -24,18 +25,36 @@ _USED_BY = (
 )
 
 
-def token_ids(db: Connection, vocabulary: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """The id of each token, int64 (n,), and the tokens never met, in their order: these get the next ids.
+class Dictionary:
+    """The ids of tokens. Those that were looked up are remembered as long as no other connection writes.
 
-    The vocabulary is sorted, so that neighbours in the index come together: a page is read and written once.
+    Others may learn and prune meanwhile, so that a token gets an id, or loses it; none gets another. To be dropped
+    where a transaction fails in which ids were given.
     """
-    known: dict[str, int] = dict(look_up(db, "SELECT text, id FROM token WHERE text", vocabulary))
-    first = db.row("SELECT coalesce(max(token), 0) + 1 FROM count")[0]
-    ids = np.fromiter(map(known.get, vocabulary, repeat(0)), np.int64, len(vocabulary))
-    is_new = ids == 0
-    new = list(compress(vocabulary, is_new))
-    ids[is_new] = np.arange(first, first + len(new))
-    return ids, new
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self._met: dict[str, int] = {}
+        self._version = 0
+
+    def ids(self, tokens: Sequence[str]) -> tuple[NDArray[np.int64], list[tuple[str, int]]]:
+        """The id of each token, int64 (n,); and of the tokens that had none, text and id, sorted by text.
+
+        To be asked in the transaction that writes these. They get the next ids in the order in which they are met:
+        tokens that a message is the first to hold follow one another, which makes it small (`token_blob`).
+        """
+        met, (version,) = self._met, self._db.row("PRAGMA data_version")
+        if version != self._version or len(met) > _MOST_REMEMBERED:
+            met.clear()
+            self._version = version
+        distinct = dict.fromkeys(tokens)
+        missing = sorted(distinct.keys() - met.keys())  # neighbours in the index come together: a page is read once
+        met.update(look_up(self._db, "SELECT text, id FROM token WHERE text", missing))
+        (first,) = self._db.row("SELECT coalesce(max(token), 0) + 1 FROM count")
+        new = dict(zip([token for token in distinct if token not in met], count(first), strict=False))
+        met.update(new)
+        ids = np.fromiter(map(met.__getitem__, tokens), np.int64, len(tokens))
+        return ids, [(token, new[token]) for token in missing if token in new]
 
 
 def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -63,8 +82,9 @@ def of_class(label: Label, messages: NDArray[np.int64] | int, occurrences: NDArr
 
 
 class Rows(NamedTuple):
-    """Token matrices as numpy takes them, over one vocabulary, which is sorted; the fields are those of `TokenMatrix`.
+    """Token matrices as numpy takes them, one behind the other; the fields are those of `TokenMatrix`.
 
+    vocabulary: that of each matrix, so that a token may stand in it several times, but once for each message.
     lengths: int64 (n_messages,). columns, occurrences: int64 (n_entries,).
     """
 
@@ -76,31 +96,24 @@ class Rows(NamedTuple):
     @classmethod
     def joined(cls, matrices: Sequence[TokenMatrix]) -> Self:
         """The rows of all matrices, in order."""
-        vocabulary = sorted(set().union(*(matrix.vocabulary for matrix in matrices)))
-        column = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
-
-        def columns(matrix: TokenMatrix) -> NDArray[np.int64]:
-            common = np.fromiter(map(column.__getitem__, matrix.vocabulary), np.int64, len(matrix.vocabulary))
-            return common[np.array(matrix.columns, dtype=np.int64)]
-
+        sizes = np.array([len(matrix.vocabulary) for matrix in matrices])
+        columns = [np.array(matrix.columns, dtype=np.int64) for matrix in matrices]
         return cls(
-            vocabulary,
+            list(chain.from_iterable(matrix.vocabulary for matrix in matrices)),
             np.concatenate([np.array(matrix.lengths, dtype=np.int64) for matrix in matrices]),
-            np.concatenate([columns(matrix) for matrix in matrices]),
+            np.concatenate(columns) + np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns))),
             np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
         )
 
     def with_more(self, more: Sequence[Sequence[str]]) -> Self:
         """The same messages, each with more tokens, once each, which it does not have yet."""
-        if not any(more):
+        added = list(chain.from_iterable(more))
+        if not added:
             return self
-        vocabulary = sorted({*self.vocabulary, *chain.from_iterable(more)})
-        column = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
-        before = np.fromiter(map(column.__getitem__, self.vocabulary), np.int64, len(self.vocabulary))
         numbers = np.fromiter(map(len, more), np.int64, len(more))
         ends = np.repeat(np.cumsum(self.lengths), numbers)
-        added = np.fromiter(map(column.__getitem__, chain.from_iterable(more)), np.int64, len(ends))
-        columns, occurrences = np.insert(before[self.columns], ends, added), np.insert(self.occurrences, ends, 1)
+        columns = np.insert(self.columns, ends, len(self.vocabulary) + np.arange(len(added)))
+        vocabulary, occurrences = [*self.vocabulary, *added], np.insert(self.occurrences, ends, 1)
         return type(self)(vocabulary, self.lengths + numbers, columns, occurrences)
 
     def take(self, rows: Sequence[int]) -> Self:
@@ -118,7 +131,7 @@ class Rows(NamedTuple):
 class Sum:
     """What a batch of messages adds to the counts, or takes from them.
 
-    `new` are tokens that the dictionary does not hold yet, in the order of their ids; each must get a count.
+    `new` are tokens that the dictionary does not hold yet, with their ids, sorted by text; each must get a count.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -126,14 +139,14 @@ class Sum:
         self._ids: list[NDArray[np.int64]] = []
         self._changes: list[NDArray[np.int64]] = []
         self._total = np.zeros(6, dtype=np.int64)
-        self.new: list[str] = []
+        self.new: list[tuple[str, int]] = []
 
     def add(self, ids: NDArray[np.int64], occurrences: NDArray[np.int64], label: Label, sign: int) -> None:
         """Count a message's tokens (int64 (n,) ids and occurrences) for a class, or take them back (sign -1)."""
         self.add_counts(ids, of_class(label, sign, sign * occurrences), sign * ONE[label])
 
     def add_rows(self, ids: NDArray[np.int64], rows: Rows, label: Label) -> None:
-        """Count messages of one class. ids: int64 (n_tokens,), those of the vocabulary of `rows`."""
+        """Count messages of one class. ids: int64 (n,), those of the vocabulary of `rows`."""
         messages = np.bincount(rows.columns, minlength=len(ids))
         occurrences = np.bincount(rows.columns, rows.occurrences, len(ids)).astype(np.int64)  # exact up to 2**53
         self.add_counts(ids, of_class(label, messages, occurrences), len(rows.lengths) * ONE[label])
@@ -152,7 +165,7 @@ class Sum:
         ids, changes = self._added_up()
         old = len(ids) - len(self.new)  # the new ones have the highest ids
         new = ids[old:].tolist()
-        self._db.executemany("INSERT INTO token VALUES (?, ?)", zip(self.new, new, strict=True))
+        self._db.executemany("INSERT INTO token VALUES (?, ?)", self.new)
         self._db.executemany(
             "INSERT INTO count VALUES (?, ?, ?, ?, ?)", zip(new, *changes[old:].T.tolist(), strict=True)
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.counts import Sum, token_ids
+from spamnb.ledger.lessons.counts import Dictionary, Sum
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts
 
 _TOKENS = 20_000  # added up at once
@@ -74,10 +74,11 @@ class Imports:
         """Add up the counts, some thousands of tokens at a time. Returns the tokens' ids, int64 (n,)."""
         ids = np.empty(len(added.tokens), dtype=np.int64)
         messages = np.array([added.ham, added.spam], dtype=np.int64)
+        dictionary = Dictionary(self._db)
         for start in range(0, max(1, len(ids)), _TOKENS):
             part = slice(start, start + _TOKENS)
             sum_ = Sum(self._db)
-            ids[part], sum_.new = token_ids(self._db, added.tokens[part])
+            ids[part], sum_.new = dictionary.ids(added.tokens[part])
             sum_.add_counts(ids[part], added.counts[part], messages if not start else 0 * messages)
             sum_.write()
         return ids

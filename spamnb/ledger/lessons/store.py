@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from spamnb.bayes.base import Counts
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.lessons.batch import Batch
-from spamnb.ledger.lessons.counts import Rows, Sum, counts_of, in_messages, token_ids
+from spamnb.ledger.lessons.counts import Dictionary, Rows, Sum, counts_of, in_messages
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
 from spamnb.ledger.lessons.known import (
@@ -145,8 +145,19 @@ class SqliteLessons(SqliteEvidence):
         """Learn messages. Returns those that changed, with what they were before."""
         return self.learn_batches([Batch.of(readings)], label, why, at, weak=weak)
 
+    def dictionary(self) -> Dictionary:
+        """One that remembers tokens from one call of `learn_batches` to the next."""
+        return Dictionary(self._db)
+
     def learn_batches(
-        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, weak: bool = False
+        self,
+        batches: Sequence[Batch],
+        label: Label,
+        why: str,
+        at: float,
+        *,
+        weak: bool = False,
+        dictionary: Dictionary | None = None,
     ) -> list[Change]:
         """As `learn`, for messages in batches."""
         messages = [
@@ -181,7 +192,8 @@ class SqliteLessons(SqliteEvidence):
                     kept = pack(relations.values())
                 _count(history, kept, change)
             learned = int(label), weak, at, why
-            self._learn_new(sum_, [messages[row] for row in new], rows.take(new).with_more(more), learned)
+            rows = rows.take(new).with_more(more)
+            self._learn_new(sum_, [messages[row] for row in new], rows, learned, dictionary or self.dictionary())
             for change in changes:
                 if change.before is not None:
                     self._set_label(sum_, change, at)
@@ -304,14 +316,21 @@ class SqliteLessons(SqliteEvidence):
         (last,) = total(self._db, "change")
         return range(last + 1 - count, last + 1)
 
-    def _learn_new(self, sum_: Sum, messages: "list[_New]", rows: Rows, learned: tuple[int, bool, float, str]) -> None:
+    def _learn_new(
+        self,
+        sum_: Sum,
+        messages: "list[_New]",
+        rows: Rows,
+        learned: tuple[int, bool, float, str],
+        dictionary: Dictionary,
+    ) -> None:
         """Learn messages that are not learned yet, each with its row of tokens.
 
         learned: label, whether it is weak, when and why, as they are written.
         """
         if not messages:
             return
-        ids, sum_.new = token_ids(self._db, rows.vocabulary)
+        ids, sum_.new = dictionary.ids(rows.vocabulary)
         sum_.add_rows(ids, rows, Label(learned[0]))
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
