@@ -1,8 +1,8 @@
 """What the pages cost: CPU a page, memory, and the time to start, over a made-up history of many messages.
 
 Each page is asked for over a Unix socket of `spamnb web`; its CPU is that of the server's process, a mean over several
-requests after the first, which compiles the template. The first is listed too. A made-up word is in one message only, so
-the vocabulary is larger, for as many messages, than that of real mail.
+requests after the first, which compiles the template. The first is listed too. A made-up word is in one message only,
+so the vocabulary is larger, for as many messages, than that of real mail. The filter counts as one that moves mail.
 
     python benchmarks/web.py [--messages 58000] [--tokens 500000] [--json]
 """
@@ -25,7 +25,9 @@ import common
 from footprint import kilobytes, made_up_lessons
 
 from spamnb import training
+from spamnb.arming import Arming
 from spamnb.cli.sample_mail import message
+from spamnb.config import Learning, Scoring
 from spamnb.label import Label, Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
@@ -107,6 +109,7 @@ def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
         ledger.messages.judged(known.id, Verdict.SPAM, 0.99, time.time())
         ledger.journal.judged(known.id, (inbox, base), Verdict.SPAM, 0.99, "stays, judged by hand", time.time())
         ledger.locations.put(inbox, base, known.id, "appeared", b"", "", time.time())
+        Arming(ledger, Scoring(), Learning()).missing()
         learned = ledger.messages.find(read(message("spam", 5)).digest)
         assert learned is not None
         return {"judged": known.id, "learned": learned.id}
@@ -149,8 +152,10 @@ def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Itera
 
 
 def _start(spamnb: common.Spamnb, path: Path) -> "subprocess.Popen[bytes]":
-    environ = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    process = subprocess.Popen([*spamnb.command, "-q", "web", "--listen", str(path)], env=environ)
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(
+        [*spamnb.command, "-q", "web", "--listen", str(path)], env=environ | {"OPENBLAS_NUM_THREADS": "1"}
+    )
     common.until(path.exists, "the pages to be served")
     _ask(path, "/static/favicon.svg")
     return process
