@@ -104,7 +104,7 @@ def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
     """Fill the ledger with words, and look at the service at work."""
     with Ledger(str(spamnb.ledger)) as ledger:
         missing = max(0, tokens - int(ledger.lessons.totals()[6]))
-    _learn(spamnb, _made_up_lessons(missing))
+    _learn(spamnb, made_up_lessons(missing))
     with Ledger(str(spamnb.ledger)) as ledger:
         vocabulary = int(ledger.lessons.totals()[6])
     with spamnb.service() as process:
@@ -113,8 +113,8 @@ def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
             deliver(spamnb.inbox, message(Label(number % 2).word, number), next(bases))
             time.sleep(1 / _PACE)
         common.until(lambda: _judged(spamnb) >= _DELIVERED, f"{_DELIVERED} messages to be judged")
-        status = _kilobytes(Path(f"/proc/{process.pid}/status"))
-        shared = _kilobytes(Path(f"/proc/{process.pid}/smaps_rollup"))
+        status = kilobytes(Path(f"/proc/{process.pid}/status"))
+        shared = kilobytes(Path(f"/proc/{process.pid}/smaps_rollup"))
     return [
         ("memory: tokens in the ledger", vocabulary, ""),
         ("memory: service, VmRSS", status["VmRSS"] * 1024 / 1e6, "MB"),
@@ -123,7 +123,7 @@ def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
     ]
 
 
-def _made_up_lessons(tokens: int) -> Iterator[tuple[Reading, Label]]:
+def made_up_lessons(tokens: int) -> Iterator[tuple[Reading, Label]]:
     """Lessons of both kinds that hold so many tokens between them, no token twice; always the same."""
     choose = random.Random(0)
     words: dict[str, None] = {}
@@ -142,7 +142,7 @@ def _judged(spamnb: common.Spamnb) -> int:
     return sum(json.loads(done.stdout)["judged"].values())
 
 
-def _kilobytes(account: Path) -> dict[str, int]:
+def kilobytes(account: Path) -> dict[str, int]:
     """The fields in kB of a file below /proc."""
     fields = (line.split() for line in account.read_text().splitlines())
     return {field[0].rstrip(":"): int(field[1]) for field in fields if len(field) == 3 and field[2] == "kB"}

@@ -7,7 +7,7 @@ from spamnb.label import Verdict
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.mail.reading import Reading
 
-_MOST_REMOVED = 32
+_MOST_REMOVED = 12
 _SAID = 3
 _KINDS = {  # the prefixes of `mail.tokens`; behind each stands what was met
     "": "the word",

@@ -10,6 +10,7 @@ import pytest
 
 UNITS = Path(__file__).parent.parent / "systemd"
 USER, SYSTEM = UNITS / "spamnb.service", UNITS / "spamnb@.service"
+WEB_USER, WEB_SYSTEM = UNITS / "spamnb-web.service", UNITS / "spamnb-web@.service"
 
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None,
@@ -37,17 +38,22 @@ def installed(unit: Path, place: Path) -> Path:
 
 
 @needs_systemd
-@pytest.mark.parametrize(("unit", "manager"), [(USER, "--user"), (SYSTEM, "--system")])
+@pytest.mark.parametrize(
+    ("unit", "manager"), [(USER, "--user"), (SYSTEM, "--system"), (WEB_USER, "--user"), (WEB_SYSTEM, "--system")]
+)
 def test_verify(tmp_path: Path, unit: Path, manager: str):
     """systemd understands every line of the unit."""
+    if "web" in unit.name:
+        installed(unit.with_suffix(".socket"), tmp_path)
     result = analyze(manager, "verify", "--man=no", str(installed(unit, tmp_path)), runtime=tmp_path)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
 @needs_systemd
-def test_exposure(tmp_path: Path):
-    """The system unit's exposure, as systemd counts it, is 1.5 or less of 10."""
-    result = analyze("security", "--offline=true", "--threshold=15", "--no-pager", str(SYSTEM), runtime=tmp_path)
+@pytest.mark.parametrize("unit", [SYSTEM, WEB_SYSTEM])
+def test_exposure(tmp_path: Path, unit: Path):
+    """A system unit's exposure, as systemd counts it, is 1.5 or less of 10."""
+    result = analyze("security", "--offline=true", "--threshold=15", "--no-pager", str(unit), runtime=tmp_path)
     assert "Overall exposure level" in result.stdout, result.stderr
     assert result.returncode == 0, result.stdout
 
@@ -85,6 +91,34 @@ def test_sockets(tmp_path: Path, unit: Path, manager: str):
     result = analyze(manager, "verify", "--man=no", str(installed(unit, tmp_path)), runtime=tmp_path)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert ("SocketMode", "0600") in settings(unit)
+
+
+@pytest.mark.parametrize(("web", "service"), [(WEB_USER, USER), (WEB_SYSTEM, SYSTEM)])
+def test_pages_are_closed_as_the_service_is(web: Path, service: Path):
+    """The pages' sandbox is that of the service, without a network; they end by themselves."""
+    of_service = {
+        "Type",
+        "NotifyAccess",
+        "ExecStart",
+        "ExecReload",
+        "Restart",
+        "RestartSec",
+        "RestartPreventExitStatus",
+    }
+    of_service |= {
+        "WatchdogSec",
+        "TimeoutStartSec",
+        "MemoryMax",
+        "RuntimeDirectory",
+        "RuntimeDirectoryMode",
+        "WantedBy",
+    }
+    of_service |= {"Description", "StartLimitBurst", "ReadWritePaths"}
+    missing = {one for one in settings(service) if one[0] not in of_service} - set(settings(web))
+    assert not missing
+    assert {("PrivateNetwork", "yes"), ("RestrictAddressFamilies", "AF_UNIX")} <= set(settings(web))
+    assert "--idle-exit 10m" in dict(settings(web))["ExecStart"]
+    assert dict(settings(web.with_suffix(".socket"))).get("SocketMode", "0660") == "0660"
 
 
 def test_where_they_are_wanted():

@@ -18,6 +18,7 @@ from spamnb import wording
 
 _HERE = os.path.dirname(__file__)
 _LONGEST = 300  # characters of one text from mail
+_NO_BREAK = "\u00a0"
 _STATIC = {
     "spamnb.css": "text/css; charset=utf-8",
     "spamnb.js": "text/javascript; charset=utf-8",
@@ -126,17 +127,19 @@ def printable(text: str, most: int = _LONGEST) -> str:
 
 
 def percent(probability: float) -> str:
-    """A probability in percent, which is 0 or 100 only where it is exactly that.
+    """A probability in percent, which is 0 or 100 only where it is exactly that; its blanks do not break.
 
-    >>> percent(0.9984), percent(0.99999), percent(0.5), percent(0.0002), percent(0.0)
-    ('99.8 %', '> 99.9 %', '50 %', '< 0.1 %', '0 %')
+    >>> [percent(one).replace("\u00a0", " ") for one in (0.9984, 0.99999, 0.5, 0.0002, 0.0)]
+    ['99.8 %', '> 99.9 %', '50 %', '< 0.1 %', '0 %']
     """
     shown = round(100 * probability, 1)
     if shown >= 100 > 100 * probability:
-        return "> 99.9 %"
-    if shown <= 0 < probability:
-        return "< 0.1 %"
-    return f"{shown:g} %"
+        text = "> 99.9 %"
+    elif shown <= 0 < probability:
+        text = "< 0.1 %"
+    else:
+        text = f"{shown:g} %"
+    return text.replace(" ", _NO_BREAK)
 
 
 def clock(at: float) -> str:

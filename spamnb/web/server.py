@@ -4,6 +4,8 @@ waitress gives limits of size, time and connections, and a few threads. It makes
 without a network can serve one that it was handed.
 """
 
+import contextlib
+import ctypes
 import logging
 import math
 import os
@@ -49,6 +51,7 @@ _LIMITS: dict[str, Any] = {
     "asyncore_use_poll": True,
 }
 KEY = "web.key"
+_M_ARENA_MAX = -8
 _LOOK_SECONDS = 1.0  # how long the loop waits before it looks whether it is to end
 _END_SECONDS = 5.0  # requests that are being answered have so long
 
@@ -62,6 +65,12 @@ class Settings:
     is_read_only: bool = False
     behind_proxy: bool = False
     idle_exit: float | None = None
+
+
+def _use_one_arena() -> None:
+    """Let all threads share the C library's memory (mallopt(3)): each would keep its own (benchmarks/web.py)."""
+    with contextlib.suppress(AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def key_file(config: Config) -> keys.KeyFile:
@@ -191,6 +200,7 @@ class Server:
 
     def run(self) -> None:
         """Serve until `close`, or until nobody has asked for long."""
+        _use_one_arena()
         try:
             while not self._is_closing and self.activity.idle_for() < self._idle_exit:
                 wasyncore.loop(timeout=_LOOK_SECONDS, map=self._map, use_poll=True, count=1)

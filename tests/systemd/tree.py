@@ -63,7 +63,8 @@ def wheels() -> Path:
     """A directory with everything that `pip install` of the project needs, so that it needs no network."""
     with (PROJECT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)
-    wanted = sorted([*project["project"]["dependencies"], *project["build-system"]["requires"], "wheel"])
+    needed = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["web"]
+    wanted = sorted([*needed, *project["build-system"]["requires"], "wheel"])
     name = hashlib.sha256("\0".join(wanted).encode()).hexdigest()[:12]
     kept = cache() / f"wheels-{name}"
     if not kept.exists():

@@ -54,6 +54,7 @@ def message(visit: Visit) -> Response:
         why=None if reading is None else _why(visit, reading, known),
         is_kept=raw is None,
         lies=[_lies(place, names) for place in found],
+        is_in_spam=any(place.label is Label.SPAM for place in found),
         opposite=_opposite(known),
         head=None if raw is None else excerpt(raw, _TEXT),
         with_text=bool(visit.request.query.text("text")),

@@ -1,0 +1,108 @@
+"""The pages on sockets that systemd opens, in the sandbox of their units, set up as docs/web.md says."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.documents import block
+from tests.systemd.conftest import as_a_login, as_root
+from tests.systemd.machine import Machine, until
+from tests.systemd.unit import Unit
+
+_ASK = """
+import http.client, json, socket, sys
+where, path, headers, form = json.loads(sys.argv[1])
+if where.startswith("/"):
+    client = http.client.HTTPConnection("unix")
+    client.sock = socket.socket(socket.AF_UNIX)
+    client.sock.connect(where)
+else:
+    client = http.client.HTTPConnection(where)
+if form is not None:
+    headers |= {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
+client.request("GET" if form is None else "POST", path, form, headers)
+answer = client.getresponse()
+print(json.dumps([answer.status, dict(answer.getheaders()), answer.read().decode()]))
+"""
+_LOGIN = """
+import sys
+from spamnb.web.keys import KeyFile, make
+import time
+print(make(KeyFile(sys.argv[1]).key(), "code", time.time()))
+"""
+
+
+def ask(
+    machine: Machine, where: str, path: str, user: str | None, form: str | None = None, **headers: str
+) -> tuple[int, dict[str, str], str]:
+    """What the pages answer a user (None: root)."""
+    machine.write("/srv/ask-web.py", _ASK)
+    asked = json.dumps([where, path, headers, form])
+    done = machine.run("python3", "/srv/ask-web.py", asked, user=user, check=False)
+    if done.returncode:
+        return 0, {}, done.stderr
+    status, answered, text = json.loads(done.stdout)
+    return status, answered, text
+
+
+@pytest.fixture(autouse=True)
+def without_pages(machine: Machine) -> Iterator[None]:
+    """The units are left as the other tests expect them."""
+    yield
+    as_root(machine, "systemctl disable --now spamnb-web@anna.socket spamnb-web@anna 2>/dev/null || true")
+    as_a_login(machine, "ben", "systemctl --user disable --now spamnb-web.socket spamnb-web 2>/dev/null || true")
+
+
+def has_no_network(machine: Machine, pid: str) -> bool:
+    """Whether a process is in a network name space of its own."""
+    own, of_all = (machine.run("readlink", f"/proc/{one}/ns/net").stdout for one in (pid, "1"))
+    return own != of_all
+
+
+def test_user_pages(user_unit: Unit) -> None:
+    """Ben's pages are served on the port that his manager holds, after a login, by a process without a network."""
+    user_unit.restore()
+    machine = user_unit.machine
+    as_a_login(machine, "ben", block("docs/web.md", "user-web"))
+    user_unit.wait_moved(user_unit.deliver("spam"))
+    where = "127.0.0.1:7726"
+    assert ask(machine, where, "/", "anna")[0] == 401
+    machine.write("/srv/login.py", _LOGIN)
+    python = "/home/ben/.local/lib/spamnb/bin/python"
+    code = machine.run(python, "/srv/login.py", f"{user_unit.state}/web.key", user="ben").stdout.strip()
+    status, headers, _ = ask(machine, where, f"/login?code={code}", "ben")
+    assert status == 303
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    status, _, text = ask(machine, where, "/", "ben", Cookie=cookie)
+    assert (status, "moved" in text, "is not running" in text) == (200, True, False)
+    show = ["systemctl", "--user", "show", "--property=MainPID", "--value", "spamnb-web"]
+    pid = machine.run(*show, user="ben").stdout.strip()
+    assert has_no_network(machine, pid)
+    number = text.split('action="m/')[1].split("/")[0]
+    status, headers, _ = ask(machine, where, f"/m/{number}/teach", "ben", "label=ham", Cookie=cookie)
+    assert status == 303, "in the sandbox a message can be moved and learned"
+    assert (
+        "Learned as ham, moved to INBOX"
+        in ask(machine, where, f"/m/{number}?did={headers['Location'].split('did=')[1]}", "ben", Cookie=cookie)[2]
+    )
+
+
+def test_system_pages(system_unit: Unit) -> None:
+    """Anna's pages are served to her and to the group of the proxy, over a Unix socket, without a network."""
+    system_unit.restore()
+    machine, where = system_unit.machine, "/run/spamnb-web/anna.sock"
+    as_root(machine, block("docs/web.md", "system-web"))
+    system_unit.wait_moved(system_unit.deliver("spam"))
+    status, _, text = ask(machine, where, "/", "www-data", Host="mail.example")
+    assert (status, "is not running" in text) == (200, False)
+    assert ask(machine, where, "/", "anna", Host="mail.example")[0] == 200
+    assert ask(machine, where, "/", "anna", Host="evil.example")[0] == 421
+    assert "Permission" in ask(machine, where, "/", "ben", Host="mail.example")[2]
+    pid = machine.run("systemctl", "show", "--property=MainPID", "--value", "spamnb-web@anna").stdout.strip()
+    assert has_no_network(machine, pid)
+    number = text.split('action="m/')[1].split("/")[0]
+    status, headers, _ = ask(machine, where, f"/m/{number}/teach", "www-data", "label=ham", Host="mail.example")
+    assert (status, "did=" in headers.get("Location", "")) == (303, True)
+    machine.run("systemctl", "kill", "--signal=KILL", "spamnb-web@anna")
+    until(lambda: ask(machine, where, "/", "anna", Host="mail.example")[0] == 200, "the pages to be started again")

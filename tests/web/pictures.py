@@ -1,0 +1,71 @@
+"""Takes the pictures of docs/web: the pages of a made-up mailbox, in Chromium.
+
+python -m tests.web.pictures [NAME…]     (for others than all; they go to docs/web)
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+
+from spamnb.web import keys
+from spamnb.web.server import key_file
+from tests.documents import ROOT
+from tests.web.desk import WebDesk
+from tests.web.served import as_if_running, live_some_weeks, served
+
+DESK, PHONE = {"width": 1120, "height": 760}, {"width": 390, "height": 760}
+# name: page, colours, size
+PICTURES: dict[str, tuple[str, str, dict[str, int]]] = {
+    "overview": ("", "light", DESK),
+    "overview-dark": ("", "dark", DESK),
+    "overview-phone": ("", "light", PHONE),
+    "history": ("history", "light", DESK),
+    "message": ("m/{spam}", "light", DESK),
+    "review": ("review", "light", DESK),
+    "tune": ("tune", "light", DESK),
+    "audit": ("audit", "light", DESK),
+    "words": ("words", "light", DESK),
+    "senders": ("senders", "light", DESK),
+    "health": ("health", "light", DESK),
+}
+_PLACE = ROOT / "docs" / "web"
+
+
+def main(names: list[str]) -> None:
+    """Take the pictures of these names, or all."""
+    with tempfile.TemporaryDirectory() as directory, sync_playwright() as driver:
+        desk = WebDesk(Path(directory))
+        options = {"headless": True, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+        browser = driver.chromium.launch(executable_path="/usr/bin/chromium", **options)  # type: ignore[arg-type]
+        try:
+            live_some_weeks(desk)
+            with as_if_running(desk), served(desk) as server:
+                for name in names or PICTURES:
+                    take(browser, desk, server.base, name)
+        finally:
+            browser.close()
+            desk.stop()
+            desk.ledger.close()
+
+
+def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
+    """One picture."""
+    path, colours, size = PICTURES[name]
+    moved: Any = next(line for line in desk.ledger.journal.page(100) if line.action.kind == "moved")
+    context = browser.new_context(viewport=size, color_scheme=colours)  # type: ignore[arg-type]
+    page = context.new_page()
+    code = keys.make(key_file(desk.config).key(), "code", time.time())
+    page.goto(f"{base}/login?code={code}")
+    page.goto(f"{base}/{path.format(spam=moved.action.message)}")
+    page.wait_for_load_state("networkidle")
+    page.locator(".owner").evaluate("shown => { shown.textContent = 'anna'; }")
+    page.screenshot(path=_PLACE / f"{name}.png")
+    context.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

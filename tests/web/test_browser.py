@@ -1,0 +1,233 @@
+"""The pages in a real browser: Debian's Chromium, driven by Playwright, with axe-core looking at each page."""
+
+import contextlib
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spamnb.cli.sample_mail import message
+from spamnb.web import keys
+from spamnb.web.pages import all_routes
+from spamnb.web.server import key_file
+from tests.web.desk import WebDesk
+from tests.web.markup import FOLDER, MARKUP, fill
+from tests.web.served import as_if_running, live_some_weeks, served
+
+pytestmark = pytest.mark.real_system
+CHROMIUM = Path("/usr/bin/chromium")
+DESK, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
+SIZES = {"desk": DESK, "phone": PHONE}
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+PAGES = sorted(
+    one.pattern.removeprefix("/")
+    for one in all_routes()
+    if one.method == "GET" and not one.is_public and not one.pattern.endswith(".json")
+)
+
+
+class Window:
+    """A window of the browser, logged in; what it says in its console and asks of others is written down."""
+
+    def __init__(self, context: Any, base: str) -> None:
+        self.page = context.new_page()
+        self.base = base
+        self.said: list[str] = []
+        self.foreign: list[str] = []
+        self.page.on("console", lambda one: self.said.append(one.text))
+        self.page.on("pageerror", lambda one: self.said.append(str(one)))
+        self.page.on("dialog", lambda one: (self.said.append(one.message), one.dismiss()))
+        self.page.on("request", lambda one: None if one.url.startswith(base) else self.foreign.append(one.url))
+
+    def go(self, path: str) -> None:
+        """Open a page, and wait until its parts are there."""
+        answer = self.page.goto(f"{self.base}/{path}")
+        assert answer.status == 200, (path, answer.status)
+        self.page.wait_for_load_state("networkidle")
+
+    def is_clean(self) -> None:
+        """Nothing was said in the console, and nothing was asked of others."""
+        assert (self.said, self.foreign) == ([], [])
+
+
+class Chromium:
+    """The browser, and a served desk."""
+
+    def __init__(self, browser: Any, desk: WebDesk, base: str) -> None:
+        self._browser = browser
+        self.desk = desk
+        self.base = base
+
+    @contextlib.contextmanager
+    def window(self, **options: Any) -> Iterator[Window]:
+        """A window in a context of its own."""
+        context = self._browser.new_context(**({"viewport": DESK} | options))
+        context.set_default_timeout(20_000)
+        try:
+            window = Window(context, self.base)
+            code = keys.make(key_file(self.desk.config).key(), "code", time.time())
+            window.go(f"login?code={code}")
+            yield window
+        finally:
+            context.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a screen."""
+    if not CHROMIUM.exists():
+        pytest.skip("Chromium is not installed (Debian: apt install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `test`)")
+    with playwright.sync_playwright() as driver:
+        options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=options)
+        yield started
+        started.close()
+
+
+@contextlib.contextmanager
+def opened(browser: Any, directory: Path) -> Iterator[Chromium]:
+    """A desk, served, and the browser."""
+    desk = WebDesk(directory)
+    try:
+        with as_if_running(desk), served(desk) as server:
+            yield Chromium(browser, desk, server.base)
+    finally:
+        desk.stop()
+        desk.ledger.close()
+
+
+@pytest.fixture(scope="module")
+def lived(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A mailbox of some weeks, which is only looked at."""
+    with opened(browser, tmp_path_factory.mktemp("lived")) as made:
+        live_some_weeks(made.desk)
+        yield made
+
+
+@pytest.fixture
+def fresh(browser: Any, tmp_path: Path) -> Iterator[Chromium]:
+    """A mailbox of one's own."""
+    with opened(browser, tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("colours", "size"), list(itertools.product(("light", "dark"), SIZES)))
+def test_accessible(lived: Chromium, page: str, colours: str, size: str) -> None:
+    """Each page, light and dark, on a desk and a phone, has nothing that axe finds, and does not scroll sideways."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    with lived.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
+        window.go(page.replace("{id}", "70"))
+        found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+        width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert width <= 0
+        window.is_clean()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_without_scripts(lived: Chromium, page: str) -> None:
+    """Each page says the same without scripts."""
+    shown = []
+    for scripts in (True, False):
+        with lived.window(java_script_enabled=scripts) as window:
+            window.go(page.replace("{id}", "70"))
+            shown.append(window.page.locator("h1").inner_text())
+            assert window.page.locator("main").inner_text().strip()
+            window.is_clean()
+    assert shown[0] == shown[1]
+
+
+def test_act_without_scripts(fresh: Chromium) -> None:
+    """Without scripts a message is called spam, and that is taken back, by buttons alone."""
+    fresh.desk.deliver(message("ham", 100))
+    with fresh.window(java_script_enabled=False) as window:
+        window.go("history")
+        window.page.locator("[data-say=spam]").first.click()
+        assert "Learned as spam, moved to Junk" in window.page.locator("[role=status]").inner_text()
+        assert fresh.desk.where(message("ham", 100)) == ["Junk"]
+        window.page.locator("[data-undo-last]").click()
+        assert fresh.desk.where(message("ham", 100)) == ["INBOX"]
+        window.is_clean()
+
+
+def test_keys(fresh: Chromium) -> None:
+    """The keys walk the lines, open a message, answer, take back, search, go to pages, and are told by ?."""
+    for number in (100, 101, 102):
+        fresh.desk.deliver(message("ham", number))
+    newest = fresh.desk.number_of(message("ham", 102))
+    with fresh.window() as window:
+        page = window.page
+        window.go("history")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.dataset.row") is not None
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        with page.expect_navigation():
+            page.keyboard.press("s")
+        assert fresh.desk.where(message("ham", 102)) == ["Junk"]
+        with page.expect_navigation():
+            page.keyboard.press("u")
+        assert fresh.desk.where(message("ham", 102)) == ["INBOX"]
+        page.keyboard.press("/")
+        page.keyboard.type("jsu?g")
+        assert page.locator("#q").input_value() == "jsu?g"
+        window.go("history?show=ham")
+        page.keyboard.press("?")
+        assert page.locator("#keys").is_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert page.url.endswith(f"/m/{newest}")
+        page.keyboard.press("g")
+        with page.expect_navigation():
+            page.keyboard.press("h")
+        assert page.url.endswith("/history")
+        page.keyboard.press("Control+j")
+        window.is_clean()
+
+
+def test_focus(fresh: Chromium) -> None:
+    """By Tab alone one reaches the content first, and what has the focus is seen."""
+    with fresh.window() as window:
+        window.go("history")
+        window.page.keyboard.press("Tab")
+        assert window.page.evaluate("document.activeElement.className") == "skip"
+        window.page.keyboard.press("Enter")
+        assert window.page.evaluate("document.activeElement.id") == "main"
+        window.page.keyboard.press("Tab")
+        outline = "getComputedStyle(document.activeElement).outlineStyle"
+        assert window.page.evaluate(outline) == "solid"
+
+
+def test_targets(lived: Chromium) -> None:
+    """Buttons and the links of the navigation are at least 44 pixels high."""
+    with lived.window(viewport=PHONE) as window:
+        window.go("history")
+        small = (
+            "[...document.querySelectorAll('button, nav a, .chips a, summary')].filter(e => e.offsetParent)"
+            ".map(e => e.getBoundingClientRect()).filter(r => r.height < 44).length"
+        )
+        assert window.page.evaluate(small) == 0
+
+
+def test_markup(fresh: Chromium) -> None:
+    """Mail made of markup runs no script, opens no window, and asks nothing of anybody."""
+    numbers = fill(fresh.desk, MARKUP, FOLDER)
+    with fresh.window() as window:
+        for page in PAGES:
+            window.go(page.replace("{id}", str(numbers[0])))
+            window.is_clean()
+        for number in numbers:
+            window.go(f"m/{number}?text=1&all=1")
+            assert window.page.evaluate("document.querySelectorAll('main script, main img, main iframe').length") == 0
+            window.is_clean()
+        window.page.set_viewport_size(PHONE)
+        window.go("history")
+        width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert width <= 0

@@ -1,0 +1,93 @@
+"""Mail made of markup: nothing of it becomes an element, an attribute, a style, a script or an address."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spamnb.maildir.messages import deliver
+from spamnb.web.pages import all_routes
+from tests.mail.hostile import MESSAGES
+from tests.web.desk import WebDesk
+from tests.web.markup import FOLDER, HARMLESS, HARMLESS_FOLDER, MARKUP, fill
+
+_ADDRESSES = ("href", "src", "action", "data-load", "formaction", "content")
+
+
+def pages(desk: WebDesk, numbers: list[int]) -> dict[str, Any]:
+    """All pages that show mail, by their addresses."""
+    patterns = [one.pattern for one in all_routes() if one.method == "GET" and not one.is_public]
+    paths = [pattern for pattern in patterns if "{" not in pattern]
+    paths += [pattern.replace("{id}", str(numbers[1])) for pattern in patterns if "{" in pattern]
+    paths += [f"/m/{number}?text=1&all=1" for number in numbers] + ["/history?show=learned", "/undo?since=1"]
+    found = {}
+    for path in paths:
+        answer = desk.browser.get(path)
+        assert answer.status == 200, path
+        if answer.headers["Content-Type"].startswith("text/html"):
+            found[path] = answer
+    return found
+
+
+def made_of(tree: Any) -> set[tuple[str, str]]:
+    """Each kind of element with each of its attributes."""
+    return {(one.tag, name) for one in tree.iter() if isinstance(one.tag, str) for name in ("", *one.keys())}
+
+
+def test_markup_stays_text(tmp_path: Path) -> None:
+    """Pages of mail that is made of markup have no elements and attributes but those of harmless mail's pages."""
+    found = {}
+    for name, texts, folder in (("harmless", (HARMLESS,) * len(MARKUP), HARMLESS_FOLDER), ("hostile", MARKUP, FOLDER)):
+        (tmp_path / name).mkdir()
+        desk = WebDesk(tmp_path / name)
+        try:
+            some = tuple(f"{text} {number}" for number, text in enumerate(texts))
+            found[name] = pages(desk, fill(desk, some, folder))
+        finally:
+            desk.stop()
+            desk.ledger.close()
+    allowed = set().union(*(made_of(answer.tree) for answer in found["harmless"].values()))
+    for path, answer in found["hostile"].items():
+        tree = answer.tree
+        assert made_of(tree) <= allowed, path
+        assert not any(isinstance(one.tag, type(tree.makeelement)) for one in tree.iter()), "a comment"
+        for address in (one.get(name) for one in tree.iter() for name in _ADDRESSES if isinstance(one.tag, str)):
+            assert address is None or ("evil" not in address and "alert" not in address), (path, address)
+        for one in ("\u202e", "\u2066", "\x1b", "\x07"):
+            assert one not in answer.text, path
+    shown = "".join(answer.text for answer in found["hostile"].values())
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    assert "49" not in found["hostile"]["/"].words.split()
+    assert "\\u202egnp.exe" in shown
+
+
+def test_long_texts_are_cut(tmp_path: Path) -> None:
+    """A text from mail has at most 300 characters on a line, and 10,000 in all of a message's page."""
+    desk = WebDesk(tmp_path)
+    try:
+        (number,) = fill(desk, ("A" * 100_000,), HARMLESS_FOLDER)
+        answer = desk.browser.get(f"/m/{number}?text=1")
+        assert answer.text.count("A") < 10_000
+    finally:
+        desk.stop()
+        desk.ledger.close()
+
+
+@pytest.mark.real_system
+def test_the_worst_messages(tmp_path: Path) -> None:
+    """The page of each of the worst messages is shown, and has no elements but those of any other."""
+    desk = WebDesk(tmp_path)
+    try:
+        worst = [make() for make, _ in MESSAGES.values()]
+        for raw in worst:
+            deliver(desk.folder("INBOX"), raw, next(desk.bases))
+        desk.work()
+        (number,) = fill(desk, (HARMLESS,), HARMLESS_FOLDER)
+        allowed = made_of(desk.browser.get(f"/m/{number}?text=1").tree)
+        for raw in worst:
+            answer = desk.browser.get(f"/m/{desk.number_of(raw)}?text=1")
+            assert answer.status == 200
+            assert made_of(answer.tree) <= allowed
+    finally:
+        desk.stop()
+        desk.ledger.close()

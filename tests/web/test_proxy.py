@@ -1,0 +1,170 @@
+"""The pages of two users behind a real nginx, each over a Unix socket of their own, below a prefix."""
+
+import base64
+import os
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import lxml.html
+import pytest
+
+from spamnb.cli.sample_mail import message
+from tests.documents import block
+from tests.service.conftest import PATIENCE, until
+from tests.web.desk import WebDesk
+from tests.web.served import served
+
+pytestmark = pytest.mark.real_system
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect is an answer to be looked at."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
+
+
+class Proxy:
+    """nginx with the configuration of docs/web.md, on a free port of this machine."""
+
+    def __init__(self, directory: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        site = block("docs/web.md", "nginx")
+        site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{self.port};")
+        site = site.replace("/etc/nginx/spamnb.passwd", str(directory / "passwd"))
+        site = site.replace("/run/spamnb-web/", f"{directory}/")
+        temporary = "".join(f"{name}_temp_path {directory}/{name};" for name in _TEMPORARY)
+        (directory / "passwd").write_text("".join(f"{user}:{{PLAIN}}pw-{user}\n" for user in ("anna", "ben", "../x")))
+        (directory / "nginx.conf").write_text(
+            f"user {'root' if os.geteuid() == 0 else 'nobody'}; daemon off; pid {directory}/pid; worker_processes 1;"
+            f" error_log {directory}/error.log; events {{}} http {{ access_log off; {temporary} {site} }}"
+        )
+        command = [
+            str(NGINX),
+            "-e",
+            str(directory / "error.log"),
+            "-c",
+            str(directory / "nginx.conf"),
+            "-p",
+            str(directory),
+        ]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        until(self._answers, "nginx to answer")
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "nginx has ended"
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def ask(self, path: str, user: str | None = "anna", host: str = "", **fields: object) -> "Answer":
+        """What nginx answers; with fields, a form is sent from a page of its own."""
+        host = host or f"mail.example:{self.port}"
+        headers = {"Host": host, "Connection": "close"}
+        if user is not None:
+            headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:pw-{user}".encode()).decode()
+        body = urllib.parse.urlencode(fields).encode() if fields else None
+        if fields:
+            headers["Sec-Fetch-Site"] = "same-origin"
+        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body, headers)
+        try:
+            with OPENER.open(asked, timeout=PATIENCE) as answer:
+                return Answer(path, answer.status, dict(answer.headers), answer.read().decode())
+        except urllib.error.HTTPError as fault:
+            with fault:
+                return Answer(path, fault.code, dict(fault.headers), fault.read().decode())
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+
+
+_TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+
+class Answer:
+    """What was answered."""
+
+    def __init__(self, path: str, status: int, headers: dict[str, str], text: str) -> None:
+        self.path, self.status, self.headers, self.text = path, status, headers, text
+
+    def links(self) -> list[str]:
+        """The paths that the page leads to, as a browser resolves them."""
+        found = lxml.html.document_fromstring(self.text).xpath("//@href | //@src | //@action")
+        return [urllib.parse.urljoin(self.path, link).partition("#")[0] for link in found if not link.startswith("#")]
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """nginx before the pages of anna, who has mail, and of ben, who has none."""
+    if NGINX is None:
+        pytest.skip("nginx is not installed (Debian: apt install nginx-light)")
+    directory = tmp_path_factory.mktemp("proxy")
+    made = []
+    for user in ("anna", "ben"):
+        (directory / user).mkdir()
+        made.append(WebDesk(directory / user))
+    made[0].deliver(message("spam", 100))
+    arguments = ("--behind-proxy", "--allow-host", "mail.example", "--listen")
+    try:
+        with (
+            served(made[0], *arguments, str(directory / "anna.sock")),
+            served(made[1], *arguments, str(directory / "ben.sock")),
+        ):
+            running = Proxy(directory)
+            try:
+                yield running
+            finally:
+                running.end()
+    finally:
+        for desk in made:
+            desk.stop()
+            desk.ledger.close()
+
+
+def test_every_link_stays_below_the_prefix(proxy: Proxy) -> None:
+    """From the first page on, every page that a link leads to is there, below the prefix that the pages do not know."""
+    left, seen = ["/spam/"], set()
+    while left:
+        path = left.pop()
+        kind = re.sub(r"\d+", "N", path)
+        if kind in seen:
+            continue
+        seen.add(kind)
+        assert path.startswith("/spam/"), path
+        answer = proxy.ask(path)
+        is_form = path.endswith(("/teach", "/forget", "/pause", "/resume"))
+        assert answer.status == (405 if is_form else 200), path
+        if answer.headers.get("Content-Type", "").startswith("text/html"):
+            left += answer.links()
+    assert len(seen) > 15
+    assert {"/spam/history", "/spam/m/N"} <= seen
+
+
+def test_a_form_leads_back(proxy: Proxy) -> None:
+    """An act is done, and one is led back to the page that it was sent from, below the prefix."""
+    answer = proxy.ask("/spam/pause", span="1h", back="history?show=spam")
+    assert (answer.status, answer.headers["Location"]) == (303, "history?show=spam")
+    assert "Moving is paused" in proxy.ask("/spam/history?show=spam").text
+    assert proxy.ask("/spam/resume", back="").headers["Location"] == "./"
+
+
+def test_each_user_has_their_own(proxy: Proxy) -> None:
+    """Which user's pages one sees is decided by the password alone."""
+    assert "promo100@" in proxy.ask("/spam/history", "anna").text
+    assert "promo100@" not in proxy.ask("/spam/history", "ben").text
+    assert proxy.ask("/spam/history", None).status == 401
+    assert proxy.ask("/spam/history", "../x").status == 502
+    assert proxy.ask("/spam/history", host="evil.example").status == 421
+    assert proxy.ask("/spam/../etc/passwd").status in {400, 404}
