@@ -121,7 +121,7 @@ def test_accessible(lived: Chromium, page: str, colours: str, size: str) -> None
     """Each page, light and dark, on a desk and a phone, has nothing that axe finds, and does not scroll sideways."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     with lived.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
-        window.go(page.replace("{id}", "70"))
+        window.go(page.replace("{sender}", "1").replace("{id}", "70"))
         found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
         assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
         width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -135,7 +135,7 @@ def test_without_scripts(lived: Chromium, page: str) -> None:
     shown = []
     for scripts in (True, False):
         with lived.window(java_script_enabled=scripts) as window:
-            window.go(page.replace("{id}", "70"))
+            window.go(page.replace("{sender}", "1").replace("{id}", "70"))
             shown.append(window.page.locator("h1").inner_text())
             assert window.page.locator("main").inner_text().strip()
             window.is_clean()
@@ -221,7 +221,7 @@ def test_markup(fresh: Chromium) -> None:
     numbers = fill(fresh.desk, MARKUP, FOLDER)
     with fresh.window() as window:
         for page in PAGES:
-            window.go(page.replace("{id}", str(numbers[0])))
+            window.go(page.replace("{sender}", "1").replace("{id}", str(numbers[0])))
             window.is_clean()
         for number in numbers:
             window.go(f"m/{number}?text=1&all=1")
