@@ -18,7 +18,9 @@ def pages(desk: WebDesk, numbers: list[int]) -> dict[str, Any]:
     """All pages that show mail, by their addresses."""
     patterns = [one.pattern for one in all_routes() if one.method == "GET" and not one.is_public]
     paths = [pattern for pattern in patterns if "{" not in pattern]
-    paths += [pattern.replace("{id}", str(numbers[1])) for pattern in patterns if "{" in pattern]
+    paths += [
+        pattern.replace("{sender}", "1").replace("{id}", str(numbers[1])) for pattern in patterns if "{" in pattern
+    ]
     paths += [f"/m/{number}?text=1&all=1" for number in numbers] + ["/history?show=learned", "/undo?since=1"]
     found = {}
     for path in paths:
