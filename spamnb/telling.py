@@ -13,7 +13,9 @@ from spamnb.filter import Filter
 from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 
-_LEAST = 5  # messages: what is met less often says little, and there are very many
+# Messages that hold a token: what is met less often says little, and there are very many such tokens. Of many
+# learned messages a larger number: those that tell most are in far more.
+_LEAST, _OF_LEARNED = 5, 1 / 2000
 _LOOKED_AT = 2000  # tokens of each side whose texts are read
 
 
@@ -39,7 +41,8 @@ class TellingWords(Filter):
 
         kinds: only tokens with one of these prefixes (`subject:`). bare: only words of the text.
         """
-        found = self._ledger.words.often(_LEAST, kinds)
+        learned = int(self._lessons.totals()[:2].sum())
+        found = self._ledger.words.often(max(_LEAST, round(_OF_LEARNED * learned)), kinds)
         messages, log_odds = found.counts.messages, self._of(found.counts)
         ham, spam = messages
         strength = log_odds * np.sqrt(messages.sum(axis=0))

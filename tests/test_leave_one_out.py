@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +20,7 @@ from tests.lessons import learn, sample_lessons
 
 HAM, SPAM = Label
 TOKENS = ["a", "b", "c", "d", "subject:a", "subject:b", "from:a@b", "url:x:y"]
-MODELS: tuple[Model, ...] = ("bernoulli", "multinomial", "multinomial-boolean")
+MODELS: tuple[Model, ...] = get_args(Model)  # each that may score
 MESSAGES = st.lists(
     st.tuples(
         st.sampled_from(Label),

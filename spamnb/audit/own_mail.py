@@ -3,6 +3,7 @@
 Near-copies are left out together (`near_copies`), so that the issues of a newsletter do not vouch for one another.
 """
 
+from array import array
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from spamnb.audit.findings import Finding, suspected, with_clues
 from spamnb.audit.near_copies import groups
 from spamnb.config import Scoring
 from spamnb.label import Label
-from spamnb.leave_one_out import learned, without_groups
+from spamnb.leave_one_out import Left, learned, without_groups
 from spamnb.ledger.ledger import Ledger
 
 MOST = 30_000  # messages: the newest; judging them takes some 5 s
@@ -46,21 +47,30 @@ def own_mail(
     """Judge the newest learned messages, at most so many. tell: is told how many of how many are judged."""
     with ledger.snapshot():
         lessons = ledger.lessons
-        newest = deque(learned(lessons), maxlen=most)
-        copies = list(groups(newest))
-        judged = {}
+        change, learned_in_all = lessons.last_change(), int(lessons.totals()[:2].sum())
+        copies = list(groups(deque(learned(lessons), maxlen=most)))
+        of = sum(map(len, copies))
+        disputed = {file.digest for file in ledger.trained.called_otherwise()}
+        digests: list[bytes] = []
+        is_spam, probability, learned_at = array("b"), array("d"), array("d")
+        kept: dict[bytes, Left] = {}  # only what may be a finding: each takes a kilobyte
         for number, one in enumerate(without_groups(lessons, scoring, copies)):
-            judged[one.lesson.digest] = one
+            lesson, judgement = one.lesson, one.judgement
+            digests.append(lesson.digest)
+            is_spam.append(lesson.label is Label.SPAM)
+            probability.append(judgement.probability)
+            learned_at.append(lesson.at)
+            if (judgement.log_odds > 0) is not (lesson.label is Label.SPAM) or lesson.digest in disputed:
+                kept[lesson.digest] = one
             if number % _TOLD_EVERY == 0:
-                tell(number, len(newest))
-        findings = with_clues(lessons, scoring, suspected(ledger, judged), copies)
-        change, numbers = lessons.last_change(), lessons.totals()[:2]
+                tell(number, of)
+        findings = with_clues(lessons, scoring, suspected(ledger, kept), copies)
     return OwnMail(
         change,
-        int(numbers.sum()),
-        tuple(judged),
-        np.array([one.lesson.label is Label.SPAM for one in judged.values()], dtype=bool),
-        np.array([one.judgement.probability for one in judged.values()], dtype=np.float64),
-        np.array([one.lesson.at for one in judged.values()], dtype=np.float64),
+        learned_in_all,
+        tuple(digests),
+        np.array(is_spam, dtype=bool),
+        np.array(probability),
+        np.array(learned_at),
         tuple(findings),
     )

@@ -1,10 +1,11 @@
 """What the filter knows, and whether it works."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from spamnb import arming
 from spamnb.breaker import Stop, stop_of
-from spamnb.config import Config
+from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
 from spamnb.ledger.ledger import Ledger
@@ -34,12 +35,21 @@ class Status:
     last: tuple[float, str] | None = None
 
 
-def status(config: Config, ledger: Ledger | None, now: float) -> Status:
-    """What the filter of a configuration knows. Without a ledger it has learned nothing. Raises LedgerError."""
+def status(
+    config: Config,
+    ledger: Ledger | None,
+    now: float,
+    missing: Callable[[Ledger, Scoring, Learning], str] = arming.missing,
+) -> Status:
+    """What the filter of a configuration knows. Without a ledger it has learned nothing. Raises LedgerError.
+
+    `missing`: an `arming.Remembered`, where it is asked again and again.
+    """
     path = str(config.ledger)
     watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
-    missing = missing_lessons(0, 0, config.learning)
-    nothing = Status(sizes(path), is_running(path), running_since(path), watched, missing)
+    nothing = Status(
+        sizes(path), is_running(path), running_since(path), watched, missing_lessons(0, 0, config.learning)
+    )
     if ledger is None:
         return nothing
     with ledger.snapshot():
@@ -48,7 +58,7 @@ def status(config: Config, ledger: Ledger | None, now: float) -> Status:
         return replace(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},
-            missing=arming.missing(ledger, config.scoring, config.learning),
+            missing=missing(ledger, config.scoring, config.learning),
             ham=ham,
             spam=spam,
             tokens=tokens,

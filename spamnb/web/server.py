@@ -4,6 +4,8 @@ waitress gives limits of size, time and connections, and a few threads. It makes
 without a network can serve one that it was handed.
 """
 
+import contextlib
+import ctypes
 import logging
 import math
 import os
@@ -49,6 +51,7 @@ _LIMITS: dict[str, Any] = {
     "asyncore_use_poll": True,
 }
 KEY = "web.key"
+_M_ARENA_MAX = -8
 _LOOK_SECONDS = 1.0  # how long the loop waits before it looks whether it is to end
 _END_SECONDS = 5.0  # requests that are being answered have so long
 
@@ -62,6 +65,28 @@ class Settings:
     is_read_only: bool = False
     behind_proxy: bool = False
     idle_exit: float | None = None
+
+
+class Memory:
+    """The C library's memory: shared by all threads, of which each would keep its own, and given back after requests.
+
+    81 MB become 66 by the one, and 61 by the other (benchmarks/web.py). Another C library is left as it is.
+    """
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(None)
+        self._trim: Callable[[int], object] = getattr(library, "malloc_trim", lambda _: None)
+        self._is_trimmed = True
+        with contextlib.suppress(AttributeError):
+            library.mallopt(_M_ARENA_MAX, 1)
+
+    def idle_for(self, seconds: float) -> None:
+        """Give back what is free, once, when nobody has asked for so long."""
+        if seconds < _LOOK_SECONDS:
+            self._is_trimmed = False
+        elif not self._is_trimmed:
+            self._trim(0)
+            self._is_trimmed = True
 
 
 def key_file(config: Config) -> keys.KeyFile:
@@ -191,8 +216,10 @@ class Server:
 
     def run(self) -> None:
         """Serve until `close`, or until nobody has asked for long."""
+        memory = Memory()
         try:
-            while not self._is_closing and self.activity.idle_for() < self._idle_exit:
+            while not self._is_closing and (idle := self.activity.idle_for()) < self._idle_exit:
+                memory.idle_for(idle)
                 wasyncore.loop(timeout=_LOOK_SECONDS, map=self._map, use_poll=True, count=1)
         finally:
             self._server.task_dispatcher.shutdown(timeout=_END_SECONDS)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from spamnb.arming import Remembered
 from spamnb.config import Config
 from spamnb.errors import LedgerError
 from spamnb.ledger.ledger import Ledger
@@ -28,7 +29,7 @@ class Site:
 
     config: reads the configuration, again where its file has changed. now: seconds since the epoch. owner: whose pages
     these are. environ: the environment, which says where files lie by default. own_mail, checkup: what takes seconds,
-    and is kept between requests.
+    and is kept between requests. missing: what has still to be learned before mail is moved, which is kept too.
     """
 
     config: Callable[[], Config]
@@ -41,6 +42,7 @@ class Site:
     environ: Mapping[str, str] = field(default_factory=dict)
     own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
     checkup: KeptCheckup = field(default_factory=KeptCheckup)
+    missing: Remembered = field(default_factory=Remembered)
 
 
 @dataclass(frozen=True, slots=True)

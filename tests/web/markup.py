@@ -3,6 +3,7 @@
 from email.message import EmailMessage
 
 from spamnb.cli.sample_mail import message
+from spamnb.maildir.messages import deliver
 from tests.web.desk import WebDesk
 
 MARKUP = (
@@ -56,12 +57,10 @@ def fill(desk: WebDesk, texts: tuple[str, ...], folder: str) -> list[int]:
     desk.folder(folder)
     letters = [letter(text, number) for number, text in enumerate(texts)]
     for one in letters:
-        desk.deliver(one)
-    for one in letters[::2]:
-        place = next(iter(desk.where(one)), None)
-        if place == "INBOX":
-            desk.take(one, "INBOX", folder)
-    for one in letters[1::2]:
-        desk.browser.post(f"/m/{desk.number_of(one)}/teach", label="spam")
+        deliver(desk.folder("INBOX"), one, next(desk.bases))
+    desk.work()
+    if desk.where(letters[0]) == ["INBOX"]:
+        desk.take(letters[0], "INBOX", folder)
+    desk.browser.post(f"/m/{desk.number_of(letters[-1])}/teach", label="spam")
     desk.deliver(message("spam", 100))
     return [desk.number_of(one) for one in letters]

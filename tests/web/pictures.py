@@ -61,6 +61,7 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     code = keys.make(key_file(desk.config).key(), "code", time.time())
     page.goto(f"{base}/login?code={code}")
     page.goto(f"{base}/{path.format(spam=moved.action.message)}")
+    page.wait_for_selector("[data-again]", state="detached")
     page.wait_for_load_state("networkidle")
     page.locator(".owner").evaluate("shown => { shown.textContent = 'anna'; }")
     page.screenshot(path=_PLACE / f"{name}.png")

@@ -121,7 +121,7 @@ def test_accessible(lived: Chromium, page: str, colours: str, size: str) -> None
     """Each page, light and dark, on a desk and a phone, has nothing that axe finds, and does not scroll sideways."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     with lived.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
-        window.go(page.replace("{id}", "70"))
+        window.go(page.replace("{sender}", "1").replace("{id}", "70"))
         found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
         assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
         width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -135,7 +135,7 @@ def test_without_scripts(lived: Chromium, page: str) -> None:
     shown = []
     for scripts in (True, False):
         with lived.window(java_script_enabled=scripts) as window:
-            window.go(page.replace("{id}", "70"))
+            window.go(page.replace("{sender}", "1").replace("{id}", "70"))
             shown.append(window.page.locator("h1").inner_text())
             assert window.page.locator("main").inner_text().strip()
             window.is_clean()
@@ -221,7 +221,7 @@ def test_markup(fresh: Chromium) -> None:
     numbers = fill(fresh.desk, MARKUP, FOLDER)
     with fresh.window() as window:
         for page in PAGES:
-            window.go(page.replace("{id}", str(numbers[0])))
+            window.go(page.replace("{sender}", "1").replace("{id}", str(numbers[0])))
             window.is_clean()
         for number in numbers:
             window.go(f"m/{number}?text=1&all=1")
@@ -231,3 +231,42 @@ def test_markup(fresh: Chromium) -> None:
         window.go("history")
         width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert width <= 0
+
+
+def test_review_by_keys(lived: Chromium) -> None:
+    """On Review h, s and l answer a line and go on to the next; the button says how many answers it saves."""
+    with lived.window() as window:
+        page = window.page
+        window.go("review")
+        page.keyboard.press("j")
+        for key in "hsl":
+            page.keyboard.press(key)
+        said = "[...document.querySelectorAll('[data-review] input:checked')].map(one => one.value).slice(0, 4)"
+        assert page.evaluate(said) == ["ham", "spam", "later", "later"]
+        assert page.locator("[data-save]").inner_text() == "Save 2 answers"
+        page.keyboard.press("k")
+        page.keyboard.press("k")
+        page.keyboard.press("l")
+        assert page.locator("[data-save]").inner_text() == "Save 1 answer"
+        page.locator("[data-review] input").first.focus()
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.value") == "spam", "the arrows stay with the line"
+        window.is_clean()
+
+
+def test_slider(lived: Chromium) -> None:
+    """On Tune the slider changes the sentence, the line of the table and the configuration; its button the messages."""
+    with lived.window() as window:
+        page = window.page
+        window.go("tune")
+        page.wait_for_selector("[data-cutoffs]")
+        page.locator("[data-cutoffs]").focus()
+        page.keyboard.press("End")
+        assert page.locator("#said").inner_text().startswith("At 0.999:")
+        assert page.locator("#yaml").inner_text().split() == ["scoring:", "spam_cutoff:", "0.999"]
+        assert page.locator(".cutoffs tr.chosen th").inner_text() == "0.999"
+        assert page.locator("[data-cutoffs]").get_attribute("aria-valuetext") == "0.999"
+        with page.expect_navigation():
+            page.get_by_role("button", name="Show").click()
+        assert page.locator("#lost").inner_text() == "Ham that would be lost at 0.999"
+        window.is_clean()

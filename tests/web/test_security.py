@@ -53,34 +53,34 @@ def number() -> int:
     return JUDGED
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=name)
-def test_without_a_cookie(desk: WebDesk, number: int, route: Route) -> None:
+def test_without_a_cookie(desk: WebDesk, number: int) -> None:
     """Who has not logged in sees the style and the login, and nothing else; nothing is changed."""
-    before = contents(desk)
-    answer = ask(desk.browser, route, number, **NO_COOKIE)
-    if route.is_public and route.pattern != "/login":
-        assert answer.status == 200
-    else:
-        assert answer.status == 401
-        assert message("spam", 100).decode().split("Subject: ")[1].split("\n")[0] not in answer.text
-    assert contents(desk) == before
+    for route in ROUTES:
+        before = contents(desk)
+        answer = ask(desk.browser, route, number, **NO_COOKIE)
+        if route.is_public and route.pattern != "/login":
+            assert answer.status == 200
+        else:
+            assert answer.status == 401
+            assert message("spam", 100).decode().split("Subject: ")[1].split("\n")[0] not in answer.text
+        assert contents(desk) == before, name(route)
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=name)
-def test_called_by_another_name(desk: WebDesk, number: int, route: Route) -> None:
+def test_called_by_another_name(desk: WebDesk, number: int) -> None:
     """A request that calls the pages by another name is refused before anything else, also for the style."""
-    before = contents(desk)
-    for host in (
-        "evil.example",
-        "evil.example:7726",
-        "127.0.0.1",
-        "127.0.0.1:80",
-        "localhost:7726.evil.example",
-        "",
-        "a b",
-    ):
-        assert ask(desk.browser, route, number, host=host).status == 421, host
-    assert contents(desk) == before
+    for route in ROUTES:
+        before = contents(desk)
+        for host in (
+            "evil.example",
+            "evil.example:7726",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost:7726.evil.example",
+            "",
+            "a b",
+        ):
+            assert ask(desk.browser, route, number, host=host).status == 421, host
+        assert contents(desk) == before, name(route)
 
 
 @pytest.mark.parametrize("host", [HOST, "localhost:7726", "[::1]:7726", "LOCALHOST:7726"])
@@ -97,73 +97,73 @@ def test_another_name_may_be_allowed(desk: WebDesk) -> None:
     assert allowed.get("/", {"host": "other.example"}).status == 421
 
 
-@pytest.mark.parametrize("route", POSTS, ids=name)
-def test_forms_of_other_pages(desk: WebDesk, number: int, route: Route) -> None:
+def test_forms_of_other_pages(desk: WebDesk, number: int) -> None:
     """A form is taken from our own pages only: another port of this machine is the same site, and not enough."""
-    before = contents(desk)
-    for site in ("cross-site", "same-site", "none", ""):
-        assert ask(desk.browser, route, number, sec_fetch_site=site).status == 403, site
-        assert ask(desk.browser, route, number, sec_fetch_site=site, origin=f"http://{HOST}").status == 403, site
-    assert contents(desk) == before
+    for route in POSTS:
+        before = contents(desk)
+        for site in ("cross-site", "same-site", "none", ""):
+            assert ask(desk.browser, route, number, sec_fetch_site=site).status == 403, site
+            assert ask(desk.browser, route, number, sec_fetch_site=site, origin=f"http://{HOST}").status == 403, site
+        assert contents(desk) == before, name(route)
 
 
-@pytest.mark.parametrize("route", POSTS, ids=name)
-def test_forms_of_old_browsers(desk: WebDesk, number: int, route: Route) -> None:
+def test_forms_of_old_browsers(desk: WebDesk, number: int) -> None:
     """A browser that does not say Sec-Fetch-Site has to say an Origin that is ours."""
-    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    for origin in (None, "http://evil.example", "null", "http://127.0.0.1:8000", f"http://{HOST}.evil.example"):
-        headers = {**desk.browser.headers, **form, **({} if origin is None else {"origin": origin})}
-        assert desk.browser._ask("POST", path, headers, b"label=ham").status == 403, origin
-    headers = {**desk.browser.headers, **form, "origin": f"http://{HOST}"}
-    assert desk.browser._ask("POST", path, headers, b"label=ham&id=1").status != 403
+    for route in POSTS:
+        path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        for origin in (None, "http://evil.example", "null", "http://127.0.0.1:8000", f"http://{HOST}.evil.example"):
+            headers = {**desk.browser.headers, **form, **({} if origin is None else {"origin": origin})}
+            assert desk.browser._ask("POST", path, headers, b"label=ham").status == 403, origin
+        headers = {**desk.browser.headers, **form, "origin": f"http://{HOST}"}
+        assert desk.browser._ask("POST", path, headers, b"label=ham&id=1").status != 403
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.method == "GET"], ids=name)
-def test_reading_writes_nothing(desk: WebDesk, number: int, route: Route) -> None:
+def test_reading_writes_nothing(desk: WebDesk, number: int) -> None:
     """A page that is looked at changes nothing in the ledger, whatever its address says."""
-    before = contents(desk)
-    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
-    for query in ("", "?label=ham&id=1&since=1&upto=9&move=1&days=7&q=x&text=1&all=1&did=1&show=spam"):
-        assert desk.browser.get(f"{path}{query}").status in {200, 401}
-        assert desk.browser.get(f"{path}{query}", method="HEAD").text == ""
-    assert contents(desk) == before
+    for route in [route for route in ROUTES if route.method == "GET"]:
+        before = contents(desk)
+        path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
+        for query in ("", "?label=ham&id=1&since=1&upto=9&move=1&days=7&q=x&text=1&all=1&did=1&show=spam"):
+            assert desk.browser.get(f"{path}{query}").status in {200, 401}
+            assert desk.browser.get(f"{path}{query}", method="HEAD").text == ""
+        assert contents(desk) == before, name(route)
 
 
-@pytest.mark.parametrize("route", POSTS, ids=name)
-def test_what_changes_something_is_not_read(desk: WebDesk, number: int, route: Route) -> None:
+def test_what_changes_something_is_not_read(desk: WebDesk, number: int) -> None:
     """What a form does is not done by an address alone."""
-    before = contents(desk)
-    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
-    answer = desk.browser.get(f"{path}?label=ham&id=1")
-    has_page = any(one.method == "GET" and one.pattern == route.pattern for one in ROUTES)
-    assert answer.status == (200 if has_page else 405)
-    assert contents(desk) == before
-    assert desk.browser.get(path, method="DELETE").status in {403, 405}
-    assert desk.browser.get(path, method="PUT").status in {403, 405}
+    for route in POSTS:
+        before = contents(desk)
+        path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
+        answer = desk.browser.get(f"{path}?label=ham&id=1")
+        has_page = any(one.method == "GET" and one.pattern == route.pattern for one in ROUTES)
+        assert answer.status == (200 if has_page else 405)
+        assert contents(desk) == before, name(route)
+        assert desk.browser.get(path, method="DELETE").status in {403, 405}
+        assert desk.browser.get(path, method="PUT").status in {403, 405}
 
 
-@pytest.mark.parametrize("route", POSTS, ids=name)
-def test_forms_are_small(desk: WebDesk, number: int, route: Route) -> None:
+def test_forms_are_small(desk: WebDesk, number: int) -> None:
     """A form is at most 64 KB, has a length, and is a form."""
-    before = contents(desk)
-    path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
-    assert desk.browser.send(path, b"label=ham&x=" + b"x" * MAX_BODY).status == 413
-    assert desk.browser.send(path, b"label=ham", {"content-type": "application/json"}).status == 415
-    assert desk.browser.send(path, b"label=ham", {"content-type": "multipart/form-data; boundary=x"}).status == 415
-    assert desk.browser.send(path, b"", {"content-length": "x"}).status == 411
-    assert desk.browser.send(path, b"label=%ff").status == 400
-    assert desk.browser.send(path, b"&".join(b"x=1" for _ in range(2000))).status == 400
-    assert contents(desk) == before
+    for route in POSTS:
+        before = contents(desk)
+        path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
+        assert desk.browser.send(path, b"label=ham&x=" + b"x" * MAX_BODY).status == 413
+        assert desk.browser.send(path, b"label=ham", {"content-type": "application/json"}).status == 415
+        assert desk.browser.send(path, b"label=ham", {"content-type": "multipart/form-data; boundary=x"}).status == 415
+        assert desk.browser.send(path, b"", {"content-length": "x"}).status == 411
+        assert desk.browser.send(path, b"label=%ff").status == 400
+        assert desk.browser.send(path, b"&".join(b"x=1" for _ in range(2000))).status == 400
+        assert contents(desk) == before, name(route)
 
 
-@pytest.mark.parametrize("route", POSTS, ids=name)
-def test_read_only(desk: WebDesk, number: int, route: Route) -> None:
+def test_read_only(desk: WebDesk, number: int) -> None:
     """With --read-only nothing can be changed, and no page has a button that would."""
-    browser = Browser(desk.application(read_only=True))
-    before = contents(desk)
-    assert ask(browser, route, number).status == 405
-    assert contents(desk) == before
+    for route in POSTS:
+        browser = Browser(desk.application(read_only=True))
+        before = contents(desk)
+        assert ask(browser, route, number).status == 405
+        assert contents(desk) == before, name(route)
 
 
 def test_read_only_pages_have_no_buttons(desk: WebDesk, number: int) -> None:
@@ -175,17 +175,17 @@ def test_read_only_pages_have_no_buttons(desk: WebDesk, number: int) -> None:
             assert 'method="post"' not in answer.text, route.pattern
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=name)
-def test_headers_on_every_answer(desk: WebDesk, number: int, route: Route) -> None:
+def test_headers_on_every_answer(desk: WebDesk, number: int) -> None:
     """Every answer, also an error, forbids scripts and frames of others, sniffing, and telling where one comes from."""
-    for headers in ({}, NO_COOKIE, {"host": "evil.example"}, {"sec_fetch_site": "cross-site"}):
-        answer = ask(desk.browser, route, number, **headers)
-        assert dict(HEADERS).items() <= answer.headers.items()
-        assert "unsafe" not in answer.headers["Content-Security-Policy"]
-        assert answer.headers["Cache-Control"] == (
-            "no-cache" if "static" in route.pattern and answer.status == 200 else "no-store"
-        )
-        assert "Server" not in answer.headers
+    for route in ROUTES:
+        for headers in ({}, NO_COOKIE, {"host": "evil.example"}, {"sec_fetch_site": "cross-site"}):
+            answer = ask(desk.browser, route, number, **headers)
+            assert dict(HEADERS).items() <= answer.headers.items()
+            assert "unsafe" not in answer.headers["Content-Security-Policy"]
+            assert answer.headers["Cache-Control"] == (
+                "no-cache" if "static" in route.pattern and answer.status == 200 else "no-store"
+            )
+            assert "Server" not in answer.headers
 
 
 # --- the login ----------------------------------------------------------------------------------------------------

@@ -16,12 +16,17 @@
     const found = row && row.querySelector(selector);
     if (found) found.click();
   };
+  const review = document.querySelector("form[data-review]");
+  const say = (word) => {
+    inRow(`[data-say=${word}]`);
+    if (review) move(1);
+  };
   const keys = {
     j: () => move(1),
     k: () => move(-1),
-    h: () => inRow("[data-say=ham]"),
-    s: () => inRow("[data-say=spam]"),
-    l: () => inRow("[data-say=later]"),
+    h: () => say("ham"),
+    s: () => say("spam"),
+    l: () => say("later"),
     u: () => (document.querySelector("[data-undo-last]") || { click() {} }).click(),
     "/": () => (document.querySelector("input[type=search]") || { focus() {} }).focus(),
     "?": () => (document.getElementById("keys") || { showModal() {} }).showModal(),
@@ -59,13 +64,11 @@
   };
   document.querySelectorAll("[data-load]").forEach(load);
 
-  const review = document.querySelector("form[data-review]");
   if (review) {
     const save = review.querySelector("[data-save]");
     review.addEventListener("change", () => {
       const said = review.querySelectorAll("input:checked:not([value=later])").length;
-      save.textContent = save.dataset.save.replace("%d", said);
-      move(1);
+      save.textContent = said === 1 ? "Save 1 answer" : `Save ${said} answers`;
     });
   }
 
