@@ -14,10 +14,10 @@ def lazy_pattern(source: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
     >>> lazy_pattern(r"\\d+").findall("1 and 23")
     ['1', '23']
     """
-    return cast("re.Pattern[AnyStr]", _Pattern(source, flags))
+    return cast("re.Pattern[AnyStr]", LazyPattern(source, flags))
 
 
-class _Pattern:
+class LazyPattern:
     """Behaves as the pattern that it becomes; its methods are kept once they were asked for."""
 
     def __init__(self, source: Any, flags: int) -> None:

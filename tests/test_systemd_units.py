@@ -113,7 +113,7 @@ def test_pages_are_closed_as_the_service_is(web: Path, service: Path):
         "RuntimeDirectoryMode",
         "WantedBy",
     }
-    of_service |= {"Description", "StartLimitBurst", "ReadWritePaths"}
+    of_service |= {"Description", "Documentation", "StartLimitBurst", "ReadWritePaths"}
     missing = {one for one in settings(service) if one[0] not in of_service} - set(settings(web))
     assert not missing
     assert {("PrivateNetwork", "yes"), ("RestrictAddressFamilies", "AF_UNIX")} <= set(settings(web))

@@ -39,7 +39,7 @@ COMMANDS = {
     "pause": "move nothing for a while",
     "resume": "move mail again",
     "doctor": "check whether everything is as it should be",
-    "web": "show all of it on pages in your browser",
+    "web": "show what the filter does on pages in your browser",
     "backup": "copy the ledger to a file",
     "restore": "replace the ledger by a copy",
     "export": "write what was learned as text",

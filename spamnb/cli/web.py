@@ -1,4 +1,6 @@
-"""Show what the filter did, and why, on pages in your browser; and say there what is wrong.
+"""Show what the filter does on pages in your browser.
+
+Also why it did so; what is wrong can be corrected there.
 
 The pages are for you alone: on this machine, after a login that this command opens. Another
 login: run it again, with --open. Pages for others are the affair of a proxy with a login of

@@ -80,7 +80,7 @@ def browser() -> Iterator[Any]:
     """Chromium without a screen."""
     if not CHROMIUM.exists():
         pytest.skip("Chromium is not installed (Debian: apt install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `test`)")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
     with playwright.sync_playwright() as driver:
         options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
         started = driver.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=options)
