@@ -46,6 +46,7 @@ class Window:
         """Open a page, and wait until its parts are there."""
         answer = self.page.goto(f"{self.base}/{path}")
         assert answer.status == 200, (path, answer.status)
+        self.page.locator("meta[http-equiv=refresh]").wait_for(state="detached")  # of a page that is still made
         self.page.wait_for_load_state("networkidle")
 
     def is_clean(self) -> None:
