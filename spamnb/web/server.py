@@ -33,7 +33,7 @@ from spamnb.web.listening import (
     is_private,
     open_listener,
 )
-from spamnb.web.pages import all_routes
+from spamnb.web.pages import all_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Router
 from spamnb.web.visit import Site
@@ -58,13 +58,16 @@ _END_SECONDS = 5.0  # requests that are being answered have so long
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the pages are served. idle_exit: seconds without a request after which the server ends; None: never."""
+    """How the pages are served. idle_exit: seconds without a request after which the server ends; None: never.
+
+    others: the configurations of which an administrator sees sums."""
 
     listen: str = ""
     names: tuple[str, ...] = ()
     is_read_only: bool = False
     behind_proxy: bool = False
     idle_exit: float | None = None
+    others: tuple[str, ...] = ()
 
 
 class Memory:
@@ -249,8 +252,9 @@ def _application(
     private = all(one.path is not None and is_private(one) for one in listeners)
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
     access = Access(door, lambda: key_file(read_config()).key(), now)
-    router = Router(all_routes())
-    site = Site(read_config, config_path, access, Pages(router.has_page), now, settings.is_read_only, owner, environ)
+    router = Router(routes_of_a_host() if settings.others else all_routes())
+    pages, others = Pages(router.has_page), settings.others
+    site = Site(read_config, config_path, access, pages, now, settings.is_read_only, owner, environ, others=others)
     return Application(site, router, later)
 
 
