@@ -14,7 +14,6 @@ from spamnb.ledger.history.journal import Journal
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
 from spamnb.ledger.history.retention import Retention
-from spamnb.ledger.history.search import Search
 from spamnb.ledger.history.senders import Senders
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
@@ -46,7 +45,6 @@ class Ledger:
     retention: forgetting what is long over.
     tallies: how often each kind of thing was done.
     figures: how much was judged, when and how surely.
-    search: looking for messages by a text.
     senders: mail by where it came from.
 
     owner: this process, as the one that carries out its intents.
@@ -67,7 +65,6 @@ class Ledger:
         self.retention = Retention(self._connection)
         self.tallies = Tallies(self._connection)
         self.figures = Figures(self._connection)
-        self.search = Search(self._connection)
         self.senders = Senders(self._connection)
         self.owner = IntentOwner(path)
         if not only_read:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.search import spellings as spellings_of
+from spamnb.ledger.history.like import holding
 from spamnb.ledger.lessons.port import Lesson
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled"]
@@ -384,7 +384,7 @@ def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
 def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[str, list[object]]:
     """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
-    spellings = spellings_of(wanted.text) if wanted.text else []
+    holds, texts = holding("m.summary", wanted.text)
     found: list[tuple[str, Sequence[object]]] = [
         ("a.id < ?", [before]),
         ("a.id > ?", [after]),
@@ -396,7 +396,7 @@ def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[
         (_CORRECTED, [1 if wanted.corrected else None]),
         (_IN_MAILBOX, [None if wanted.mailbox is None else os.fsencode(wanted.mailbox)]),
         (f"(a.source {named} OR a.destination {named})", [wanted.folder] * 2),
-        (f"({' OR '.join(['instr(lower(m.summary), lower(?))'] * len(spellings))})", spellings or [None]),
+        (holds, texts if wanted.text else [None]),
     ]
     held = [(condition, values) for condition, values in found if values[0] is not None]
     return " AND ".join(["1", *(one for one, _ in held)]), [value for _, values in held for value in values]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.search import pattern, spellings
+from spamnb.ledger.history.like import holding
 
 _COLUMNS = "id, name, is_list, messages, judged_ham, judged_unsure, judged_spam, learned_ham, learned_spam, corrected"
 
@@ -44,11 +44,10 @@ class Senders:
 
         after: the place of the last one of the page before.
         """
-        patterns = [pattern(spelling) for spelling in spellings(text)] if text else ["%"]
-        like = " OR ".join(["name LIKE ? ESCAPE '\\'"] * len(patterns))
+        like, patterns = holding("name", text)
         bounded = "" if after is None else "(messages, id) < (?, ?) AND "
         rows = self._db.all(
-            f"SELECT {_COLUMNS} FROM sender WHERE {bounded}messages > 0 AND ({like})"  # noqa: S608 - no text from outside
+            f"SELECT {_COLUMNS} FROM sender WHERE {bounded}messages > 0 AND {like}"  # noqa: S608 - no text from outside
             " ORDER BY messages DESC, id DESC LIMIT ?",
             (*(after or ()), *patterns, most),
         )

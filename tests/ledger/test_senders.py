@@ -1,44 +1,10 @@
-"""Searching the history for a text, and mail by where it came from."""
-
-import pytest
+"""Mail by where it came from."""
 
 from spamnb import training
 from spamnb.label import Label
-from spamnb.ledger.history.search import Found
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-
-
-def seen(ledger: Ledger, summary: str) -> int:
-    """A message with that summary; its id."""
-    return ledger.messages.ensure(summary.encode(), summary).id
-
-
-def test_the_newest_first_page_by_page(ledger: Ledger) -> None:
-    """A search shows its first hits, and goes on behind them."""
-    hits = [seen(ledger, f"{'Lunch' if number % 2 else 'Dinner'} {number}") for number in range(10)][1::2][::-1]
-    assert ledger.search.messages("lUNCH", 2) == Found(hits[:2], hits[1])
-    assert ledger.search.messages("lunch", 2, before=hits[1]) == Found(hits[2:4], hits[3])
-    assert ledger.search.messages("lunch", 9, before=hits[3]) == Found(hits[4:], None)
-    assert ledger.search.messages("breakfast", 9) == Found([], None)
-
-
-def test_step_by_step(ledger: Ledger) -> None:
-    """Where nothing is found in the newest messages, it says from where to search further."""
-    old = seen(ledger, "a needle")
-    for number in range(9):
-        seen(ledger, f"hay {number}")
-    assert ledger.search.messages("needle", 5, looked_at=6) == Found([], 5)
-    assert ledger.search.messages("needle", 5, before=5, looked_at=6) == Found([old], None)
-
-
-@pytest.mark.parametrize(("text", "summary"), [("50%_", "now 50%_ off"), ("größe", "GRÖSSE"), ("\\", "a\\b")])
-def test_each_character_is_itself(ledger: Ledger, text: str, summary: str) -> None:
-    """No character stands for another, and letters are the same in either case."""
-    seen(ledger, "now 50 or less off")
-    wanted = seen(ledger, summary)
-    assert ledger.search.messages(text, 5).messages == [wanted]
 
 
 def learned(ledger: Ledger, name: str, sender: str, list_id: str = "", label: Label = Label.HAM) -> int:

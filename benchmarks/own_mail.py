@@ -1,27 +1,28 @@
-"""Make the ledger of somebody who has had mail for years: judged and learned messages, senders, actions, and tokens.
+"""What it takes to judge all learned mail without itself, for the pages Tune and Audit: CPU and memory.
 
-Nothing in it is real: tokens are drawn by Zipf's law, as words are, and summaries from a few words.
+The ledger is made up: tokens are drawn by Zipf's law, as words are, and summaries from a few words. The CPU is that of
+this process alone, the best of several runs; the memory its largest, with and without the judging.
 
-example:
-  python benchmarks/large_ledger.py /tmp/ledger --messages 58000 --learned 39000
+    python benchmarks/own_mail.py [--learned 30000] [--tokens 1200000] [--runs 3]
 """
 
 import argparse
 import random
+import resource
+import tempfile
 import time
 from array import array
 
 import numpy as np
 
 from spamnb import training
-from spamnb.arming import Arming
-from spamnb.config import Learning, Scoring
+from spamnb.audit.own_mail import own_mail
+from spamnb.config import Scoring
 from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch, TokenMatrix
 from spamnb.mail.relations import Relations
 
-_DAY = 86_400.0
 _TOKENS = 180  # of a message
 _BATCH = 1000
 _KINDS = ("", "", "", "subject:", "url:", "from-name:", "received:")
@@ -42,14 +43,6 @@ _WORDS = [
     "report",
 ]
 _SENDERS = 5000
-
-
-def make(path: str, messages: int, learned: int, vocabulary: int, now: float) -> None:
-    """Make a ledger of so many messages, of which so many are learned, with about so many tokens."""
-    with Ledger(path) as ledger, ledger.hasty():
-        _learn(ledger, learned, vocabulary, now)
-        _judge(ledger, messages, learned, now)
-        Arming(ledger, Scoring(), Learning()).missing()  # as a service that has moved mail for years
 
 
 def _learn(ledger: Ledger, number: int, vocabulary: int, now: float) -> None:
@@ -81,34 +74,6 @@ def _tokens(choose: np.random.Generator, vocabulary: int, label: Label, common: 
     ]
 
 
-def _judge(ledger: Ledger, number: int, learned: int, now: float) -> None:
-    """Judge messages in the course of five years; the first are those that were learned."""
-    choose = random.Random(1)
-    step = 5 * 365 * _DAY / max(1, number)
-    mailbox, _ = ledger.locations.mailbox("/home/anna/Maildir")
-    folders = {name: ledger.locations.folder(mailbox, name) for name in ("INBOX", "Junk")}
-    for start in range(0, number, _BATCH):
-        with ledger.transaction():
-            for one in range(start, min(start + _BATCH, number)):
-                spam = one % 2 == 1 if one < learned else choose.random() < 0.4
-                verdict, probability = _verdict(choose, spam)
-                at = now - (number - one) * step
-                known = ledger.messages.ensure(_digest(one), _summary(one))
-                ledger.messages.came_from([(_digest(one), _sender(one), "")])
-                ledger.messages.judged(known.id, verdict, probability, at)
-                place = folders["Junk" if verdict == "spam" else "INBOX"], f"{one}.host"
-                ledger.locations.put(*place, known.id, "appeared", b"", "S", at)
-                ledger.journal.judged(known.id, place, verdict, probability, verdict, at)
-
-
-def _verdict(choose: random.Random, spam: bool) -> tuple[str, float]:
-    drawn = choose.random()
-    if drawn < 0.01:
-        return "unsure", choose.uniform(0.11, 0.94)
-    probability = choose.betavariate(0.05, 6)
-    return ("spam", max(0.95, 1 - probability)) if spam else ("ham", min(0.1, probability))
-
-
 def _digest(one: int) -> bytes:
     return one.to_bytes(32, "big")
 
@@ -124,17 +89,30 @@ def _sender(one: int) -> str:
 
 
 def main() -> None:
-    """Make it, and say how large it is."""
+    """Make a ledger, judge its mail, and say what that took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path")
-    parser.add_argument("--messages", type=int, default=58_000)
-    parser.add_argument("--learned", type=int, default=39_000)
+    parser.add_argument("--learned", type=int, default=30_000)
     parser.add_argument("--tokens", type=int, default=1_200_000, help="the rarest rank that is drawn")
+    parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    make(options.path, options.messages, options.learned, options.tokens, time.time())
-    with Ledger(options.path, only_read=True) as ledger:
-        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
-    print(f"{options.messages} messages, {ham + spam} learned, {tokens} tokens")
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/ledger"
+        with Ledger(path) as ledger, ledger.hasty():
+            _learn(ledger, options.learned, options.tokens, time.time())
+        with Ledger(path, only_read=True) as ledger:
+            before, seconds = _largest(), []
+            for _ in range(options.runs):
+                start = time.process_time()
+                found = own_mail(ledger, Scoring(), most=options.learned)
+                seconds.append(time.process_time() - start)
+            tokens = int(ledger.lessons.totals()[6])
+    print(f"{len(found.digests)} messages with {tokens} tokens: {min(seconds):.2f} s, {_largest():.0f} MB", end="")
+    print(f" (before: {before:.0f} MB); {len(found.findings)} may be filed wrongly")
+
+
+def _largest() -> float:
+    """The most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
 if __name__ == "__main__":
