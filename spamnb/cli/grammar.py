@@ -24,7 +24,7 @@ class Kind(Enum):
 
 # By what stands for the value in the help. A word that is not here is a mistake that tests find.
 KINDS = {
-    **dict.fromkeys(("ADDRESS|SOCKET", "FILE", "PATH"), Kind.FILE),
+    **dict.fromkeys(("ADDRESS|SOCKET", "CONFIG", "FILE", "PATH"), Kind.FILE),
     **dict.fromkeys(("CORPUS", "DIR", "MAILDIR"), Kind.DIRECTORY),
     **dict.fromkeys(("FOLDER",), Kind.FOLDER),
     **dict.fromkeys(("ID",), Kind.NUMBER_OF_ACTION),
