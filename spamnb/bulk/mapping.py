@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Optional, TypeVar
+from typing import TYPE_CHECKING, Optional, TypeAlias, TypeVar
 
 from spamnb.bulk.sources import Source
 from spamnb.errors import MailError, SpamnbError
@@ -16,17 +16,28 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 T = TypeVar("T")
+Workers: TypeAlias = Optional["Executor"]  # None: processes of this machine, where there is enough to do
 Done = tuple[Source, T | MailError]  # a message, and what was made of it or why it could not be read
 LeftOut = list[tuple[Source, MailError]]
 
+PROCESSES, DASK = "processes", "dask://"
 _FEW = 64  # fewer messages than this are done sooner than processes are started
 _CHUNK = 64  # messages a task
 _CHUNK_BYTES = 2 << 20  # of messages that are not read from files of their own
 
 
+def executor_at(where: str) -> AbstractContextManager[Workers]:
+    """The executor of that name: `processes`, or `dask://HOST:PORT`. Raises SpamnbError where it cannot be used."""
+    if where == PROCESSES:
+        return nullcontext()
+    from spamnb.bulk.cluster import dask_workers
+
+    return dask_workers(where.removeprefix(DASK))
+
+
 @contextmanager
 def each(
-    work: Callable[[list[Source]], list[T]], found: Iterable[Source], executor: Optional["Executor"] = None
+    work: Callable[[list[Source]], list[T]], found: Iterable[Source], executor: Workers = None
 ) -> Iterator[Iterator[T]]:
     """What `work` makes of the messages, some at a time, in order. `work` can be pickled, and what it makes too.
 
@@ -34,7 +45,7 @@ def each(
     call: processes are forked before the caller opens a ledger, since a SQLite connection must not be carried into
     another process.
     """
-    waiting = iter(found)
+    waiting = iter(found) if executor is None else map(_anywhere, found)
     first = list(islice(waiting, _FEW))
     chunks = _chunks(chain(first, waiting))
     cores = len(os.sched_getaffinity(0))
@@ -45,6 +56,11 @@ def each(
 
     with nullcontext(executor) if executor else Processes(cores) as workers, in_order(work, chunks, workers) as done:
         yield chain.from_iterable(done)
+
+
+def _anywhere(source: Source) -> Source:
+    """The message as a process finds it that works in another directory."""
+    return source._replace(file=os.path.abspath(source.file)) if source.file else source
 
 
 def one_by_one(task: Callable[[Source], T], chunk: list[Source]) -> list[Done[T]]:

@@ -31,6 +31,13 @@ def user_name(text: str) -> str:
     return text
 
 
+def executor(text: str) -> str:
+    """Where messages are read: `processes`, or `dask://HOST:PORT`."""
+    if text != "processes" and not re.fullmatch(r"dask://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):\d{1,5}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no executor: write processes, or dask://HOST:PORT")
+    return text
+
+
 def several(text: str) -> list[int]:
     """Whole numbers, divided by commas."""
     return [at_least(0)(part.strip()) for part in text.split(",")]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from spamnb import __version__
 from spamnb.cli import exit_codes
+from spamnb.cli.argument_types import executor
 from spamnb.wording import escaped
 
 if TYPE_CHECKING:
@@ -128,3 +129,9 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 def add_json(parser: argparse._ActionsContainer, what: str = "as one JSON object") -> None:
     """The option that many commands have."""
     parser.add_argument("--json", action="store_true", help=what)
+
+
+def add_executor(parser: argparse._ActionsContainer) -> None:
+    """The option of commands that read many messages."""
+    help_ = "where messages are read: processes (default), or the workers of a scheduler, dask://HOST:PORT"
+    parser.add_argument("--executor", metavar="WHERE", type=executor, default="processes", help=help_)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
 from spamnb.bulk.executors import Processes, in_order
+from spamnb.bulk.mapping import executor_at
 from spamnb.cli.argument_types import at_least, several
-from spamnb.cli.arguments import add_json
+from spamnb.cli.arguments import add_executor, add_json
 from spamnb.cli.evaluate import CORPUS, check_places
 from spamnb.cli.output import as_json, progress, table
 from spamnb.evaluation.corpus import load_corpus
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     attributes = "how many are selected; 0 for all (default: 3000)"
     option("--attributes", type=several, default=[3000], metavar="N,N", help=attributes)
     option("--seed", type=at_least(0), default=0, help="of the order of ham and spam (default: 0)")
+    add_executor(parser)
     add_json(parser, "one JSON object a trial, with its ROC curve")
     option("--plots", metavar="DIR", help="write ROC curves there (needs the extra `plots`)")
 
@@ -41,10 +44,11 @@ def run(options: argparse.Namespace) -> int:
     check_places(None, options.plots)
     for corpus in options.corpora:
         load_corpus(corpus, options.seed)  # a fault is reported before the long work
-    work = partial(_trials, options.attributes, options.seed)
+    work, corpora = partial(_trials, options.attributes, options.seed), list(map(os.path.abspath, options.corpora))
     with (
-        Processes(min(len(options.corpora), len(os.sched_getaffinity(0)))) as processes,
-        in_order(work, options.corpora, processes) as done,
+        executor_at(options.executor) as cluster,
+        nullcontext(cluster) if cluster else Processes(min(len(corpora), len(os.sched_getaffinity(0)))) as executor,
+        in_order(work, corpora, executor) as done,
     ):
         shown = progress(done, "comparing", options.quiet, len(options.corpora))
         trials = [trial for found in shown for trial in found]

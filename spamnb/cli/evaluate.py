@@ -16,14 +16,15 @@ import argparse
 import itertools
 import random
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from spamnb.bulk.mapping import executor_at
 from spamnb.cli import measured, output_files
 from spamnb.cli.argument_types import at_least
-from spamnb.cli.arguments import add_json
+from spamnb.cli.arguments import add_executor, add_json
 from spamnb.cli.output import as_json, progress
 from spamnb.errors import SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, own_mail, samples
@@ -42,6 +43,7 @@ CORPUS = "a directory with a file `index`, or with ham/ and spam/"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option, number = parser.add_argument, at_least(0)
+    add_executor(parser)
     option("corpus", nargs="?", metavar="CORPUS", help=f"{CORPUS} (default: your mail)")
     option("--protocol", choices=("online", "batch", "folds", "user"), help="default: online; for your own mail, folds")
     option("--habit", choices=HABITS, metavar="NAME", help=f"of --protocol user: {', '.join(HABITS)}")
@@ -76,7 +78,10 @@ def run(options: argparse.Namespace) -> int:
     _refuse_what_has_no_meaning(options)
     check_places(options.scores, options.plots)
     messages = _messages(options)
-    with closing(samples(messages, strict=bool(options.corpus), header=not options.no_header)) as read:
+    with ExitStack() as stack:
+        executor = stack.enter_context(executor_at(options.executor))
+        found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
+        read = stack.enter_context(closing(found))
         first = list(itertools.islice(read, 1))  # workers first, then numpy: see `train`
         from spamnb.cli.context import configuration
         from spamnb.evaluation.packed import Packed

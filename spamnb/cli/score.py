@@ -10,15 +10,16 @@ exit codes for a single message: 0 spam, 1 ham, 2 unsure; for several: 0; 3 erro
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 
 from spamnb.bulk.judging import Judge
-from spamnb.bulk.mapping import each
+from spamnb.bulk.mapping import each, executor_at
 from spamnb.bulk.sources import Source, check, how_many
 from spamnb.cli import exit_codes
-from spamnb.cli.arguments import add_json
+from spamnb.cli.arguments import add_executor, add_json
 from spamnb.cli.context import ledger_to_read
 from spamnb.cli.messages import MESSAGES, messages, or_standard_input, standard_input
 from spamnb.cli.output import as_json, is_terminal, progress, warn
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_json(parser, "one JSON object a line: path, verdict, probability, log_odds")
     help_ = f"{MESSAGES}, which is also read where no PATH is given"
+    add_executor(parser)
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help_)
 
 
@@ -48,10 +50,11 @@ def run(options: argparse.Namespace) -> int:
     config, ledger = ledger_to_read(options)
     with nullcontext(NoEvidence()) if ledger is None else evidence_to_read(ledger) as lessons:
         warn_if_untaught(lessons.evidence([]).totals[:2], options)
-    judge = Judge(ledger, config.scoring, config.senders)
+    judge = Judge(ledger and os.path.abspath(ledger), config.scoring, config.senders)
     verdicts: list[Verdict] = []
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
-    with closing(judge), each(judge, found) as judged:
+    executors = executor_at(options.executor)
+    with closing(judge), executors as executor, each(judge, found, executor) as judged:
         for source, judgement in progress(judged, "scoring", quiet, lambda: how_many(paths)):
             if isinstance(judgement, MailError):
                 failed = True

@@ -11,9 +11,10 @@ import argparse
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 
-from spamnb.bulk.mapping import each, read_batch
+from spamnb.bulk.mapping import PROCESSES, each, executor_at, read_batch
 from spamnb.bulk.sources import Source, how_many
 from spamnb.cli import exit_codes
+from spamnb.cli.arguments import add_executor
 from spamnb.cli.messages import MESSAGES, messages, report_left_out
 from spamnb.cli.output import inform, progress
 from spamnb.label import Label
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     label = parser.add_mutually_exclusive_group(required=True)
     label.add_argument("--spam", dest="label", action="store_const", const=Label.SPAM, help="they are spam")
     label.add_argument("--ham", dest="label", action="store_const", const=Label.HAM, help="they are ham")
+    add_executor(parser)
     parser.add_argument("paths", nargs="+", metavar="PATH", help=MESSAGES)
 
 
@@ -40,7 +42,8 @@ def learn(
     """Learn messages, on all cores, and report how many. Returns the exit code."""
     seen = changed = corrected = left_out = 0
     with ExitStack() as stack:
-        read = stack.enter_context(each(read_batch, found))
+        executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
+        read = stack.enter_context(each(read_batch, found, executor))
         from spamnb.arming import Arming  # numpy takes 0.1 s to import: the workers read meanwhile
         from spamnb.bulk import learning
         from spamnb.cli.context import open_ledger

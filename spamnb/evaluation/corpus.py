@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from spamnb.bulk.mapping import each, read_all
+from spamnb.bulk.mapping import Workers, each, read_all
 from spamnb.bulk.sources import Source
 from spamnb.config import Mailbox
 from spamnb.errors import MailError, UsageError
@@ -80,13 +80,15 @@ def own_mail(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
     return [labelled for _, labelled in sorted(found, key=lambda item: (item[0], item[1].path))]
 
 
-def samples(messages: Sequence[Labelled], *, strict: bool = True, header: bool = True) -> Generator[Sample]:
+def samples(
+    messages: Sequence[Labelled], *, strict: bool = True, header: bool = True, executor: Workers = None
+) -> Generator[Sample]:
     """Read labelled messages, in order; without the header only their subject and body.
 
     A message that cannot be read raises MailError if `strict`; else it is left out: it may have been moved since.
     """
     found = (Source(message.name, os.path.realpath(message.path)) for message in messages)
-    with each(read_all, found) as done:
+    with each(read_all, found, executor) as done:
         for message, (source, reading) in zip(messages, done, strict=True):
             if not isinstance(reading, MailError):
                 yield Sample(message.name, message.label, reading if header else _without_header(reading))

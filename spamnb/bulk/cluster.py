@@ -1,0 +1,72 @@
+"""An executor of several machines: workers of Dask that see the mail, and for judging the ledger, under the same paths.
+
+What they send back are readings and judgements; this process alone learns. Dask gives the tasks of a worker that dies
+to another one, and a task gives the same result wherever it is done, so the ledger is the same to the last count.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, ParamSpec, TypeVar
+
+from spamnb.errors import SpamnbError, UsageError
+from spamnb.mail.tokens.tokenizer import VERSION
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PATIENCE = 10  # seconds to wait for the scheduler
+
+
+@contextmanager
+def dask_workers(address: str) -> Iterator[Executor]:
+    """The workers of a Dask scheduler at HOST:PORT. Raises SpamnbError where it cannot be reached or do the work."""
+    try:
+        dask: Any = import_module("distributed")  # it has types that it does not use
+    except ImportError as fault:
+        raise UsageError("dask:// needs dask.distributed: pip install 'spamnb[cluster]'") from fault
+    try:
+        client = dask.Client(f"tcp://{address}", timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as fault:  # its timeouts are of the first kind
+        raise SpamnbError(f"no Dask scheduler answers at {address}: see that it runs, and its port") from fault
+    with client:
+        try:
+            yield _Workers(client)
+        except dask.KilledWorker as fault:
+            raise SpamnbError(
+                "a task has killed several workers, for want of memory perhaps: what was done so far is kept; try again"
+            ) from fault
+        except (CancelledError, OSError) as fault:
+            raise SpamnbError(
+                f"the Dask scheduler at {address} was lost: what was done so far is kept; try again"
+            ) from fault
+
+
+class _Workers(Executor):
+    """Dask's own executor, with the tokenizer of each worker compared with ours before a task."""
+
+    def __init__(self, client: Any) -> None:
+        if not client.nthreads():
+            raise SpamnbError("the Dask scheduler has no workers: start some (dask worker HOST:PORT)")
+        self._executor = client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """As of any executor."""
+        done: Future[T] = self._executor.submit(_with_version, VERSION, fn, *args, **kwargs)
+        return done
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As of any executor."""
+        self._executor.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def _with_version(version: int, task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do a task in a worker. Raises SpamnbError where messages have other tokens there than the ledger's."""
+    if version != VERSION:
+        raise SpamnbError(
+            f"a worker (process {os.getpid()}) has tokenizer {VERSION}, and this machine {version}: install the same"
+            " spamnb on all of them"
+        )
+    return task(*args, **kwargs)
