@@ -40,6 +40,7 @@ _BATCH = 500
 _TRANSACTION = 5000
 _YEAR = 365 * 86_400.0
 _TIMES = 5
+_IDLE = 4.0  # seconds after which free memory was given back
 _PAGES = (
     "",
     "?days=365",
@@ -144,8 +145,9 @@ def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Itera
             address = f"/{page.format(**numbers)}"
             yield f"/{page}: the first", 1000 * _cost(process.pid, path, address, 1), "ms"
             yield f"/{page}", 1000 * _cost(process.pid, path, address, _TIMES), "ms"
+        time.sleep(_IDLE)
         status = kilobytes(Path(f"/proc/{process.pid}/status"))
-        yield "memory, VmRSS", status["VmRSS"] * 1024 / 1e6, "MB"
+        yield "memory, VmRSS, when nobody asks", status["VmRSS"] * 1024 / 1e6, "MB"
         yield "memory, VmHWM", status["VmHWM"] * 1024 / 1e6, "MB"
     finally:
         _end(process)

@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--behind-proxy", action="store_true", help="the group of the Unix socket's file may ask: a proxy with a login"
     )
+    overview = "one page for an administrator: a line for each of these configurations, sums without any mail"
+    option("--overview", nargs="+", default=[], metavar="CONFIG", help=overview)
     option("--idle-exit", type=_some_time, metavar="SPAN", help="end when nobody has asked for so long: 10m")
     option("--log-out", action="store_true", help="end all logins, and do nothing else")
 
@@ -61,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
         inform(options, "All logins are over.")
         return 0
     names = tuple(options.allow_host)
-    settings = Settings(options.listen, names, options.read_only, options.behind_proxy, options.idle_exit)
+    others = tuple(map(os.path.abspath, options.overview))
+    settings = Settings(options.listen, names, options.read_only, options.behind_proxy, options.idle_exit, others)
     if options.open and (port := port_in_use(settings, os.environ)) is not None:
         _open(file, port)
         return 0

@@ -205,7 +205,8 @@ def _logistic_mean_interval(ham_lost: int, n_ham: int, spam_missed: int, n_spam:
     return Measure(value, low, high)
 
 
-def _roca_interval(run: Columns, choose: np.random.Generator, resamples: int) -> Measure:
+# Quoted: numpy.random takes 2 MB, and is imported when it is named.
+def _roca_interval(run: Columns, choose: "np.random.Generator", resamples: int) -> Measure:
     value = one_minus_roca(run.score, run.ranked_is_spam)
     if value in (0.0, 100.0):
         n_spam = int(run.ranked_is_spam.sum())
@@ -215,7 +216,7 @@ def _roca_interval(run: Columns, choose: np.random.Generator, resamples: int) ->
     return Measure(value, min(low, value), max(high, value))
 
 
-def _missed_at_interval(run: Columns, choose: np.random.Generator, resamples: int) -> Measure:
+def _missed_at_interval(run: Columns, choose: "np.random.Generator", resamples: int) -> Measure:
     """The bootstrap's, which knows that the cutoff is uncertain, or Wilson's for the share of the spam, if wider."""
     value = missed_at(run.score, run.ranked_is_spam, 0.001)
     n_spam = int(run.ranked_is_spam.sum())
@@ -227,7 +228,7 @@ def _missed_at_interval(run: Columns, choose: np.random.Generator, resamples: in
 def _bootstrap(
     statistic: Callable[[NDArray[np.float64], NDArray[np.bool_]], float],
     run: Columns,
-    choose: np.random.Generator,
+    choose: "np.random.Generator",
     resamples: int,
 ) -> tuple[float, float]:
     """The 2.5 and 97.5 percentiles over resamples with as much of each class."""
@@ -240,7 +241,7 @@ def _bootstrap(
     return low, high
 
 
-def _calibration_interval(run: Columns, choose: np.random.Generator, resamples: int) -> Measure:
+def _calibration_interval(run: Columns, choose: "np.random.Generator", resamples: int) -> Measure:
     """Drawn from Jeffreys' posterior of each bin's share of spam, which has a width also where a bin has no spam.
 
     The error is a sum of absolute values: any noise makes it larger, in the draws and once before in the messages

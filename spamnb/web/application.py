@@ -104,6 +104,8 @@ class Application:
             return route.page(Visit(self._site, request))
         if not self._access.is_logged_in(request):
             return please_log_in(Visit(self._site, request))
+        if self._site.others:
+            return route.page(Visit(self._site, request, numbers))
         path = str(self._site.config().ledger)
         with _opened(path, only_read=request.is_reading) as ledger:
             return route.page(Visit(self._site, request, numbers, ledger))

@@ -33,7 +33,7 @@ from spamnb.web.listening import (
     is_private,
     open_listener,
 )
-from spamnb.web.pages import all_routes
+from spamnb.web.pages import all_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Router
 from spamnb.web.visit import Site
@@ -58,19 +58,38 @@ _END_SECONDS = 5.0  # requests that are being answered have so long
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the pages are served. idle_exit: seconds without a request after which the server ends; None: never."""
+    """How the pages are served. idle_exit: seconds without a request after which the server ends; None: never.
+
+    others: the configurations of which an administrator sees sums."""
 
     listen: str = ""
     names: tuple[str, ...] = ()
     is_read_only: bool = False
     behind_proxy: bool = False
     idle_exit: float | None = None
+    others: tuple[str, ...] = ()
 
 
-def _use_one_arena() -> None:
-    """Let all threads share the C library's memory (mallopt(3)): each would keep its own (benchmarks/web.py)."""
-    with contextlib.suppress(AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+class Memory:
+    """The C library's memory: shared by all threads, of which each would keep its own, and given back after requests.
+
+    81 MB become 66 by the one, and 61 by the other (benchmarks/web.py). Another C library is left as it is.
+    """
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(None)
+        self._trim: Callable[[int], object] = getattr(library, "malloc_trim", lambda _: None)
+        self._is_trimmed = True
+        with contextlib.suppress(AttributeError):
+            library.mallopt(_M_ARENA_MAX, 1)
+
+    def idle_for(self, seconds: float) -> None:
+        """Give back what is free, once, when nobody has asked for so long."""
+        if seconds < _LOOK_SECONDS:
+            self._is_trimmed = False
+        elif not self._is_trimmed:
+            self._trim(0)
+            self._is_trimmed = True
 
 
 def key_file(config: Config) -> keys.KeyFile:
@@ -200,9 +219,10 @@ class Server:
 
     def run(self) -> None:
         """Serve until `close`, or until nobody has asked for long."""
-        _use_one_arena()
+        memory = Memory()
         try:
-            while not self._is_closing and self.activity.idle_for() < self._idle_exit:
+            while not self._is_closing and (idle := self.activity.idle_for()) < self._idle_exit:
+                memory.idle_for(idle)
                 wasyncore.loop(timeout=_LOOK_SECONDS, map=self._map, use_poll=True, count=1)
         finally:
             self._server.task_dispatcher.shutdown(timeout=_END_SECONDS)
@@ -232,8 +252,9 @@ def _application(
     private = all(one.path is not None and is_private(one) for one in listeners)
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
     access = Access(door, lambda: key_file(read_config()).key(), now)
-    router = Router(all_routes())
-    site = Site(read_config, config_path, access, Pages(router.has_page), now, settings.is_read_only, owner, environ)
+    router = Router(routes_of_a_host() if settings.others else all_routes())
+    pages, others = Pages(router.has_page), settings.others
+    site = Site(read_config, config_path, access, pages, now, settings.is_read_only, owner, environ, others=others)
     return Application(site, router, later)
 
 

@@ -29,7 +29,8 @@ class Site:
 
     config: reads the configuration, again where its file has changed. now: seconds since the epoch. owner: whose pages
     these are. environ: the environment, which says where files lie by default. own_mail, checkup: what takes seconds,
-    and is kept between requests. missing: what has still to be learned before mail is moved, which is kept too.
+    and is kept between requests. missing: what has still to be learned before mail is moved, which is kept too. others:
+    the configurations of which an administrator sees sums, in the place of the pages of one person.
     """
 
     config: Callable[[], Config]
@@ -43,6 +44,7 @@ class Site:
     own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
     checkup: KeptCheckup = field(default_factory=KeptCheckup)
     missing: Remembered = field(default_factory=Remembered)
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

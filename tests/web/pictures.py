@@ -3,12 +3,14 @@
 python -m tests.web.pictures [NAME…]     (for others than all; they go to docs/web)
 """
 
+import io
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from spamnb.web import keys
@@ -27,10 +29,7 @@ PICTURES: dict[str, tuple[str, str, dict[str, int]]] = {
     "message": ("m/{spam}", "light", DESK),
     "review": ("review", "light", DESK),
     "tune": ("tune", "light", DESK),
-    "audit": ("audit", "light", DESK),
     "words": ("words", "light", DESK),
-    "senders": ("senders", "light", DESK),
-    "health": ("health", "light", DESK),
 }
 _PLACE = ROOT / "docs" / "web"
 
@@ -64,7 +63,8 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     page.wait_for_selector("[data-again]", state="detached")
     page.wait_for_load_state("networkidle")
     page.locator(".owner").evaluate("shown => { shown.textContent = 'anna'; }")
-    page.screenshot(path=_PLACE / f"{name}.png")
+    shown = Image.open(io.BytesIO(page.screenshot()))
+    shown.quantize(64, dither=Image.Dither.NONE).save(_PLACE / f"{name}.png", optimize=True)
     context.close()
 
 

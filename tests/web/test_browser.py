@@ -13,6 +13,7 @@ from spamnb.cli.sample_mail import message
 from spamnb.web import keys
 from spamnb.web.pages import all_routes
 from spamnb.web.server import key_file
+from tests.service.conftest import until
 from tests.web.desk import WebDesk
 from tests.web.markup import FOLDER, MARKUP, fill
 from tests.web.served import as_if_running, live_some_weeks, served
@@ -43,10 +44,14 @@ class Window:
         self.page.on("request", lambda one: None if one.url.startswith(base) else self.foreign.append(one.url))
 
     def go(self, path: str) -> None:
-        """Open a page, and wait until its parts are there."""
+        """Open a page, and wait until its parts are there; again, while what it shows is still worked on."""
+        until(lambda: self._is_made(path), f"the page {path}")
+
+    def _is_made(self, path: str) -> bool:
         answer = self.page.goto(f"{self.base}/{path}")
         assert answer.status == 200, (path, answer.status)
         self.page.wait_for_load_state("networkidle")
+        return self.page.locator("[data-again]").count() == 0
 
     def is_clean(self) -> None:
         """Nothing was said in the console, and nothing was asked of others."""

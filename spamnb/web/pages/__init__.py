@@ -5,6 +5,7 @@ from spamnb.web.pages import (
     health,
     history,
     login,
+    mailboxes_of_a_host,
     message,
     moving,
     overview,
@@ -18,6 +19,11 @@ from spamnb.web.pages import (
 from spamnb.web.routes import Route
 
 MODULES = (static, login, overview, history, message, undo, moving, review, tune, audit, words, senders, health)
+
+
+def routes_of_a_host() -> list[Route]:
+    """The routes of the one page for an administrator."""
+    return [route for module in (static, login, mailboxes_of_a_host) for route in module.ROUTES]
 
 
 def all_routes() -> list[Route]:

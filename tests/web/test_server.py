@@ -1,0 +1,159 @@
+"""The sockets of the pages, how the server ends, and the page over several ledgers."""
+
+import os
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from spamnb.cli.main import main
+from spamnb.cli.sample_mail import message
+from spamnb.config.writing import render
+from spamnb.errors import SpamnbError, UsageError
+from spamnb.web.listening import check_modes, handed_over, is_held_by, open_listener
+from spamnb.web.server import Activity, Server, Settings, login_file, port_in_use
+from tests.service.conftest import until
+from tests.web.desk import Answer, WebDesk
+
+
+@pytest.mark.parametrize(
+    "address", ["0.0.0.0:7726", "192.0.2.1:80", "[::]:7726", "example.org:80", "1.2.3:4", "7726", ""]
+)
+def test_addresses_that_others_can_reach(address: str) -> None:
+    """An address that others can reach is refused, with what to write instead."""
+    with pytest.raises(UsageError, match=r"127\.0\.0\.1:7726"):
+        open_listener(address, behind_proxy=False).close()
+
+
+def test_a_proxy_needs_a_unix_socket() -> None:
+    """--behind-proxy is for a Unix socket alone."""
+    with pytest.raises(UsageError, match="needs a Unix socket"):
+        open_listener("127.0.0.1:0", behind_proxy=True)
+
+
+@pytest.mark.parametrize(("behind_proxy", "mode"), [(False, 0o600), (True, 0o660)])
+def test_modes_of_a_unix_socket(tmp_path: Path, behind_proxy: bool, mode: int) -> None:
+    """A Unix socket is its owner's alone, or its group's too, for a proxy; it is removed at the end."""
+    path = tmp_path / "web.sock"
+    made = open_listener(str(path), behind_proxy=behind_proxy)
+    assert path.stat().st_mode & 0o777 == mode
+    with pytest.raises(SpamnbError, match="another program listens"):
+        open_listener(str(path), behind_proxy=behind_proxy)
+    made.close()
+    assert not path.exists()
+    path.write_text("")
+    with pytest.raises(SpamnbError, match="no socket"):
+        open_listener(str(path), behind_proxy=behind_proxy)
+
+
+def test_a_socket_that_a_killed_process_left(tmp_path: Path) -> None:
+    """The file of a socket on which nobody listens any more is replaced."""
+    path = tmp_path / "web.sock"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    open_listener(str(path), behind_proxy=False).close()
+
+
+def test_everybody_may_not_connect(tmp_path: Path) -> None:
+    """A handed-over Unix socket to which every user can connect is refused: there is no login."""
+    made = open_listener(str(tmp_path / "web.sock"), behind_proxy=False)
+    try:
+        check_modes([made])
+        with pytest.raises(SpamnbError, match="SocketMode=0660"):
+            check_modes([type(made)(made.socket, None, made.path, 0o666)])
+    finally:
+        made.close()
+
+
+def test_sockets_for_another_process() -> None:
+    """Sockets that the service manager has handed to another process are not ours."""
+    assert handed_over({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid() + 1)}) == []
+    assert handed_over({"LISTEN_FDS": "x", "LISTEN_PID": str(os.getpid())}) == []
+    assert handed_over({}) == []
+
+
+def test_who_holds_a_port() -> None:
+    """Whose a listening port is can be told: a login's code goes to nobody else."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        assert is_held_by(port, frozenset({os.geteuid()}))
+        assert not is_held_by(port, frozenset({os.geteuid() + 1}))
+        assert port_in_use(Settings(f"127.0.0.1:{port}"), {}) == port
+    assert not is_held_by(port, frozenset({os.geteuid()}))
+    assert port_in_use(Settings("/run/x.sock"), {}) is None
+
+
+def test_login_file(desk: WebDesk) -> None:
+    """The address with its code is given to a browser in a file of the owner's: arguments can be read by others."""
+    path = Path(login_file(desk.config, 7726, 1e9))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "http://127.0.0.1:7726/login?code=" in path.read_text()
+
+
+def test_idle_exit(desk: WebDesk, tmp_path: Path) -> None:
+    """The server ends when nobody has asked for long, and not while it answers."""
+    clock = [0.0]
+    settings = Settings(str(tmp_path / "web.sock"), idle_exit=600.0)
+    server = Server(settings, lambda: desk.config, "config.yaml", {})
+    server.activity = Activity(desk.application(), lambda: clock[0])
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert server.activity.idle_for() == 0
+        clock[0] = 599.0
+        assert thread.is_alive()
+        clock[0] = 601.0
+        until(lambda: not thread.is_alive(), "the server to end")
+    finally:
+        server.close()
+        thread.join()
+    assert not (tmp_path / "web.sock").exists()
+
+
+def test_log_out(desk: WebDesk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`spamnb web --log-out` makes a new key, and ends all logins."""
+    config = tmp_path / "config.yaml"
+    config.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    assert main(["--config", str(config), "web", "--log-out"]) == 0
+    before = (tmp_path / "web.key").read_bytes()
+    assert main(["--config", str(config), "web", "--log-out"]) == 0
+    assert (tmp_path / "web.key").read_bytes() != before
+    assert "All logins are over" in capsys.readouterr().out
+
+
+def test_without_the_libraries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the extra, the command says what to install."""
+    monkeypatch.setattr("spamnb.cli.web.find_spec", lambda name: None if name == "waitress" else sys)
+    assert main(["web"]) == 3
+    assert "pip install 'spamnb[web]'" in capsys.readouterr().err
+
+
+def test_wrong_spans(capsys: pytest.CaptureFixture[str]) -> None:
+    """--idle-exit takes a minute or more."""
+    assert main(["web", "--idle-exit", "5s"]) == 64
+    assert "a minute or more" in capsys.readouterr().err
+
+
+def test_page_of_a_host(desk: WebDesk, tmp_path: Path) -> None:
+    """An administrator sees sums of several ledgers, and no subject or sender of any message."""
+    desk.deliver(message("spam", 100))
+    (tmp_path / "anna").mkdir()
+    (tmp_path / "anna" / "config.yaml").write_text(render(desk.config.mailboxes, desk.config.ledger))
+    paths = (str(tmp_path / "anna" / "config.yaml"), str(tmp_path / "ben" / "config.yaml"))
+    settings = Settings(str(tmp_path / "web.sock"), others=paths)
+    server = Server(settings, lambda: desk.config, "config.yaml", {}, now=desk.now)
+    try:
+        started: list[object] = []
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_HOST": "localhost"}
+        body = b"".join(server.activity(environ, lambda *said: started.extend(said)))
+        page = Answer("/", *started, body)  # type: ignore[arg-type]
+    finally:
+        server.close()
+        server.run()
+    rows = [[cell.text_content().strip() for cell in row] for row in page.tree.xpath("//tbody/tr")]
+    assert rows[0][:4] == ["anna", "not running", "1", "1"]
+    assert rows[1][0] == "ben" and "No configuration" in rows[1][1]
+    assert "promo100" not in page.text
+    assert page.tree.xpath("//nav//a/text()") == ["Overview"]
