@@ -15,7 +15,7 @@ def test_contract() -> None:
     """The commands are those of the contract."""
     contract = (
         "demo init run config help train untrain score filter explain status history undo verify pause resume"
-        " audit review doctor backup restore export import prune evaluate compare"
+        " audit review doctor backup restore export import prune evaluate compare web"
     )
     assert sorted(COMMANDS) == sorted(contract.split())
 
