@@ -40,7 +40,7 @@ COMMANDS = {
     "pause": "move nothing for a while",
     "resume": "move mail again",
     "doctor": "check whether everything is as it should be",
-    "web": "show what the filter does on pages in your browser",
+    "web": "show on pages what was done, and why",
     "backup": "copy the ledger to a file",
     "restore": "replace the ledger by a copy",
     "export": "write what was learned as text",

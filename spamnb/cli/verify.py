@@ -1,5 +1,7 @@
 """Prove that the counts are the sum of what was learned.
 
+So are the numbers of judged messages that the pages show, by time, by probability and by sender.
+
 example:
   spamnb verify
 """

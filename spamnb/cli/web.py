@@ -1,10 +1,9 @@
-"""Show what the filter does on pages in your browser.
+"""Show on pages what was done, and why.
 
-Also why it did so; what is wrong can be corrected there.
-
-The pages are for you alone: on this machine, after a login that this command opens. Another
-login: run it again, with --open. Pages for others are the affair of a proxy with a login of
-its own, which asks by a Unix socket. Needs `pip install 'spamnb[web]'`.
+In your browser, where you can also say what is wrong, and take it back. The pages are for
+you alone: on this machine, after a login that this command opens; for another one run it
+again, with --open. Pages for others are the affair of a proxy with a login of its own, which
+asks by a Unix socket. Needs `pip install 'spamnb[web]'`.
 
 example:
   spamnb web --open

@@ -220,6 +220,7 @@ class Server:
     def run(self) -> None:
         """Serve until `close`, or until nobody has asked for long."""
         memory = Memory()
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request that waits a moment
         try:
             while not self._is_closing and (idle := self.activity.idle_for()) < self._idle_exit:
                 memory.idle_for(idle)
