@@ -127,7 +127,7 @@ def apply(ledger: Ledger, step: Sequence[Any]) -> None:
                 ledger._connection.execute("DELETE FROM message WHERE digest = ?", (name.encode(),))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_always_the_sums(tmp_path_factory: pytest.TempPathFactory, steps: list[Sequence[Any]]) -> None:
     """Whatever is done to messages, the figures are the sums over them, and no row of nothing is left."""
