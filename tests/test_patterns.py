@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import spamnb
+from spamnb.cli.argument_types import executor, user_name
 from spamnb.cli.argument_types import moment as _moment
-from spamnb.cli.argument_types import user_name
 from spamnb.config.folder_names import matches
 from spamnb.config.readers import dotted
 from spamnb.config.senders import matches_sender
@@ -408,6 +408,11 @@ def moment(text: str) -> None:
         _moment(text, 0.0)
 
 
+def executed(text: str) -> None:
+    with contextlib.suppress(argparse.ArgumentTypeError):
+        executor(text)
+
+
 def named(text: str) -> None:
     with contextlib.suppress(argparse.ArgumentTypeError):
         user_name(text)
@@ -448,6 +453,10 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
     "mail.annotate._pattern": (
         lambda text: without(text, ["X-Spam"]),
         (filled(b"X-Spam:\n ", BODY), filled(b"\r", BODY), filled(b"X-Spam ", BODY), filled(b"X-Spam:a\r ", BODY)),
+    ),
+    "cli.argument_types.executor": (
+        executed,
+        (fill("a", BODY, "dask://"), fill(":1", BODY, "dask://a"), fill("0", 99, "[")),
     ),
     "cli.argument_types.user_name": (named, (fill("a", BODY), fill(" ", BODY), fill("@", BODY))),
     "ledger.parts.rolling": (rolling, (fill("/", 200), "/" + fill("a-", 200))),

@@ -968,7 +968,7 @@ def foretell(file: File, trusting: bool) -> int | None:
 
 TestSorting = Sorting.TestCase
 # The same stories each time; `TestSortingAtLength` looks for others.
-TestSorting.settings = settings(max_examples=25, stateful_step_count=30, derandomize=True)
+TestSorting.settings = settings(max_examples=15, stateful_step_count=30, derandomize=True)
 TestSorting.__doc__ = (
     "Whatever anyone does in whatever order, no mail is lost, and nothing is learned that nobody said."
 )

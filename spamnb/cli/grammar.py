@@ -29,7 +29,7 @@ KINDS = {
     **dict.fromkeys(("FOLDER",), Kind.FOLDER),
     **dict.fromkeys(("ID",), Kind.NUMBER_OF_ACTION),
     **dict.fromkeys(("COMMAND",), Kind.COMMAND),
-    **dict.fromkeys(("N", "N,N", "NAME", "SEED", "SIZE", "SPAN", "WHEN", "WORD"), Kind.WORD),
+    **dict.fromkeys(("N", "N,N", "NAME", "SEED", "SIZE", "SPAN", "WHEN", "WHERE", "WORD"), Kind.WORD),
 }
 
 

@@ -1,14 +1,14 @@
 """What a person wants to see of a message: a few header fields, and the beginning of its text; never its markup."""
 
-import re
 from dataclasses import dataclass
 
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import Attachment, parse
+from spamnb.patterns import lazy_pattern
 
 _FIELDS = ("from", "reply-to", "to", "cc", "subject", "date", "list-id", "message-id")
 _FIELD_CHARS = 500
-_BLANK_LINES = re.compile(r"\n\s*\n\s*\n+")
+_BLANK_LINES = lazy_pattern(r"\n\s*\n\s*\n+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def lessons(first: int, number: int) -> list[Taught]:
     return [lesson(f"m{i}", i % 2, words(random.Random(i)), at=1000.0 + i) for i in range(first, first + number)]
 
 
-def fill(ledger: Ledger, messages: int = 600) -> None:
+def fill(ledger: Ledger, messages: int = 400) -> None:
     """Learn many messages, some of them forgotten again."""
     for start in range(0, messages, 200):
         learn(ledger, lessons(start, 200))
@@ -112,10 +112,10 @@ def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
             steps += 1
             with Ledger(path) as other:
                 learn(other, [lesson(f"new {steps}", steps % 2, dict.fromkeys(choose.sample(texts, 30), 2))])
-                anew = other.messages.find(f"m{50 * steps % 600}".encode())
+                anew = other.messages.find(f"m{50 * steps % 400}".encode())
                 assert anew is not None
                 set_label(other, anew.id, None, 1.0, "a test")
-                learn(other, [lesson(f"m{50 * steps % 600}", 1, dict.fromkeys(choose.sample(texts, 30), 1))])
+                learn(other, [lesson(f"m{50 * steps % 400}", 1, dict.fromkeys(choose.sample(texts, 30), 1))])
                 forgotten = other.messages.find(f"new {steps}".encode())
                 assert forgotten is not None
                 if steps % 3:
@@ -170,7 +170,7 @@ def test_broken_off(ledger: Ledger) -> None:
 def test_imports_are_pruned_too(ledger: Ledger, tmp_path: Path) -> None:
     """An import forgets the same tokens, and can be taken back exactly."""
     with Ledger(str(tmp_path / "other.sqlite")) as other:
-        learn(other, lessons(5000, 300))
+        learn(other, lessons(5000, 200))
         counts = parse((line.encode() for line in other.lessons.export()), "x")
     fill(ledger)
     action = import_counts(ledger, counts, "x", 1.0)
@@ -178,7 +178,7 @@ def test_imports_are_pruned_too(ledger: Ledger, tmp_path: Path) -> None:
     assert ledger.lessons.verify() == []
     take_back(ledger, action, 2.0)
     assert ledger.lessons.verify() == []
-    assert ledger.lessons.totals()[:2].tolist() == [288, 300]
+    assert ledger.lessons.totals()[:2].tolist() == [192, 200]
 
 
 def test_others_get_their_turn(ledger: Ledger) -> None:
