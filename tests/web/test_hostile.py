@@ -74,7 +74,7 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
         desk.ledger.close()
 
 
-@pytest.mark.real_system
+@pytest.mark.slow
 def test_the_worst_messages(tmp_path: Path) -> None:
     """The page of each of the worst messages is shown, and has no elements but those of any other."""
     desk = WebDesk(tmp_path)
