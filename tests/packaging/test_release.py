@@ -13,7 +13,7 @@ from spamnb import __version__
 from tests.packaging import built
 from tests.systemd.tree import sources
 
-pytestmark = pytest.mark.real_system
+pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
 _MADE = {f"spamnb-{__version__}.tar.gz", f"spamnb-{__version__}-py3-none-any.whl", f"spamnb_{__version__}-1_all.deb"}
 
