@@ -16,7 +16,7 @@ from tests.packaging.conftest import put, start_manager
 from tests.systemd.machine import Machine, until
 from tests.systemd.unit import Unit
 
-pytestmark = pytest.mark.real_system
+pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
 _log = logging.getLogger(__name__)
 _CONFIG = """\
