@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from spamnb.errors import SpamnbError, UsageError
+from spamnb.listening import address_of, inherited, is_loopback, remove_stale
 
 PORT = 7726  # SPAM on the keys of a telephone
 DEFAULT = f"127.0.0.1:{PORT}"
-_FIRST_HANDED = 3  # SD_LISTEN_FDS_START (sd_listen_fds(3))
 _BACKLOG = 64
 _LISTEN = "0A"  # TCP_LISTEN in /proc/net/tcp
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -44,25 +44,16 @@ class Listener:
 
 def handed_over(environ: Mapping[str, str]) -> list[Listener]:
     """The sockets that the service manager hands over. Raises SpamnbError for one that is not served."""
-    number = environ.get("LISTEN_FDS", "")
-    if environ.get("LISTEN_PID") != str(os.getpid()) or not number.isdigit():
-        return []
-    return [_taken_over(socket.socket(fileno=_FIRST_HANDED + each)) for each in range(int(number))]
+    return [_taken_over(handed) for handed in inherited(environ, example=DEFAULT)]
 
 
 def _taken_over(handed: socket.socket) -> Listener:
-    handed.set_inheritable(False)
-    name = handed.getsockname()
-    if handed.type != socket.SOCK_STREAM or not handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-        raise SpamnbError(f"{name} from systemd is no listening stream: write ListenStream=, and not Accept=yes")
-    if handed.family == socket.AF_UNIX:
-        path = os.fsdecode(name)
-        if not path or path.startswith("\0"):
-            raise SpamnbError("the socket from systemd has no file: write ListenStream=/run/…")
-        return Listener(handed, None, path, _mode_of(path))
-    if handed.family not in (socket.AF_INET, socket.AF_INET6) or not _is_loopback(str(name[0])):
-        raise SpamnbError(f"{name[0]} from systemd can be reached from outside: write ListenStream={DEFAULT}")
-    return Listener(handed, int(name[1]), None)
+    if handed.family != socket.AF_UNIX:
+        return Listener(handed, int(handed.getsockname()[1]), None)
+    path = address_of(handed)
+    if not path or path.startswith("\0"):
+        raise SpamnbError("the socket from systemd has no file: write ListenStream=/run/…")
+    return Listener(handed, None, path, _mode_of(path))
 
 
 def open_listener(address: str, *, behind_proxy: bool) -> Listener:
@@ -83,19 +74,12 @@ def _parsed(address: str) -> tuple[str, int]:
     if not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65_536 or not host:
         raise UsageError(f"{address!r} is no address: write {DEFAULT}, or the full path of a Unix socket")
     host = "127.0.0.1" if host == "localhost" else host
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise UsageError(
             f"{address} can be reached from outside, and these pages show mail: write {DEFAULT}, or let a proxy with a"
             " login ask by a Unix socket (--listen /run/… --behind-proxy)"
         )
     return host, int(port)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "::1" or (socket.inet_aton(host)[0] == 127 and host.count(".") == 3)
-    except OSError:
-        return False
 
 
 def _open_port(host: str, port: int) -> Listener:
@@ -108,7 +92,7 @@ def _open_port(host: str, port: int) -> Listener:
     except OSError as fault:
         made.close()
         if fault.errno == errno.EADDRINUSE:
-            raise InUseError(
+            raise SpamnbError(
                 f"another program listens on {host}:{port}: stop that one, or choose another port"
                 f" (--listen 127.0.0.1:{port + 1})"
             ) from fault
@@ -118,43 +102,22 @@ def _open_port(host: str, port: int) -> Listener:
     return Listener(made, int(made.getsockname()[1]), None)
 
 
-class InUseError(SpamnbError):
-    """A port on which another program listens already."""
-
-
 def _open_path(path: str, mode: int) -> Listener:
-    _clear(path)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        remove_stale(path)
         made.bind(path)
         os.chmod(path, mode)  # nobody can connect before it is listened on
         made.listen(_BACKLOG)
     except OSError as fault:
         made.close()
         raise SpamnbError(
-            f"cannot listen on {path}: {fault.strerror}; write a path in a directory that you may write to"
+            f"cannot listen on {path}: {fault.strerror or fault}; write a path in a directory that you may write to"
         ) from fault
+    except BaseException:
+        made.close()
+        raise
     return Listener(made, None, path, mode, is_made=True)
-
-
-def _clear(path: str) -> None:
-    """Remove a socket that a process has left which was killed. Raises SpamnbError for anything else there."""
-    try:
-        is_socket = stat.S_ISSOCK(os.lstat(path).st_mode)
-    except FileNotFoundError:
-        return
-    if not is_socket:
-        raise SpamnbError(f"cannot listen on {path}: a file is there that is no socket; write another path, or move it")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(path)
-        except ConnectionRefusedError:
-            os.unlink(path)
-            return
-        except OSError as fault:
-            raise SpamnbError(f"cannot listen on {path}: {fault.strerror}; write another path") from fault
-    raise InUseError(f"another program listens on {path}: stop that one, or write another path")
 
 
 def _mode_of(path: str) -> int:

@@ -108,6 +108,12 @@ class Site:
         self.process = None
         return code
 
+    def kill(self) -> None:
+        """Kill the service where it still runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
     def once(self) -> int:
         """`run --once` as a process of its own."""
         with self.log_file.open("ab") as log:
@@ -172,9 +178,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     """A Maildir++ site; the service is ended with the test."""
     made = Site(tmp_path)
     yield made
-    if made.process is not None and made.process.poll() is None:
-        made.process.kill()
-        made.process.wait()
+    made.kill()
 
 
 @pytest.fixture(scope="session")

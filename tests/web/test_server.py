@@ -39,7 +39,7 @@ def test_modes_of_a_unix_socket(tmp_path: Path, behind_proxy: bool, mode: int) -
     path = tmp_path / "web.sock"
     made = open_listener(str(path), behind_proxy=behind_proxy)
     assert path.stat().st_mode & 0o777 == mode
-    with pytest.raises(SpamnbError, match="another program listens"):
+    with pytest.raises(SpamnbError, match="another program does"):
         open_listener(str(path), behind_proxy=behind_proxy)
     made.close()
     assert not path.exists()

@@ -98,9 +98,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     """A Maildir++ site; the service is ended with the test."""
     made = Site(tmp_path)
     yield made
-    if made.process is not None and made.process.poll() is None:
-        made.process.kill()
-        made.process.wait()
+    made.kill()
 
 
 @pytest.fixture

@@ -9,15 +9,14 @@ import errno
 import os
 import pwd
 import socket
-import stat
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from spamnb.config import Spamd
 from spamnb.errors import SpamnbError
+from spamnb.listening import address_of, inherited, remove_stale
 
-_FIRST_HANDED = 3  # SD_LISTEN_FDS_START
 _BACKLOG = 512
 _CREDENTIALS = struct.Struct("@iII")  # struct ucred: pid, uid, gid
 _OVERFLOW_ID = "/proc/sys/kernel/overflowuid"
@@ -101,29 +100,10 @@ def _is_private(path: str) -> bool:
 
 def handed_over(environ: Mapping[str, str]) -> list[Listener]:
     """The sockets that the service manager hands over. Raises SpamnbError for one that cannot be served."""
-    number = environ.get("LISTEN_FDS", "")
-    if environ.get("LISTEN_PID") != str(os.getpid()) or not number.isdigit():
-        return []
-    return [_taken_over(socket.socket(fileno=_FIRST_HANDED + each)) for each in range(int(number))]
-
-
-def _taken_over(handed: socket.socket) -> Listener:
-    handed.set_inheritable(False)
-    handed.setblocking(False)
-    name = handed.getsockname()
-    address = str(name) if handed.family == socket.AF_UNIX else ":".join(map(str, name[:2]))
-    is_listening = handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
-    if handed.type != socket.SOCK_STREAM or not is_listening:
-        raise SpamnbError(f"{address} from systemd is no listening stream: write ListenStream=, and not Accept=yes")
-    if handed.family == socket.AF_UNIX:
-        return Listener(handed, address, is_unix=True)
-    if handed.family not in (socket.AF_INET, socket.AF_INET6) or not _is_loopback(str(name[0])):
-        raise SpamnbError(f"{address} from systemd can be reached from outside: write ListenStream=127.0.0.1:783")
-    return Listener(handed, address, is_unix=False)
-
-
-def _is_loopback(host: str) -> bool:
-    return host == "::1" or host.startswith("127.")
+    handed = inherited(environ, example="127.0.0.1:783")
+    for one in handed:
+        one.setblocking(False)
+    return [Listener(one, address_of(one), one.family == socket.AF_UNIX) for one in handed]
 
 
 class Listeners:
@@ -182,7 +162,7 @@ def _open(address: str) -> Listener:
         raise _cannot(address, fault) from fault
     try:
         if is_unix:
-            _clear(address)
+            remove_stale(address)
             made.bind(address)
             os.chmod(address, 0o600)  # nobody can connect before it is listened on
         else:
@@ -198,24 +178,6 @@ def _open(address: str) -> Listener:
         made.close()
         raise
     return Listener(made, address, is_unix)
-
-
-def _clear(path: str) -> None:
-    """Remove a socket that a process has left which was killed. Raises SpamnbError for anything else there."""
-    try:
-        is_socket = stat.S_ISSOCK(os.lstat(path).st_mode)
-    except FileNotFoundError:
-        return
-    if not is_socket:
-        raise SpamnbError(f"cannot listen on {path}: a file is there that is no socket; write another path, or move it")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(path)
-        except ConnectionRefusedError:
-            os.unlink(path)
-            return
-    raise SpamnbError(f"cannot listen on {path}: another program does; stop that one, or write another path")
 
 
 def _cannot(address: str, fault: OSError) -> SpamnbError:
