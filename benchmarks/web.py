@@ -1,15 +1,23 @@
 """What the pages cost: CPU a page, memory, and the time to start, over a made-up history of many messages.
 
 Each page is asked for over a Unix socket of `spamnb web`; its CPU is that of the server's process, a mean over several
-requests after the first, which compiles the template. The first is listed too. A made-up word is in one message only,
-so the vocabulary is larger, for as many messages, than that of real mail. The filter counts as one that moves mail.
+requests after the first, which compiles the template. The first is listed too. What a page begins and does not wait for
+(Tune, Audit: all learned mail judged without itself; Health: the check-up) is listed behind it, as "what it begins".
 
-    python benchmarks/web.py [--messages 58000] [--tokens 500000] [--json]
+highest: the largest VmRSS during these requests (the kernel's VmHWM, begun again before each). after: VmRSS when free
+memory was given back.
+
+A made-up word is in one message only, so the vocabulary is larger, for as many messages, than that of real mail. The
+filter counts as one that moves mail.
+
+    python benchmarks/web.py [--messages 58000] [--tokens 500000] [--keep DIRECTORY] [--json]
 """
 
 import argparse
+import contextlib
 import http.client
 import itertools
+import json
 import os
 import random
 import socket
@@ -20,6 +28,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import common
 from footprint import kilobytes, made_up_lessons
@@ -40,7 +49,9 @@ _BATCH = 500
 _TRANSACTION = 5000
 _YEAR = 365 * 86_400.0
 _TIMES = 5
-_IDLE = 4.0  # seconds after which free memory was given back
+_IDLE = 2.5  # seconds after which free memory was given back
+_TO_UNDO = 1000  # actions
+_NUMBERS = "numbers.json"  # of the messages and actions that pages are asked for, in a directory that is kept
 _PAGES = (
     "",
     "?days=365",
@@ -56,12 +67,26 @@ _PAGES = (
     "m/{learned}",
     "m/{learned}/teachers",
     "undo",
+    "undo?since={many}",
     "review",
     "words",
+    "words?kind=text",
     "words?q=viagra",
     "senders",
     "health",
+    "tune",
+    "audit",
 )
+
+
+class Figure(NamedTuple):
+    """What was measured. first, then: CPU of a page, in ms. highest, after: its memory, in MB."""
+
+    what: str
+    first: float | None = None
+    then: float | None = None
+    highest: float | None = None
+    after: float | None = None
 
 
 def main() -> None:
@@ -69,14 +94,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--messages", type=int, default=58_000, help="judged messages (default: 58000)")
     parser.add_argument("--tokens", type=int, default=500_000, help="tokens that the filter knows (default: 500000)")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="keep the ledger there, or use the one that is there")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
+    kept = tempfile.TemporaryDirectory() if options.keep is None else contextlib.nullcontext(options.keep)
+    with kept as directory:
+        Path(directory).mkdir(exist_ok=True)
         spamnb = common.Spamnb(Path(directory))
-        learn(spamnb, options.tokens)
-        numbers = fill(spamnb, options.messages)
-        figures = list(measure(spamnb, Path(directory) / "web.sock", numbers))
-    common.report([{"what": what, "value": value, "unit": unit} for what, value, unit in figures], options.json)
+        numbers = Path(directory) / _NUMBERS
+        if not numbers.exists():
+            learn(spamnb, options.tokens)
+            numbers.write_text(json.dumps(fill(spamnb, options.messages)))
+        figures = list(measure(spamnb, Path(directory) / "web.sock", json.loads(numbers.read_text())))
+    common.report([figure._asdict() for figure in figures], options.json)
 
 
 def learn(spamnb: common.Spamnb, tokens: int) -> None:
@@ -113,7 +143,8 @@ def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
         Arming(ledger, Scoring(), Learning()).missing()
         learned = ledger.messages.find(read(message("spam", 5)).digest)
         assert learned is not None
-        return {"judged": known.id, "learned": learned.id}
+        many = ledger.journal.since(0.0, ("learned",))[_TO_UNDO - 1].id
+        return {"judged": known.id, "learned": learned.id, "many": many}
 
 
 def _judged(ledger: Ledger, inbox: int, number: int, at: float, choose: random.Random) -> None:
@@ -129,28 +160,38 @@ def _judged(ledger: Ledger, inbox: int, number: int, at: float, choose: random.R
     ledger.journal.judged(known.id, (inbox, f"{number}.made.up"), verdict, probability, "stays, a benchmark", at)
 
 
-def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Iterator[tuple[str, float, str]]:
+def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Iterator[Figure]:
     """Start the server some times, then ask for each page some times."""
     starts = []
     for _ in range(_TIMES):
-        begin = time.perf_counter()
         process = _start(spamnb, path)
-        starts.append((time.perf_counter() - begin, _cpu(process.pid)))
+        starts.append(_cpu(process.pid))
         _end(process)
-    yield "start until it listens", statistics.median(one[0] for one in starts), "s"
-    yield "start, CPU", 1000 * statistics.median(one[1] for one in starts), "ms"
+    yield Figure("start", statistics.median(starts))
     process = _start(spamnb, path)
     try:
         for page in _PAGES:
-            address = f"/{page.format(**numbers)}"
-            yield f"/{page}: the first", 1000 * _cost(process.pid, path, address, 1), "ms"
-            yield f"/{page}", 1000 * _cost(process.pid, path, address, _TIMES), "ms"
-        time.sleep(_IDLE)
-        status = kilobytes(Path(f"/proc/{process.pid}/status"))
-        yield "memory, VmRSS, when nobody asks", status["VmRSS"] * 1024 / 1e6, "MB"
-        yield "memory, VmHWM", status["VmHWM"] * 1024 / 1e6, "MB"
+            yield from _measured(process.pid, path, page, f"/{page.format(**numbers)}")
     finally:
         _end(process)
+
+
+def _measured(pid: int, path: Path, page: str, address: str) -> Iterator[Figure]:
+    """A page: the first request, what it has begun, and the requests after that."""
+    threads = _threads(pid)
+    _forget_highest(pid)
+    before = _cpu(pid)
+    _ask(path, address)
+    first = _cpu(pid) - before
+    if _threads(pid) > threads:
+        common.until(lambda: _threads(pid) <= threads, "what was begun to end")
+        begun = _cpu(pid) - before - first
+        yield Figure(f"/{page}: what it begins", begun, None, _megabytes(pid, "VmHWM"), _idle(pid))
+    before = _cpu(pid)
+    for _ in range(_TIMES):
+        _ask(path, address)
+    then = (_cpu(pid) - before) / _TIMES
+    yield Figure(f"/{page}", first, then, _megabytes(pid, "VmHWM"), _idle(pid))
 
 
 def _start(spamnb: common.Spamnb, path: Path) -> "subprocess.Popen[bytes]":
@@ -169,18 +210,28 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         raise RuntimeError("the server has failed")
 
 
-def _cost(pid: int, path: Path, address: str, times: int) -> float:
-    """CPU seconds of the server for a request; the kernel counts its threads in nanoseconds."""
-    before = _cpu(pid)
-    for _ in range(times):
-        _ask(path, address)
-    return (_cpu(pid) - before) / times
-
-
 def _cpu(pid: int) -> float:
-    """CPU seconds of all threads of a process so far."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+    """CPU milliseconds of a process so far, of threads that have ended too; the kernel counts them in nanoseconds."""
+    return 1000 * time.clock_gettime(~pid << 3 | 2)  # CPUCLOCK_SCHED of a process, as clock_getcpuclockid(3) makes it
+
+
+def _threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def _forget_highest(pid: int) -> None:
+    """Let VmHWM begin again at what the process takes now."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def _megabytes(pid: int, what: str) -> float:
+    return kilobytes(Path(f"/proc/{pid}/status"))[what] * 1024 / 1e6
+
+
+def _idle(pid: int) -> float:
+    """The memory of the server when nobody has asked for a moment."""
+    time.sleep(_IDLE)
+    return _megabytes(pid, "VmRSS")
 
 
 def _ask(path: Path, address: str) -> None:

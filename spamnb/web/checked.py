@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from spamnb.checkup.checkup import checkup
 from spamnb.checkup.finding import Finding
+from spamnb.web.background import Run, Tell, here
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class Checked:
 class KeptCheckup:
     """Checks, one at a time, and keeps the result."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: Run = here) -> None:
+        self._run = run
         self._running = threading.Lock()
         self.last: Checked | None = None
 
@@ -34,6 +37,10 @@ class KeptCheckup:
         if not self._running.acquire(blocking=False):
             return
         try:
-            self.last = Checked(tuple(checkup(path, environ)), now())
+            self.last = Checked(self._run(partial(_found, path, dict(environ)), lambda *_: None), now())
         finally:
             self._running.release()
+
+
+def _found(path: Path, environ: Mapping[str, str], _: Tell) -> tuple[Finding, ...]:
+    return tuple(checkup(path, environ))

@@ -1,4 +1,4 @@
-"""The judgements of all learned mail without itself, kept between requests: made once, beside the pages.
+"""The judgements of all learned mail without itself, kept between requests: made once, in the background.
 
 They take some 5 s for 30,000 messages, so a request only begins them, and shows how far they are. They are made again
 when something was learned or forgotten since; until then the former ones are shown.
@@ -6,10 +6,12 @@ when something was learned or forgotten since; until then the former ones are sh
 
 import threading
 from dataclasses import dataclass
+from functools import partial
 
 from spamnb.audit.own_mail import OwnMail, own_mail
 from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
+from spamnb.web.background import Run, Tell, here
 
 _Of = tuple[str, int, Scoring]
 _BUSY_SECONDS = 10.0
@@ -32,7 +34,8 @@ class Looked:
 class KeptOwnMail:
     """Judges the own mail of a ledger, one at a time, and keeps the result."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: Run = here) -> None:
+        self._run = run
         self._running = threading.Lock()
         self._kept: tuple[_Of, OwnMail] | None = None
         self._progress = 0, 0
@@ -49,8 +52,7 @@ class KeptOwnMail:
         if not self._running.acquire(blocking=False):
             return
         try:
-            with Ledger(path, busy_seconds=_BUSY_SECONDS, only_read=True) as ledger:
-                found = own_mail(ledger, scoring, self._tell)
+            found = self._run(partial(_judged, path, scoring), self._tell)
             self._kept = (path, found.change, scoring), found
         finally:
             self._progress = 0, 0
@@ -58,3 +60,8 @@ class KeptOwnMail:
 
     def _tell(self, done: int, of: int) -> None:
         self._progress = done, of
+
+
+def _judged(path: str, scoring: Scoring, tell: Tell) -> OwnMail:
+    with Ledger(path, busy_seconds=_BUSY_SECONDS, only_read=True) as ledger:
+        return own_mail(ledger, scoring, tell)

@@ -23,6 +23,8 @@ from spamnb.errors import UsageError
 from spamnb.web import keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
+from spamnb.web.background import Later
+from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import MAX_BODY
 from spamnb.web.listening import (
     DEFAULT,
@@ -33,6 +35,7 @@ from spamnb.web.listening import (
     is_private,
     open_listener,
 )
+from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.pages import all_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Router
@@ -147,35 +150,6 @@ class Activity:
             return 0.0 if self._at_work else self._now() - self._last
 
 
-class Later:
-    """Does work in threads of which nobody waits for the end, but for the program's own end."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._threads: set[threading.Thread] = set()
-
-    def __call__(self, work: Callable[[], object]) -> None:
-        """Do that work soon."""
-        thread = threading.Thread(target=self._do, args=(work,), name="spamnb-web-later")
-        with self._lock:
-            self._threads = {one for one in self._threads if one.is_alive()} | {thread}
-        thread.start()
-
-    def _do(self, work: Callable[[], object]) -> None:
-        try:
-            work()
-        except Exception:
-            _log.exception("what follows from an act could not be done")
-
-    def wait(self) -> None:
-        """Wait until all of it is done."""
-        with self._lock:
-            threads = list(self._threads)
-        for thread in threads:
-            if thread is not threading.current_thread():
-                thread.join()
-
-
 class Server:
     """Serves the pages until it is closed. Raises SpamnbError where its sockets are not to be had.
 
@@ -254,8 +228,19 @@ def _application(
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
     access = Access(door, lambda: key_file(read_config()).key(), now)
     router = Router(routes_of_a_host() if settings.others else all_routes())
-    pages, others = Pages(router.has_page), settings.others
-    site = Site(read_config, config_path, access, pages, now, settings.is_read_only, owner, environ, others=others)
+    site = Site(
+        read_config,
+        config_path,
+        access,
+        Pages(router.has_page),
+        now,
+        settings.is_read_only,
+        owner,
+        environ,
+        KeptOwnMail(later.apart),
+        KeptCheckup(later.apart),
+        others=settings.others,
+    )
     return Application(site, router, later)
 
 

@@ -1,0 +1,148 @@
+"""What no request waits for: in a thread, and what takes much memory or seconds of the processor in another process.
+
+To judge 30,000 learned messages takes 60 MB more than the pages, and to prove a ledger of 500,000 tokens as much
+(benchmarks/web.py). In the server itself a part of that would stay with it, and its threads take turns. Another process
+takes 0.2 s to begin.
+"""
+
+import contextlib
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import IO, Any, Protocol, TypeVar, cast
+
+_log = logging.getLogger(__name__)
+_CALL = f"from {__name__} import answer; answer()"
+_IN, _OUT, _LOG = 0, 1, 2  # file descriptors
+T = TypeVar("T")
+Tell = Callable[[int, int], None]
+"""Is told how much is done, of how much."""
+
+
+class Run(Protocol):
+    """Where a work is done. It and what it returns can be pickled, and it is told whom to tell how far it is."""
+
+    def __call__(self, work: Callable[[Tell], T], tell: Tell, /) -> T:
+        """What the work returns."""
+
+
+def here(work: Callable[[Tell], T], tell: Tell, /) -> T:
+    """In this process."""
+    return work(tell)
+
+
+class EndingError(Exception):
+    """The program ends, and this work with it."""
+
+
+class Apart:
+    """Runs each work in a process of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_ending = False
+
+    def __call__(self, work: Callable[[Tell], T], tell: Tell, /) -> T:
+        """What the work returns. Raises EndingError after `end`, RuntimeError where it has failed, as the log says."""
+        with self._process(pickle.dumps(work)) as process:
+            answers = cast(IO[bytes], process.stdout)
+            try:
+                while not isinstance(said := pickle.load(answers), _Result):  # noqa: S301 - from ourselves
+                    tell(*said)
+                result: T = said.value
+            except (EOFError, pickle.UnpicklingError) as fault:
+                code = process.wait()
+                if self._is_ending:
+                    raise EndingError from fault
+                raise RuntimeError(f"the process for {work} has ended with {code}") from fault
+            return result
+
+    @contextlib.contextmanager
+    def _process(self, work: bytes) -> Iterator["subprocess.Popen[bytes]"]:
+        with self._lock:
+            if self._is_ending:
+                raise EndingError
+            process = subprocess.Popen(  # noqa: S603 - this very Python
+                [sys.executable, "-P", "-c", _CALL],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                process_group=0,  # Ctrl-C is for the server, which ends this one
+            )
+            self._running.add(process)
+        try:
+            with process:
+                with contextlib.suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as pipe:
+                    pipe.write(work)
+                yield process
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+    def end(self) -> None:
+        """End what is running; nothing more is begun."""
+        with self._lock:
+            self._is_ending = True
+            for process in self._running:
+                process.kill()
+
+
+class _Result:
+    """What a work has returned; whatever else a process says is how far it is."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def answer() -> None:
+    """In the other process: do the work that comes by the one pipe, and write what comes of it to the other."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # where a service is stopped, the server ends this one
+    with open(_IN, "rb") as source, open(os.dup(_OUT), "wb") as pipe:
+        os.dup2(_LOG, _OUT)  # what a library may print is no answer
+        work = pickle.load(source)  # noqa: S301 - from the server
+
+        def say(what: object) -> None:
+            pickle.dump(what, pipe)
+            pipe.flush()
+
+        with contextlib.suppress(BrokenPipeError):  # nobody waits any more
+            say(_Result(work(lambda done, of: say((done, of)))))
+
+
+class Later:
+    """Does work in threads of which nobody waits for the end, but for the program's own end."""
+
+    def __init__(self) -> None:
+        self.apart = Apart()
+        self._lock = threading.Lock()
+        self._threads: set[threading.Thread] = set()
+
+    def __call__(self, work: Callable[[], object]) -> None:
+        """Do that work soon."""
+        thread = threading.Thread(target=self._do, args=(work,), name="spamnb-web-later")
+        with self._lock:
+            self._threads = {one for one in self._threads if one.is_alive()} | {thread}
+        thread.start()
+
+    def _do(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except EndingError:
+            pass
+        except Exception:
+            _log.exception("what follows from an act could not be done")
+
+    def wait(self) -> None:
+        """Wait until all of it is done; what runs apart changes nothing, and is ended."""
+        self.apart.end()
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join()

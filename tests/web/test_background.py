@@ -1,0 +1,68 @@
+"""What no request waits for: in threads, and in processes of their own."""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import pytest
+
+from spamnb.web.background import Apart, EndingError, Later, Tell, here
+from tests.service.conftest import until
+
+
+def counted(number: int, tell: Tell) -> tuple[int, int]:
+    """Where this runs, and a sum."""
+    tell(0, number)
+    tell(1, number)
+    os.write(1, b"this is no answer")
+    return os.getpid(), sum(range(number))
+
+
+def failing(tell: Tell) -> None:
+    """A fault."""
+    raise ValueError("a fault")
+
+
+def endless(tell: Tell) -> None:
+    """Work that does not end."""
+    tell(os.getpid(), 0)
+    while True:
+        time.sleep(60)
+
+
+def test_apart() -> None:
+    """The work is done in another process, which tells how far it is, and ends."""
+    told: list[tuple[int, int]] = []
+    process, total = Apart()(partial(counted, 3), lambda *progress: told.append(progress))
+    assert (total, told) == (3, [(0, 3), (1, 3)])
+    assert process != os.getpid()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_here() -> None:
+    """The same work is done in this process where it is told so."""
+    assert here(partial(counted, 2), lambda *_: None) == (os.getpid(), 1)
+
+
+def test_fault(capfd: pytest.CaptureFixture[str]) -> None:
+    """A work that fails is a fault here, and its traceback is in the log."""
+    with pytest.raises(RuntimeError, match="has ended with 1"):
+        Apart()(failing, lambda *_: None)
+    assert "ValueError: a fault" in capfd.readouterr().err
+
+
+def test_end() -> None:
+    """The program's end does not wait for such work: it is ended, also where it ignores SIGTERM; none is begun then."""
+    later, begun = Later(), []
+    later(lambda: later.apart(endless, lambda process, _: begun.append(process)))
+    until(lambda: bool(begun), "the work to begin")
+    os.kill(begun[0], signal.SIGTERM)
+    later.wait()
+    with pytest.raises(ProcessLookupError):
+        os.kill(begun[0], 0)
+    with pytest.raises(EndingError):
+        later.apart(failing, lambda *_: None)
+    assert "spamnb-web-later" not in [thread.name for thread in threading.enumerate()]
