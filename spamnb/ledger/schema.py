@@ -87,6 +87,7 @@ _HISTORY = """
     CREATE INDEX message_list ON message (list) WHERE list IS NOT NULL;
     CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
     CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
+    CREATE INDEX message_weak ON message (learned_at, label) WHERE weak;
     CREATE TABLE early_verdict (
         digest BLOB PRIMARY KEY, verdict TEXT NOT NULL, probability REAL NOT NULL, log_odds REAL NOT NULL,
         asker TEXT NOT NULL, at REAL NOT NULL
