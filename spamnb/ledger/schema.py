@@ -42,7 +42,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerError, LedgerNewerError
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.history import derived
 
@@ -170,7 +170,7 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
     if version > VERSION:
-        raise LedgerError(
+        raise LedgerNewerError(
             f"{path} was written by a later spamnb (its version is {version}, this one knows up to {VERSION}):"
             f" upgrade spamnb, or go back to a copy from before: spamnb restore {directory_of(path)}/…"
         )
