@@ -22,7 +22,7 @@ import numpy as np
 from spamnb import training
 from spamnb.audit.findings import misfiled
 from spamnb.audit.near_copies import shape
-from spamnb.audit.review import teaching_order
+from spamnb.audit.queue import teaching_order
 from spamnb.config import Config, Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca

@@ -57,6 +57,10 @@ class LedgerDamagedError(LedgerError):
     """SQLite cannot make sense of the ledger's file; the service puts a copy in its place at its next start."""
 
 
+class LedgerNewerError(LedgerError):
+    """A later program has written the ledger: this one does not know its tables."""
+
+
 class LedgerLostError(LedgerError):
     """The ledger is damaged and there is no copy (EX_CONFIG): a restart fixes nothing, the user has to choose."""
 

@@ -11,12 +11,15 @@ from spamnb.config import Config, default_ledger_path, load
 from spamnb.errors import ConfigError, SpamnbError
 
 
-def checkup(path: Path, environ: Mapping[str, str]) -> list[Finding]:
-    """Check the configuration at that path and all that it names; first that no mail is moved, where it is so."""
-    return sorted(_findings(path, environ), key=lambda one: (one.what, one.state) != ("moving", FAULT))
+def checkup(path: Path, environ: Mapping[str, str], *, whole: bool = True) -> list[Finding]:
+    """Check the configuration at that path and all that it names; first that no mail is moved, where it is so.
+
+    whole: the ledger and its newest copy are read to their ends, and the sums proved, which may take a minute.
+    """
+    return sorted(_findings(path, environ, whole), key=lambda one: (one.what, one.state) != ("moving", FAULT))
 
 
-def _findings(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+def _findings(path: Path, environ: Mapping[str, str], whole: bool) -> Iterator[Finding]:
     config: Config | None = None
     try:
         config = load(path, environ)
@@ -31,7 +34,7 @@ def _findings(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     except ConfigError as error:
         yield fault("ledger", str(error), "set HOME, or `ledger` in the configuration")
     else:
-        yield from _guarded(of_ledger(ledger, config))
+        yield from _guarded(of_ledger(ledger, config, whole=whole))
 
 
 def _step(path: Path) -> str:

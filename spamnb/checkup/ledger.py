@@ -30,8 +30,8 @@ _COPY_IS_LATE = 3 * _DAY
 _RECENT = 7 * _DAY  # so long a restore, and what it set aside, is a warning
 
 
-def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
-    """All checks of the ledger."""
+def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterator[Finding]:
+    """All checks of the ledger; whole: its content too, and that of its newest copy."""
     running = is_running(path)
     if running:
         yield ok("service", "running")
@@ -46,10 +46,10 @@ def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
         yield from _disk(path, file)
         yield from _permissions(path, file)
         yield from _former(path)
-        faults = faults_of(file)
+        faults = faults_of(file) if whole else []
         if not faults:
             with Ledger(path, only_read=True) as ledger:
-                faults = ledger.verify()
+                faults = ledger.verify() if whole else []
                 scoring, learning = (config.scoring, config.learning) if config else (Scoring(), Learning())
                 yield from _lessons(ledger, scoring, learning)
                 yield from _moving(ledger, running)
@@ -57,7 +57,7 @@ def of_ledger(path: str, config: Config | None) -> Iterator[Finding]:
             yield fault("ledger", one, "start the service, which restores its newest copy, or: spamnb restore FILE")
     else:
         yield fault("ledger", f"there is no {path}", "run spamnb init, or restore a copy: spamnb restore")
-    yield _copies(path, config)
+    yield _copies(path, config, whole)
 
 
 def _disk(path: str, file: str) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _stopped(stop: Stop) -> Finding:
     return fault("moving", means, "look at spamnb history --kind judged, then: spamnb resume")
 
 
-def _copies(path: str, config: Config | None) -> Finding:
+def _copies(path: str, config: Config | None, whole: bool) -> Finding:
     if config is not None and not config.service.copies:
         return ok("copies", "none are made: `copies` is 0 in the configuration")
     found = rolling(path)
@@ -145,7 +145,7 @@ def _copies(path: str, config: Config | None) -> Finding:
         return warning("copies", f"none in {directory_of(path)}", "the service makes one a day; or: spamnb backup")
     newest = found[0]
     age = time.time() - os.path.getmtime(newest)
-    if faults := faults_of_copy(newest):
+    if whole and (faults := faults_of_copy(newest)):
         return warning("copies", f"{newest} is damaged: {faults[0]}", "remove it; the service makes another")
     if age > _COPY_IS_LATE:
         step = "see that the service runs, and look at its log: journalctl --user -u spamnb"

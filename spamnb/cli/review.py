@@ -12,7 +12,7 @@ example:
 
 import argparse
 
-from spamnb.audit.review import ROUND, to_answer
+from spamnb.audit.queue import ROUND, to_answer
 from spamnb.cli.arguments import add_json
 from spamnb.cli.questions import JSON_HELP, ask_or_show
 

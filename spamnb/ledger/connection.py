@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from spamnb.errors import LedgerError, LedgerUnavailableError
+from spamnb.errors import LedgerError, LedgerNewerError, LedgerUnavailableError
 from spamnb.ledger.file.parts import refuse_new
 from spamnb.ledger.file.readonly import State, open_for_reading, size_of, unwritten
 from spamnb.ledger.file.replacement import holding, present
@@ -194,7 +194,7 @@ class Connection:
     def _check_version(self) -> None:
         """Raise LedgerError where a later program has upgraded the ledger meanwhile: its tables are not known here."""
         if version_of(self._sqlite) != VERSION:
-            raise LedgerError(
+            raise LedgerNewerError(
                 f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"
             )
 

@@ -42,7 +42,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerError, LedgerNewerError
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.history import derived
 
@@ -87,6 +87,7 @@ _HISTORY = """
     CREATE INDEX message_list ON message (list) WHERE list IS NOT NULL;
     CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
     CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
+    CREATE INDEX message_weak ON message (learned_at, label) WHERE weak;
     CREATE TABLE early_verdict (
         digest BLOB PRIMARY KEY, verdict TEXT NOT NULL, probability REAL NOT NULL, log_odds REAL NOT NULL,
         asker TEXT NOT NULL, at REAL NOT NULL
@@ -169,7 +170,7 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
     if version > VERSION:
-        raise LedgerError(
+        raise LedgerNewerError(
             f"{path} was written by a later spamnb (its version is {version}, this one knows up to {VERSION}):"
             f" upgrade spamnb, or go back to a copy from before: spamnb restore {directory_of(path)}/…"
         )

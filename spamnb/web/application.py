@@ -14,6 +14,7 @@ from spamnb.errors import (
     LedgerBusyError,
     LedgerDamagedError,
     LedgerError,
+    LedgerNewerError,
     LedgerUnavailableError,
     MaildirError,
     SpamnbError,
@@ -142,6 +143,8 @@ def as_http(fault: SpamnbError) -> HttpError:
         return HttpError(503, str(fault), "Then load this page again.", Retry_After="30")
     if isinstance(fault, LedgerDamagedError):
         return HttpError(500, str(fault), "To see how far it is damaged: spamnb verify")
+    if isinstance(fault, LedgerNewerError):
+        return HttpError(503, str(fault), "If spamnb was upgraded meanwhile, start these pages again: spamnb web")
     if isinstance(fault, ConfigError):
         return HttpError(500, str(fault), "To look at the configuration: spamnb config --check")
     return HttpError(503 if isinstance(fault, LedgerError) else 409, str(fault))

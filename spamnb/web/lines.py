@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from spamnb.label import Label
 from spamnb.ledger.history.journal import Action, Line
@@ -15,11 +16,15 @@ from spamnb.web.rendering import day
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A line of the history. hindrance: why it cannot be undone, or "". mailbox: its name where there are several."""
+    """A line of the history. hindrance: why it cannot be undone, or "". mailbox: its name where there are several.
+
+    undone_at: when it was taken back, or None.
+    """
 
     line: Line
     hindrance: str
     mailbox: str = ""
+    undone_at: float | None = None
 
     @property
     def action(self) -> Action:
@@ -76,7 +81,7 @@ class Told:
         """What became of it."""
         line = self.line
         if self.action.state == "undone":
-            return f"undone by {line.undone_by}" if line.undone_by is not None else "undone"
+            return "" if line.undone_by is not None else "undone"
         found = [] if line.moved_by is None else ["moved later"]
         if line.label is not None:
             found.append(f"learned since as {line.label.word}{', weakly' if line.weak else ''}")
@@ -89,15 +94,30 @@ def told(ledger: Ledger, lines: Iterable[Line], names: Names | None = None) -> l
     for line in lines:
         fault = why_not(ledger, line.action)
         mailbox = "" if names is None else names.of_action(ledger, line.action)
-        found.append(Told(line, "" if fault is None else str(fault), mailbox))
+        undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
+        undone_at = None if undone_by is None else undone_by.at
+        found.append(Told(line, "" if fault is None else str(fault), mailbox, undone_at))
     return found
 
 
-def by_day(lines: Sequence[Told], now: float) -> Iterator[tuple[str, list[Told]]]:
-    """Lines in their order, the lines of each day together, with the day in words."""
+class Hour(NamedTuple):
+    """The lines of an hour. since: when it began, in whole seconds since the epoch."""
+
+    since: int
+    lines: list[Told]
+
+
+def by_day(lines: Sequence[Told], now: float) -> Iterator[tuple[str, list[Hour]]]:
+    """Lines in their order, the lines of each day together, with the day in words, and in it those of each hour."""
     for _, group in itertools.groupby(lines, key=lambda one: datetime.fromtimestamp(one.action.at).date()):
         some = list(group)
-        yield day(some[0].action.at, now), some
+        hours = [Hour(since, list(of_hour)) for since, of_hour in itertools.groupby(some, key=_hour)]
+        yield day(some[0].action.at, now), hours
+
+
+def _hour(one: Told) -> int:
+    """When the hour of an action began, by the local clock."""
+    return int(datetime.fromtimestamp(one.action.at).replace(minute=0, second=0, microsecond=0).timestamp())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from spamnb.config import Config
 from spamnb.errors import LedgerError
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import Access
+from spamnb.web.badges import Badges
 from spamnb.web.banner import banner
 from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import HttpError, Request, Response
@@ -28,9 +29,9 @@ class Site:
     """What all requests have in common.
 
     config: reads the configuration, again where its file has changed. now: seconds since the epoch. owner: whose pages
-    these are. environ: the environment, which says where files lie by default. own_mail, checkup: what takes seconds,
-    and is kept between requests. missing: what has still to be learned before mail is moved, which is kept too. others:
-    the configurations of which an administrator sees sums, in the place of the pages of one person.
+    these are. environ: the environment, which says where files lie by default. own_mail, checkup, badges, missing: what
+    takes longer than a page, and is kept between requests; missing is what has still to be learned before mail is
+    moved. others: the configurations of which an administrator sees sums, in the place of the pages of one person.
     """
 
     config: Callable[[], Config]
@@ -43,6 +44,7 @@ class Site:
     environ: Mapping[str, str] = field(default_factory=dict)
     own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
     checkup: KeptCheckup = field(default_factory=KeptCheckup)
+    badges: Badges = field(default_factory=Badges)
     missing: Remembered = field(default_factory=Remembered)
     others: tuple[str, ...] = ()
 
@@ -101,8 +103,11 @@ class Visit:
         return self._rendered("part", template, 200, values)
 
     def _rendered(self, kind: str, template: str, status: int, values: Mapping[str, object]) -> Response:
-        told = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None}
+        told = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None, "badges": {}}
         if kind == "page" and self.opened is not None:
+            told["badges"] = self.site.badges.numbers
+            if self.request.path != "/review" and self.site.badges.is_due(self.now):
+                self.after.append(lambda: self.site.badges.count(self.config, self.now))
             told["flash"] = flash(self.opened, self.did())
             told["banner"] = banner(self.opened, self.config, self.now)
         body = self.site.pages.render(template, {**told, **values})

@@ -8,7 +8,7 @@ import pytest
 from spamnb import training
 from spamnb.audit.answers import Answer, Answers, Done
 from spamnb.audit.findings import Finding, misfiled
-from spamnb.audit.review import to_answer
+from spamnb.audit.queue import to_answer
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
 from spamnb.errors import MaildirError

@@ -9,7 +9,7 @@ from spamnb import training
 from spamnb.audit.findings import contradicting, contradictions, misfiled
 from spamnb.audit.near_copies import groups
 from spamnb.audit.places import present
-from spamnb.audit.review import teaching_order
+from spamnb.audit.queue import teaching_order
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config
 from spamnb.label import Label

@@ -2,7 +2,8 @@
 
 import functools
 import io
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urljoin
@@ -101,6 +102,22 @@ class Browser:
         return Answer(path, *started, b"".join(parts))
 
 
+def pages_of(
+    config: Callable[[], Config],
+    now: Callable[[], float] = time.time,
+    *,
+    config_path: str = "config.yaml",
+    door: Door | None = None,
+    read_only: bool = False,
+    at_once: bool = False,
+) -> Application:
+    """The pages of a configuration. at_once: what nobody waits for is done before the answer; else it is not done."""
+    router = Router(all_routes())
+    access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
+    site = Site(config, config_path, access, Pages(router.has_page), now, read_only, "anna")
+    return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
+
+
 class WebDesk(Desk):
     """A watched mailbox whose filter knows 30 messages of each kind, and its pages."""
 
@@ -118,10 +135,7 @@ class WebDesk(Desk):
 
     def application(self, *, door: Door | None = None, read_only: bool = False, at_once: bool = False) -> Application:
         """The pages. at_once: what nobody waits for is done before the answer; else it is not done."""
-        router = Router(all_routes())
-        access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
-        site = Site(lambda: self.config, "config.yaml", access, Pages(router.has_page), self.now, read_only, "anna")
-        return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
+        return pages_of(lambda: self.config, self.now, door=door, read_only=read_only, at_once=at_once)
 
     def number_of(self, content: bytes) -> int:
         """The number of a message in the ledger."""

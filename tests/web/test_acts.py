@@ -124,6 +124,31 @@ def test_take_back_all_since(desk: WebDesk) -> None:
     assert desk.browser.post("/undo", **form).status == 409
 
 
+def test_take_back_from_an_hour_on(desk: WebDesk) -> None:
+    """The history has the hours of each day; each leads to what is taken back since it began, and that alone is."""
+    offers = [message("spam", number) for number in range(100, 103)]
+    desk.ahead -= desk.now() % 3600 - 600
+    for offer in offers:
+        desk.deliver(offer)
+        desk.ahead += 3600
+    page = desk.browser.get("/history?show=moved")
+    hours = page.tree.xpath("//a[@class='tick']/@href")
+    assert [int(link.rpartition("=")[2]) % 3600 for link in hours] == [0, 0, 0]
+    assert [len(hour.xpath(".//li[@data-row]")) for hour in page.tree.xpath("//div[@class='hour']")] == [1, 1, 1]
+    preview = desk.browser.get(f"/{hours[1]}")
+    assert "this would move 2 messages back" in preview.words
+    form = {name: preview.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("at", "upto", "back")}
+    desk.browser.follow(desk.browser.post("/undo", **form))
+    assert [desk.where(offer) for offer in offers] == [["Junk"], ["INBOX"], ["INBOX"]]
+    page = desk.browser.get("/history?show=undone")
+    (line, *_) = page.tree.xpath("//li[contains(@class, 'undone')]")
+    (link,) = line.xpath(".//b/following-sibling::a")
+    undoing = desk.ledger.journal.get(int(link.text))
+    assert undoing is not None and undoing.takes_back == int(line.get("id")[1:])
+    assert desk.browser.get("/" + link.get("href").partition("#")[0]).tree.xpath(f"//li[@id='a{undoing.id}']")
+    assert "there is nothing to take back" in desk.browser.get(f"/undo?at={int(desk.now()) + 60}").words
+
+
 def test_nothing_to_take_back(desk: WebDesk) -> None:
     """An action that is not in the history cannot be taken back, and the page says what to do."""
     assert desk.browser.get("/undo?since=999999").status == 404

@@ -2,11 +2,13 @@
 
 import pytest
 
+from spamnb import training
+from spamnb.audit.queue import to_answer
 from spamnb.cli.sample_mail import message
 from spamnb.label import Label
 from spamnb.mail.reading import read
 from tests.service.desk import DAY
-from tests.web.desk import WebDesk
+from tests.web.desk import Browser, WebDesk
 
 
 def unsure(number: int) -> bytes:
@@ -108,6 +110,58 @@ def test_what_has_become_clear(desk: WebDesk, asked: list[bytes]) -> None:
     page = desk.browser.get("/review")
     assert f"say.{known}" not in page.text
     assert "clear to it by now" in page.words or "Nothing is unsure" in page.words
+
+
+def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
+    """What was learned weakly, and looks otherwise without itself, is asked about, as `spamnb review` does."""
+    kept = message("spam", 100)
+    desk.deliver(kept, "INBOX", "S")
+    training.learn_message(desk.ledger, kept, Label.HAM, "read and kept", desk.now(), weak=True)
+    browser = Browser(desk.application(at_once=True))
+    first = browser.get("/review")
+    assert "is being judged" in first.words
+    assert f"say.{desk.number_of(kept)}" not in first.text
+    page = browser.get("/review")
+    assert "is being judged" not in page.words
+    names = [one.get("name") for one in page.tree.xpath("//input[@type='radio' and @checked]")]
+    at_the_prompt = [desk.ledger.messages.find(one.digest) for one in to_answer(desk.ledger, desk.config)]
+    assert names == [f"say.{one.id}" for one in at_the_prompt if one is not None]
+    assert f"say.{desk.number_of(kept)}" in names
+    assert "it counts weakly as ham, since you have read and kept it" in page.words
+    after = browser.follow(browser.post("/review", **{f"say.{desk.number_of(kept)}": "spam"}))
+    assert f"say.{desk.number_of(kept)}" not in after.text
+    assert (desk.label(kept), desk.where(kept)) == ((Label.SPAM, False), ["Junk"])
+
+
+def test_what_the_answers_changed(desk: WebDesk, asked: list[bytes]) -> None:
+    """After answers it is said how many other messages are not asked about any more."""
+    like_the_first = asked[0].replace(b"Message-ID: <", b"Message-ID: <1.")
+    desk.deliver(like_the_first)
+    one, other = (f"say.{desk.number_of(content)}" for content in (asked[0], like_the_first))
+    assert other in desk.browser.get("/review").text
+    for number in range(40):  # what makes the answer weigh enough
+        content = asked[0].replace(b"Message-ID: <", b"Message-ID: <%d." % (number + 2))
+        training.learn_message(desk.ledger, content, Label.HAM, "a test", desk.now())
+    page = desk.browser.follow(desk.browser.post("/review", **{one: "ham", other: "later"}))
+    assert "Your 1 answer moved 1 other message out of unsure." in page.words
+
+
+def test_the_number_in_the_navigation(desk: WebDesk, asked: list[bytes]) -> None:
+    """How much waits is said on every page: counted beside the pages, and at once where Review itself is asked for."""
+    browser = Browser(desk.application(at_once=True))
+
+    def number() -> str:
+        return " ".join(browser.get("/history").tree.xpath("//nav//a[@data-key='r']")[0].text_content().split())
+
+    assert number() == "Review"
+    assert number() == "Review 3 waiting"
+    desk.take(asked[0], "INBOX", "Trash")
+    browser.get("/review")
+    assert number() == "Review 2 waiting"
+    desk.take(asked[1], "INBOX", "Trash")
+    assert number() == "Review 2 waiting", "it is counted once a minute"
+    desk.ahead += 61
+    assert [number(), number()] == ["Review 2 waiting", "Review 1 waiting"]
 
 
 def test_read_only(desk: WebDesk, asked: list[bytes]) -> None:

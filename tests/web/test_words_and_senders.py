@@ -8,7 +8,7 @@ from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Senders, render
 from spamnb.label import Label
 from spamnb.web.checked import KeptCheckup
-from tests.web.desk import Browser, WebDesk
+from tests.web.desk import Browser, WebDesk, pages_of
 
 
 def test_telling_words(desk: WebDesk) -> None:
@@ -121,8 +121,7 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
     """The first visit begins the check; the next shows what was found, with the next step, and the configuration."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
-    application = desk.application(at_once=True)
-    object.__setattr__(application._site, "config_path", str(file))
+    application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
     browser = Browser(application)
     assert "It is being checked" in browser.get("/health").words
     page = browser.get("/health")
@@ -141,7 +140,7 @@ def test_one_check_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> 
     """While all is checked, nobody begins to check again; a fault does not stop it for ever."""
     kept, begun = KeptCheckup(), []
 
-    def checked(path: Path, environ: object) -> object:
+    def checked(path: Path, environ: object, whole: bool) -> object:
         begun.append(kept.is_running)
         kept.check(path, {}, desk.now)
         raise RuntimeError("a fault")

@@ -31,6 +31,14 @@ class Location:
 
 _NEWEST = "ORDER BY f.since DESC LIMIT 20"  # of a message's locations, those that are looked at
 _ALIKE = "SELECT id FROM message WHERE header_digest = ? AND digest <> ? ORDER BY id DESC LIMIT 20"
+_UNANSWERED = f"""
+    SELECT id FROM (
+        SELECT id, judged_at, rescued_at FROM message
+        WHERE judged_at >= ?1 AND verdict IN ('spam', 'unsure') AND learned_at IS NULL
+        UNION ALL
+        SELECT m.id, m.judged_at, m.rescued_at FROM message AS m
+        WHERE m.weak AND m.learned_at >= ?1 AND m.judged_at >= ?1 AND {FORGOTTEN_BY_FILTER}
+    ) WHERE rescued_at IS NULL ORDER BY judged_at DESC LIMIT ?2"""  # noqa: S608 - no text from outside
 _SELECT = (
     "SELECT f.folder, o.mailbox, o.name, f.base, f.message, f.origin, f.content, f.flags, f.since, f.gone_at"
     " FROM file AS f {index} JOIN folder AS o ON o.id = f.folder JOIN message AS m ON m.id = f.message WHERE "
@@ -138,28 +146,15 @@ class Locations:
         )
         return list(self._found(wanted, folder, *origins))
 
-    def undecided(self, most: int) -> list[Location]:
-        """The newest files of messages that were judged as spam or unsure, and of which nobody has ever said more.
-
-        Nothing was learned from these; or the filter has forgotten it by itself, whatever it had judged.
-        """
-        where = (
-            f"(m.verdict IN ('spam', 'unsure') AND m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"
-            " AND m.rescued_at IS NULL AND f.gone_at IS NULL ORDER BY f.since DESC LIMIT ?"
-        )
-        return list(self._found(where, most))
-
     def unanswered(self, since: float, most: int) -> list[Location]:
-        """Files of the newest messages that were judged as spam or unsure since a time, of which nobody has said more.
+        """Files of the newest messages that were judged since a time, and about which a person may be asked.
 
-        Not those that a person has flagged or deleted. `since`: seconds since the epoch; most: messages.
+        They were judged as spam or unsure, and nothing was learned from them; or the filter has forgotten it by itself,
+        whatever it had judged. Not those that a person has flagged or deleted. `since`: seconds since the epoch; most:
+        messages.
         """
-        judged = (
-            "m.id IN (SELECT id FROM message WHERE judged_at >= ? AND verdict IN ('spam', 'unsure')"
-            " AND learned_at IS NULL AND rescued_at IS NULL ORDER BY judged_at DESC LIMIT ?)"
-            " AND f.gone_at IS NULL AND NOT f.flags GLOB '*[FT]*'"
-        )
-        return list(self._found(judged, since, most, index="INDEXED BY file_message"))
+        where = f"m.id IN ({_UNANSWERED}) AND f.gone_at IS NULL AND NOT f.flags GLOB '*[FT]*'"
+        return list(self._found(where, since, most, index="INDEXED BY file_message"))
 
     def left_in_spam(self, folder: int, before: float) -> list[Location]:
         """Files that the filter has moved to the folder before that time, and that are neither learned nor deleted.

@@ -173,6 +173,15 @@ class Messages:
         rows = self._db.rows(_ACTED_ON, (_NEWEST,))
         return [ActedOn(at, digest, bool(is_spam), *rest) for at, digest, is_spam, *rest in rows]
 
+    def learned_weakly(self, since: float, most: int) -> list[bytes]:
+        """The identities of messages that were learned weakly since a time, the newest first, at most so many."""
+        rows = self._db.rows(
+            "SELECT digest FROM message WHERE weak AND label IS NOT NULL AND learned_at >= ?"
+            " ORDER BY learned_at DESC LIMIT ?",
+            (since, most),
+        )
+        return [digest for (digest,) in rows]
+
     def numbers(self) -> dict[str, int]:
         """How many messages were judged, by verdict."""
         rows = self._db.rows("SELECT verdict, sum(number) FROM judged_quarter GROUP BY verdict")

@@ -43,6 +43,8 @@ def audit(visit: Visit) -> Response:
         visit.after.append(lambda: visit.site.own_mail.judge(ledger.path, scoring))
     found = [] if looked.mail is None else _open(ledger, looked.mail.findings)
     clear = [one for one in found if one.is_clear]
+    if looked.mail is not None:
+        visit.site.badges.tell("audit", len(clear))
     start = visit.request.query.number("from") or 0
     shown = found[start : start + _ON_A_PAGE]
     return visit.page(

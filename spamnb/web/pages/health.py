@@ -9,6 +9,7 @@ from spamnb.errors import ConfigError
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
+from spamnb.wording import plural
 
 
 def health(visit: Visit) -> Response:
@@ -20,14 +21,18 @@ def health(visit: Visit) -> Response:
     numbers = Counter(one.state for one in findings)
     return visit.page(
         "health.html",
-        title="Health",
+        title=_title(numbers) if checked is not None else "Health",
         checked=checked,
         is_running=checked is None or visit.site.checkup.is_running,
         findings=sorted(findings, key=lambda one: (FAULT, WARNING, OK).index(one.state)),
-        faults=numbers[FAULT],
-        warnings=numbers[WARNING],
         config=_config(visit),
     )
+
+
+def _title(numbers: Counter[str]) -> str:
+    """How many faults and warnings there are."""
+    found = [plural(numbers[state], state) for state in (FAULT, WARNING) if numbers[state]]
+    return ", ".join(found) or "All is well"
 
 
 def _config(visit: Visit) -> str:

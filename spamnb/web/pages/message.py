@@ -1,5 +1,6 @@
 """One message: what it is, where it is, why, what became of it; and what a person says of it."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from spamnb.errors import MaildirError
 from spamnb.filter import Explanation, Filter
 from spamnb.label import Label, Verdict
 from spamnb.ledger.history.describe import as_object
+from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import Known
 from spamnb.ledger.lessons.port import Teacher
 from spamnb.mail.excerpt import excerpt
@@ -54,6 +56,7 @@ def message(visit: Visit) -> Response:
         why=None if reading is None else _why(visit, reading, known),
         is_kept=raw is None,
         lies=[_lies(place, names) for place in found],
+        away=_away(visit, files),
         is_in_spam=any(place.label is Label.SPAM for place in found),
         opposite=_opposite(known),
         head=None if raw is None else excerpt(raw, _TEXT),
@@ -62,6 +65,12 @@ def message(visit: Visit) -> Response:
         lines=told(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names),
         files=sorted(files, key=lambda one: one.since),
     )
+
+
+def _away(visit: Visit, files: list[Location]) -> list[str]:
+    """The mailboxes that cannot be reached now, and in which a file of the message was, by their paths."""
+    roots = {visit.ledger.locations.where(file.folder)[0] for file in files if file.gone_at is None}
+    return sorted(root for root in roots if not os.path.isdir(root))
 
 
 def _known(visit: Visit) -> Known:

@@ -3,13 +3,17 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
-from spamnb.checkup.status import status
+from spamnb.checkup.finding import FAULT, Finding
+from spamnb.checkup.status import Status, status
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.figures import Judged
+from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import charts
 from spamnb.web.http import Response, as_json
@@ -17,24 +21,33 @@ from spamnb.web.lines import told
 from spamnb.web.mailboxes import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
+from spamnb.wording import plural
 
 _LATELY = 10
+_MOST_CORRECTED = 100  # on a day: that there were more is not counted
 _BINS = 20
 _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 3), "365": (364, 7)}  # days, days a bar
 
 
 def overview(visit: Visit) -> Response:
     """The state of the filter, its figures, and the newest actions."""
-    ledger, config = visit.ledger, visit.config
+    ledger, config, checkup = visit.ledger, visit.config, visit.site.checkup
+    if checkup.is_due(visit.now):
+        path, environ = Path(visit.site.config_path), visit.site.environ
+        visit.after.append(lambda: checkup.check(path, environ, visit.site.now, whole=False))
+    troubles = [] if checkup.glance is None else checkup.glance.troubles
+    known = status(config, ledger, visit.now, visit.site.missing)
     span = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[span])
     figures = _sum(spans)
     scoring = config.scoring
     return visit.page(
         "overview.html",
-        title="Overview",
-        known=status(config, ledger, visit.now, visit.site.missing),
+        title=_state(known, bool(config.mailboxes), troubles, visit.site.badges.numbers.get("review", 0)),
+        known=known,
         learning=config.learning,
+        troubles=troubles,
+        today=_today(ledger, visit.now),
         days=span,
         spans=list(_SPANS),
         figures=figures,
@@ -45,6 +58,40 @@ def overview(visit: Visit) -> Response:
         lines=told(ledger, ledger.journal.page(_LATELY), Names(config)),
         copied_at=_copied_at(str(config.ledger)),
     )
+
+
+def _state(known: Status, has_mailbox: bool, troubles: Sequence[Finding], waiting: int) -> str:
+    """In a few words what a person has to know first, and so what the window is called."""
+    faults = sum(one.state == FAULT for one in troubles)
+    if known.stop is not None:
+        return "Nothing is moved" if known.stop.tripped_at is not None else "Moving is paused"
+    if has_mailbox and not known.is_running:
+        return "The service is not running"
+    if faults:
+        return plural(faults, "fault")
+    if known.missing:
+        return "It still learns"
+    if waiting:
+        return f"{waiting} to review"
+    return plural(len(troubles), "warning") if troubles else "All is well"
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What was judged since midnight, how many decisions against a verdict were made since, and what was judged last.
+
+    judged_at: seconds since the epoch, or None.
+    """
+
+    judged: Judged
+    corrected: int
+    judged_at: float | None
+
+
+def _today(ledger: Ledger, now: float) -> Today:
+    (judged,) = _judged(ledger, now, 1, 1)
+    corrected = ledger.journal.page(_MOST_CORRECTED, Wanted(since=judged.since, corrected=True))
+    return Today(judged, len(corrected), ledger.messages.last_judged_at())
 
 
 def _judged(ledger: Ledger, now: float, days: int, step: int) -> list[Judged]:

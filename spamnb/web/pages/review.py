@@ -1,10 +1,10 @@
 """What to answer first: the mail whose label would teach the filter most, in one form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from spamnb import arming
 from spamnb.audit.answers import ON_A_PAGE, Answers
-from spamnb.audit.queue import LASTING, waiting
+from spamnb.audit.queue import LASTING, Waiting, waiting
 from spamnb.errors import MaildirError
 from spamnb.label import Label
 from spamnb.web.http import HttpError, Response, whole_number
@@ -18,17 +18,29 @@ _LABELS = {label.word: label for label in Label}
 def review(visit: Visit) -> Response:
     """The queue."""
     ledger, config = visit.ledger, visit.config
-    found = waiting(ledger, config, visit.now - LASTING)
+    found, is_current = _waiting(visit)
+    if not is_current:
+        visit.after.append(lambda: visit.site.badges.weak.judge(config, visit.now - LASTING))
+    visit.site.badges.tell("review", len(found.asked))
     numbers = {one.digest: known.id for one in found.asked if (known := ledger.messages.find(one.digest)) is not None}
     return visit.page(
         "review.html",
         title=f"{len(found.asked)} to review" if found.asked else "Review",
         asked=[(numbers[one.digest], one) for one in found.asked],
         cleared=found.cleared,
+        is_current=is_current,
         missing=arming.missing(ledger, config.scoring, config.learning),
         failed=visit.request.query.number("failed") or 0,
         answered=visit.request.query.number("answered") or 0,
+        moved=visit.request.query.number("moved") or 0,
     )
+
+
+def _waiting(visit: Visit) -> tuple[Waiting, bool]:
+    """What waits, and whether all that was learned weakly has been judged by what is known now."""
+    since = visit.now - LASTING
+    weak, is_current = visit.site.badges.weak.look(visit.ledger, visit.config, since)
+    return waiting(visit.ledger, visit.config, since, weak), is_current
 
 
 def answer(visit: Visit) -> Response:
@@ -48,7 +60,17 @@ def answer(visit: Visit) -> Response:
             actions += answers.call(known.digest, label, ON_A_PAGE).actions
         except MaildirError:
             failed += 1
-    return visit.done(actions, back="review", answered=len(said) - failed, failed=failed or None)
+    answered = len(said) - failed
+    moved = _moved(visit, {number for number, _ in said}) if answered else 0
+    return visit.done(actions, back="review", answered=answered, moved=moved or None, failed=failed or None)
+
+
+def _moved(visit: Visit, said: Set[int]) -> int:
+    """How many of the messages on the page that were not answered are not to be asked about any more."""
+    shown = {whole_number(name.removeprefix(_SAYS)) for name, _ in visit.request.form.pairs() if name.startswith(_SAYS)}
+    lookup = visit.ledger.messages.lookup
+    others = {known.digest for number in shown - said if (known := lookup(number)) is not None}
+    return len(others - {one.digest for one in _waiting(visit)[0].asked})
 
 
 def _said(fields: Iterable[tuple[str, str]]) -> Iterable[tuple[int, Label]]:

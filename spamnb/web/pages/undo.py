@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from spamnb import undo as taking_back
 from spamnb.ledger.history.journal import Action
-from spamnb.web.http import HttpError, Response, whole_number
+from spamnb.ledger.ledger import Ledger
+from spamnb.web.http import HttpError, Response, Values, whole_number
 from spamnb.web.lines import told
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -13,20 +15,44 @@ from spamnb.web.visit import Visit
 _SHOWN = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """From when on all is taken back, in seconds since the epoch; and the field of the form that says so."""
+
+    at: float
+    field: str
+    value: int
+
+
+def _since(ledger: Ledger, asked: Values) -> Since | None:
+    """A time in whole seconds, or the time of an action; None where none is named, or none is there."""
+    if (at := asked.number("at")) is not None:
+        return Since(float(at), "at", at)
+    action = asked.number("since")
+    return None if action is None else _of_action(ledger, action)
+
+
+def _of_action(ledger: Ledger, number: int) -> Since | None:
+    action = ledger.journal.get(number)
+    return None if action is None else Since(action.at, "since", number)
+
+
 def preview(visit: Visit) -> Response:
-    """What would be taken back, from an action on until now; where none is named, the last act."""
+    """What would be taken back, from a time or an action on until now; where none is named, the last act."""
     ledger = visit.ledger
-    first = ledger.journal.get(visit.request.query.number("since") or ledger.journal.newest_id())
-    if first is None:
+    asked = visit.request.query
+    is_named = bool(asked.text("at") or asked.text("since"))
+    since = _since(ledger, asked) if is_named else _of_action(ledger, ledger.journal.newest_id())
+    if since is None:
         raise HttpError(404, "There is no such action in the history (any more).", "Choose another one there.")
-    actions = taking_back.since(ledger, first.at)
+    actions = taking_back.since(ledger, since.at)
     outcomes = list(taking_back.foresee(ledger, actions))
     numbers = Counter(one.action.kind for one in outcomes if one.fault is None)
     lines = told(ledger, ledger.journal.lines(actions[:_SHOWN]))
     return visit.page(
         "undo.html",
         title="Take back",
-        first=first,
+        since=since,
         upto=ledger.journal.newest_id(),
         numbers=numbers,
         total=sum(numbers.values()),
@@ -37,7 +63,7 @@ def preview(visit: Visit) -> Response:
 
 
 def undo(visit: Visit) -> Response:
-    """Take back the actions that the form names, or all since one of them; nothing newer than the form has shown."""
+    """Take back the actions that the form names, or all since a moment; nothing newer than the form has shown."""
     actions = _chosen(visit)
     ledger = visit.ledger
     before = ledger.journal.newest_id()
@@ -51,11 +77,9 @@ def undo(visit: Visit) -> Response:
 
 def _chosen(visit: Visit) -> Sequence[Action]:
     form, ledger = visit.request.form, visit.ledger
-    since, upto = form.number("since"), form.number("upto")
+    since, upto = _since(ledger, form), form.number("upto")
     if since is not None and upto is not None:
-        first = ledger.journal.get(since)
-        found = [] if first is None else taking_back.since(ledger, first.at)
-        actions = [action for action in found if action.id <= upto]
+        actions = [action for action in taking_back.since(ledger, since.at) if action.id <= upto]
     else:
         try:
             actions = taking_back.of_ids(ledger, [whole_number(text) for text in form.all("id")])

@@ -1,0 +1,197 @@
+"""What can be wrong around the pages: each is a page that says what to do next."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb import policy
+from spamnb.checkup.finding import warning
+from spamnb.cli.sample_mail import message
+from spamnb.config import Config
+from spamnb.config.writing import render
+from spamnb.ledger.file.copies import roll
+from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.ledger import Ledger
+from spamnb.web.checked import Checked
+from spamnb.web.config_file import ConfigFile
+from spamnb.web.pages import all_routes
+from spamnb.web.rendering import NAVIGATION
+from tests.web.desk import Browser, WebDesk, pages_of
+
+OFFER = message("spam", 100)
+PAGES = [one.pattern for one in all_routes() if one.method == "GET" and not one.is_public and "{" not in one.pattern]
+
+
+@contextlib.contextmanager
+def closed(desk: WebDesk) -> Iterator[Path]:
+    """The ledger's file, while nobody has it open, with all that was written in it."""
+    desk.stop()
+    desk.ledger.close()
+    path = Path(desk.ledger.path)
+    content = path.read_bytes()
+    yield path
+    for left in path.parent.glob("ledger-*"):
+        left.unlink()
+    path.write_bytes(content)
+    desk.ledger = Ledger(str(path))
+    desk.start()
+
+
+def test_locked(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another process writes, all is shown; what would change something is to be tried again, and is not done."""
+    monkeypatch.setattr("spamnb.web.application._BUSY_SECONDS", 0.05)
+    desk.deliver(OFFER)
+    number = desk.number_of(OFFER)
+    with contextlib.closing(sqlite3.connect(desk.ledger.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert desk.browser.get("/history").status == 200
+        answer = desk.browser.post(f"/m/{number}/teach", label="ham")
+        other.execute("ROLLBACK")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
+    assert "Another process is writing to the ledger" in answer.words
+    assert "tries again when it is loaded again" in answer.words
+    assert (desk.where(OFFER), desk.label(OFFER)) == (["Junk"], None)
+    assert desk.browser.post(f"/m/{number}/teach", label="ham").status == 303
+
+
+def test_damaged(desk: WebDesk) -> None:
+    """A damaged ledger is a page that says so, and by which command one sees more; it needs nothing of the ledger."""
+    with closed(desk) as path:
+        content = path.read_bytes()
+        path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+        for page in PAGES:
+            answer = desk.browser.get(page)
+            assert (answer.status, "damaged" in answer.words) == (500, True), page
+            assert "spamnb verify" in answer.words and "restore a copy (spamnb restore)" in answer.words
+            assert answer.tree.xpath("//nav//a")
+
+
+def test_no_ledger(desk: WebDesk) -> None:
+    """A file that is no ledger is said to be none."""
+    with closed(desk) as path:
+        path.write_bytes(b"rubbish" * 1000)
+        answer = desk.browser.get("/")
+        assert (answer.status, "is not a ledger" in answer.words) == (500, True)
+
+
+def test_of_a_later_program(desk: WebDesk) -> None:
+    """A ledger that a later program has written is left alone; the page says to start it again, or what else to do."""
+    with contextlib.closing(sqlite3.connect(desk.ledger.path)) as other:
+        (version,) = other.execute("PRAGMA user_version").fetchone()
+        other.execute("PRAGMA user_version = 1000")
+        for answer in (desk.browser.get("/"), desk.browser.post("/pause", span="1h")):
+            assert answer.status == 503
+            assert "written by a later spamnb" in answer.words
+            assert "start these pages again: spamnb web" in answer.words
+        other.execute(f"PRAGMA user_version = {version}")
+    assert desk.browser.get("/").status == 200
+
+
+def test_lost(desk: WebDesk) -> None:
+    """A ledger that is gone, while there are copies of it, is not begun again: the page says to restore one."""
+    with closed(desk) as path:
+        roll(str(path), desk.now(), 3)
+        path.unlink()
+        answer = desk.browser.get("/")
+        assert (answer.status, "spamnb restore" in answer.words) == (503, True)
+        assert not path.exists()
+
+
+def test_the_mailbox_is_away(desk: WebDesk) -> None:
+    """While the mailbox is not mounted every page is shown; that of a message says which mailbox, and what to do."""
+    desk.deliver(OFFER)
+    number = desk.number_of(OFFER)
+    root = desk.roots[0]
+    away = root.rename(root.with_name("away"))
+    try:
+        assert [page for page in PAGES if desk.browser.get(page).status != 200] == []
+        words = desk.browser.get(f"/m/{number}").words
+        assert f"Its mailbox {root} cannot be reached now: mount its disk" in words
+        answer = desk.browser.post(f"/m/{number}/teach", label="ham")
+        assert (answer.status, "nothing was learned" in answer.words) == (409, True)
+    finally:
+        away.rename(root)
+    assert "It lies in Junk" in desk.browser.get(f"/m/{number}").words
+
+
+def test_the_service_is_down(desk: WebDesk) -> None:
+    """While the service does not run every page says so first, with the command that starts it."""
+    for page in ("/", "/history", "/tune"):
+        words = desk.browser.get(page).words
+        assert words.startswith("The service is not running: nothing is judged now.")
+        assert "systemctl --user start spamnb" in words
+    assert desk.browser.get("/").tree.findtext(".//title") == "The service is not running · spamnb"
+    with only_service(desk.ledger.path):
+        assert "The service is not running" not in desk.browser.get("/").text
+        assert desk.browser.get("/").tree.findtext(".//title") == "All is well · spamnb"
+
+
+def test_moving_is_stopped(desk: WebDesk) -> None:
+    """Where the filter has stopped by itself the overview is called so, and leads to the mail, and to going on."""
+    desk.ledger.set_note(policy.BREAKER_NOTE, str(desk.now()))
+    page = desk.browser.get("/")
+    assert page.tree.findtext(".//title") == "Nothing is moved · spamnb"
+    (banner,) = page.tree.xpath("//*[@role='alert']")
+    assert [link.text for link in banner.xpath(".//a")] == ["Look"]
+    assert next(button.text for button in banner.xpath(".//button")) == "Move again"
+
+
+def test_nothing_learned_yet(tmp_path: Path) -> None:
+    """Without a ledger, and with an empty one, the first steps are named; and nothing is made by looking."""
+    ledger = tmp_path / "state" / "ledger"
+    ledger.parent.mkdir()
+    browser = Browser(pages_of(lambda: Config((), ledger)))
+    for entry in NAVIGATION:
+        if entry.page != "health":
+            assert "spamnb init --learn" in browser.get(f"/{entry.page}").text, entry.page
+    assert list(ledger.parent.iterdir()) == []
+    with Ledger(str(ledger)):
+        pass
+    words = browser.get("/").words
+    assert "It moves nothing yet" in words and "ham 0 of 20" in words and "spamnb init --learn" in words
+
+
+def test_a_message_that_was_pruned(desk: WebDesk) -> None:
+    """A message that the history has forgotten is a page that says so."""
+    desk.deliver(OFFER)
+    number = desk.number_of(OFFER)
+    desk.paths(OFFER, "Junk")[0].unlink()
+    desk.deliver(message("ham", 100))
+    assert sum(desk.ledger.retention.forget(1e12, 1e12))
+    answer = desk.browser.get(f"/m/{number}")
+    assert answer.status == 404
+    assert "It was never seen, or is long gone and forgotten" in answer.words
+    assert desk.browser.get(f"/m/{number}.json").status == 404
+
+
+def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
+    """A configuration that cannot be read is a page with its fault; corrected, the pages are there again."""
+    file = tmp_path / "config.yaml"
+    good = render(desk.config.mailboxes, desk.config.ledger)
+    file.write_text("scoring: {spam_cutoff: high}\n")
+    browser = Browser(pages_of(ConfigFile(file, {}, is_needed=True).read))
+    answer = browser.get("/")
+    assert (answer.status, "spam_cutoff" in answer.words) == (500, True)
+    assert "spamnb config --check" in answer.words
+    file.write_text(good)
+    assert browser.get("/").status == 200
+
+
+def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path) -> None:
+    """What doctor warns of stands on the overview, with the next step; that is looked for beside the page."""
+    file = tmp_path / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
+    browser = Browser(application)
+    assert "spamnb backup" not in browser.get("/").words
+    assert "the service makes one a day; or: spamnb backup" in browser.get("/").words
+    assert application._site.checkup.last is None, "the ledger is not proved for that"
+    many = tuple(warning("one", f"warning {number}", "a step") for number in range(5))
+    application._site.checkup.glance = Checked(many, desk.now())
+    with only_service(desk.ledger.path):
+        page = browser.get("/")
+    assert page.tree.findtext(".//title") == "5 warnings · spamnb"
+    assert "and 2 more" in page.words
