@@ -278,7 +278,6 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.text._SYMBOL": (match, (fill("★", TEXT), fill("a", TEXT))),
     "mail.text._JOINED": (every, (fill("\u200d", TEXT), fill("a\u200d", TEXT), fill("\u200da", TEXT))),
-    "mail.text._MAYBE_SPACED": (every, (fill(" a", TEXT), fill("..", TEXT), fill(" a1", TEXT))),
     "mail.text._SPACED": (
         every,
         (

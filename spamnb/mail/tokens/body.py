@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 # Texts without spaces, and Korean, go on behind a URL without one.
 _URL = lazy_pattern(
-    r"(?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`“”‘’«»…\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{3,2000}"
+    r"((?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`“”‘’«»…\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{3,2000})"
 )
 _ARMOUR = lazy_pattern(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
 _AT_HOST = lazy_pattern(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
-_SHOUTED = lazy_pattern(r"[A-Z]{4,20}(?![^\W_])")
+_SHOUTED = lazy_pattern(r"[A-Z][A-Z]{3,19}(?![^\W_])")  # `re` finds a set faster than a repeated one
 # How far into a text the opening reaches, and where the closing begins, in words. Pairs of the first 300 would rank
 # better by a seventh, and cost more than the ledger may take: docs/accuracy.md, by benchmarks/pairs.py.
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
@@ -58,11 +58,11 @@ def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
     more: list[str] = [note if ":" in note else f"body-{note}" for note in notes]
     lower = shown.lower()
     if "://" in lower or "www." in lower:
-        found = _URL.findall(lower)
+        pieces = _URL.split(lower)
+        found, lower = pieces[1::2], " ".join(pieces[::2])
         if len(found) > limits.links:
             more.append("limit:links")
         more.extend(urls(found[: limits.links]))
-        lower = _URL.sub(" ", lower)
     if "@" in lower:
         for host in _AT_HOST.findall(lower)[: limits.links]:
             more.extend(hosts("mail", host))

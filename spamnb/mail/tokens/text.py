@@ -1,6 +1,7 @@
 """Text to words: normal forms, look-alike letters, words, numbers by shape, languages without spaces."""
 
 import re
+import string
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,6 +31,7 @@ _NO_SPACES = (
 )
 _UNSPACED = lazy_pattern(f"[{_NO_SPACES}]+")
 _STRETCH_CHARS = 256
+_ASCII = bytes(range(0x80))
 _ANY_LENGTH = 1 << 62
 # Emoji, stars, arrows and the like; not the tones of skin, nor what boxes are drawn with.
 _SYMBOLS = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
@@ -44,13 +46,22 @@ _LETTER = (
 _MARKED_WORD = lazy_pattern(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
 # The same, faster.
 _ASCII_WORD = lazy_pattern(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?")
-# Letters set apart; the first pattern is a quick look whether the second has anything to find.
-_MAYBE_SPACED = lazy_pattern(r"[ .*_-][^\W\d_][ .*_-][^\W\d_][ .*_-]")
+# Bytes of UTF-8 in lower case, those that are in no word as spaces.
+_IN_WORDS = frozenset(f"{string.ascii_lowercase}{string.digits}'-&$.,%".encode())
+_SEPARATED = bytes(byte if byte in _IN_WORDS or byte >= 0x80 else ord(" ") for byte in range(256))
+# Letters set apart.
+_APART = b" .*_-"
 _SPACED = lazy_pattern(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
 _BETWEEN = lazy_pattern(r"[ .*_-]")
+# A quick look for them: letters as "a", all beyond ASCII as one letter, what may stand between them as spaces.
+_OUTLINE = bytes(
+    ord(" ") if byte in _APART else ord("a") if chr(byte).isalpha() or byte >= 0x80 else ord("1") for byte in range(256)
+)
+_CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 behind a character's first
 _DIGIT = lazy_pattern(r"\d")
+_ASCII_DIGITS = str.maketrans(string.digits, "d" * 10)
 # A quick look, and the pattern for where it finds something.
-_MARKS = lazy_pattern(r"[!?$*#=_~.,+-]{2,}")
+_MARKS = lazy_pattern(r"[!?$*#=_~.,+-][!?$*#=_~.,+-]+")  # `re` finds a set faster than a repeated one
 _PUNCTUATION = lazy_pattern(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 
 
@@ -63,19 +74,30 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
     >>> normalise("ｖiаgra")  # a full-width v, a Cyrillic a
     ('viagra', ['lookalike'])
     """
+    text = text.replace("\xa0", " ")  # what NFKC makes of it; most texts have nothing else beyond ASCII
     if text.isascii():
         return text, []
     notes = []
-    shown = _INVISIBLE.sub("", text)
-    if len(shown) != len(text) and _INVISIBLE.search(_JOINED.sub("", text)):
-        notes.append("invisible")
-    shown = _compatible(_COMBINING.sub("", shown), most)
-    if _CYRILLIC_OR_GREEK.search(shown):
+    shown, beyond = text, _beyond_ascii(text)
+    visible = _INVISIBLE.sub("", beyond)
+    if visible != beyond:
+        shown = _INVISIBLE.sub("", text)
+        if _INVISIBLE.search(_JOINED.sub("", text)):
+            notes.append("invisible")
+    if _COMBINING.search(visible):
+        shown = _COMBINING.sub("", shown)
+    shown = _compatible(shown, most)
+    if _CYRILLIC_OR_GREEK.search(_beyond_ascii(shown)):
         folded = re.sub(r"\w+", _fold_lookalikes, shown)
         if folded != shown:
             notes.append("lookalike")
             shown = folded
     return shown, notes
+
+
+def _beyond_ascii(text: str) -> str:
+    """The characters outside ASCII, in order: few, and so searched much faster than the text."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def _compatible(text: str, most: int) -> str:
@@ -84,7 +106,7 @@ def _compatible(text: str, most: int) -> str:
     Python sorts a run of combining marks by insertion, so that 200,000 of them take half a minute. White space
     ends a run; where there is none for long, the text is cut.
     """
-    if max(map(len, text.split()), default=0) <= _STRETCH_CHARS:
+    if _longest(text.splitlines()) <= _STRETCH_CHARS or _longest(text.split()) <= _STRETCH_CHARS:
         return unicodedata.normalize("NFKC", text)
     pieces: list[str] = []
     for start in range(0, len(text), _STRETCH_CHARS):
@@ -93,6 +115,10 @@ def _compatible(text: str, most: int) -> str:
         if most < 0:
             break
     return "".join(pieces)
+
+
+def _longest(pieces: list[str]) -> int:
+    return max(map(len, pieces), default=0)
 
 
 def _fold_lookalikes(word: re.Match[str]) -> str:
@@ -109,11 +135,19 @@ def split_words(text: str) -> list[str]:
     ['pay', '$99.50', 'now', 'viagra']
     """
     lower = text.lower()
-    if _MAYBE_SPACED.search(f" {lower} "):
-        lower = _SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower)
-    if lower.isascii():
-        return _ASCII_WORD.findall(lower)
-    return (_MARKED_WORD if _MARKED.search(lower) else _WORD).findall(lower)
+    encoded = lower.encode("utf-8", "surrogatepass")
+    if b" a a " in b" %b " % encoded.translate(_OUTLINE, _CONTINUING):
+        encoded = _SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower).encode("utf-8", "surrogatepass")
+    # Most of what stands between spaces is one word of letters; full stops and commas behind it are taken off.
+    separated = encoded.translate(_SEPARATED).replace(b". ", b" ").replace(b", ", b" ")
+    pieces = separated.decode("utf-8", "surrogatepass").split()
+    return [word for piece in pieces for word in ((piece,) if piece.isalpha() else _words_in(piece))]
+
+
+def _words_in(piece: str) -> list[str]:
+    if piece.isascii():
+        return _ASCII_WORD.findall(piece)
+    return (_MARKED_WORD if _MARKED.search(piece) else _WORD).findall(piece)
 
 
 def words(text: str, longest: int) -> dict[str, int]:
@@ -156,13 +190,15 @@ def forms(found: Sequence[str], longest: int) -> list[str]:
 
 def _forms(word: str, longest: int) -> Iterable[str]:
     """What a word that is not plain counts as; of symbols in a row each counts once."""
+    if word.isascii():
+        if word[0].isalpha():
+            return (word if len(word) <= longest else _shape(word),)
+        return (word.rstrip(".,").translate(_ASCII_DIGITS)[:12],)
     if _SYMBOL.match(word):
         return dict.fromkeys(word)
     if word[0].isdigit() or word[0] in "$€£¥":
         return (_DIGIT.sub("d", word.rstrip(".,"))[:12],)
-    if word.isascii():
-        return (word if len(word) <= longest else _shape(word),)
-    return _beyond_ascii(word, longest)
+    return _in_any_script(word, longest)
 
 
 def _shape(word: str) -> str:
@@ -170,7 +206,7 @@ def _shape(word: str) -> str:
     return f"{word[0]}…{len(word) // 10 * 10}"
 
 
-def _beyond_ascii(word: str, longest: int) -> Iterator[str]:
+def _in_any_script(word: str, longest: int) -> Iterator[str]:
     """Runs of scripts without spaces as pairs of characters, and what is between them."""
     position = 0
     for run in _UNSPACED.finditer(word):
