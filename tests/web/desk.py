@@ -19,7 +19,7 @@ from spamnb.mail.reading import read
 from spamnb.web import keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application
-from spamnb.web.pages import all_routes
+from spamnb.web.pages import all_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Router
 from spamnb.web.visit import Site
@@ -110,11 +110,15 @@ def pages_of(
     door: Door | None = None,
     read_only: bool = False,
     at_once: bool = False,
+    others: tuple[str, ...] = (),
 ) -> Application:
-    """The pages of a configuration. at_once: what nobody waits for is done before the answer; else it is not done."""
-    router = Router(all_routes())
+    """The pages of a configuration, or of others for an administrator.
+
+    at_once: what nobody waits for is done before the answer; else it is not done.
+    """
+    router = Router(routes_of_a_host() if others else all_routes())
     access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
-    site = Site(config, config_path, access, Pages(router.has_page), now, read_only, "anna")
+    site = Site(config, config_path, access, Pages(router.has_page), now, read_only, "anna", others=others)
     return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
 
 

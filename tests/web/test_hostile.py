@@ -5,29 +5,56 @@ from typing import Any
 
 import pytest
 
+from spamnb.config.writing import render
 from spamnb.maildir.messages import deliver
 from spamnb.web.pages import all_routes
 from tests.mail.hostile import MESSAGES
-from tests.web.desk import WebDesk
+from tests.web.desk import Answer, Browser, WebDesk, pages_of
 from tests.web.markup import FOLDER, HARMLESS, HARMLESS_FOLDER, MARKUP, fill
 
 _ADDRESSES = ("href", "src", "action", "data-load", "formaction", "content")
 
 
-def pages(desk: WebDesk, numbers: list[int]) -> dict[str, Any]:
-    """All pages that show mail, by their addresses."""
+# Pages on which something that a stranger has written must be seen, else they are not tried.
+SHOWN = ("/", "/history", "/review", "/tune", "/audit", "/senders?q=shop", "/health", "/undo?since=1")
+
+
+def pages(desk: WebDesk, numbers: list[int], place: Path) -> dict[str, Answer]:
+    """All pages that show mail, by their addresses, with what is worked out beside them; place: of a configuration."""
+    place.mkdir()
+    file = place / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    browser = Browser(pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True))
+    senders = [str(one.id) for one in desk.ledger.senders.page(50, "shop.example")]
     patterns = [one.pattern for one in all_routes() if one.method == "GET" and not one.is_public]
     paths = [pattern for pattern in patterns if "{" not in pattern]
     some = [pattern for pattern in patterns if "{" in pattern]
-    paths += [pattern.replace("{sender}", "1").replace("{id}", str(numbers[1])) for pattern in some]
+    paths += [pattern.replace("{sender}", senders[0]).replace("{id}", str(numbers[1])) for pattern in some]
     paths += [f"/m/{number}?text=1&all=1" for number in numbers] + ["/history?show=learned", "/undo?since=1"]
+    paths += [f"/m/{numbers[2]}/teachers?part=1", "/senders?q=shop", "/review?failed=1"]
+    paths += [f"/senders/{sender}?failed=1" for sender in senders[:4]]
+    newest = desk.ledger.journal.newest_id()
+    paths += [f"/senders?did={newest - back}&stays=1" for back in range(5)]
+    for path in ("/", "/review", "/tune", "/health"):  # what takes longer is there the next time
+        browser.get(path)
     found = {}
     for path in paths:
-        answer = desk.browser.get(path)
+        answer = browser.get(path)
         assert answer.status == 200, path
         if answer.headers["Content-Type"].startswith("text/html"):
             found[path] = answer
+    assert not found["/tune"].tree.xpath("//*[@data-again]")
+    found["the page of a host"] = page_of_a_host(desk, file)
     return found
+
+
+def page_of_a_host(desk: WebDesk, file: Path) -> Answer:
+    """An administrator's page over a configuration, and one that cannot be read."""
+    faulty = file.parent.with_name(file.parent.name + "2")
+    faulty.mkdir()
+    (faulty / "config.yaml").write_text(f"{faulty.name}: 1\n")
+    others = (str(file), str(faulty / "config.yaml"))
+    return Browser(pages_of(lambda: desk.config, desk.now, others=others)).get("/")
 
 
 def made_of(tree: Any) -> set[tuple[str, str]]:
@@ -40,10 +67,12 @@ def test_markup_stays_text(tmp_path: Path) -> None:
     found = {}
     for name, texts, folder in (("harmless", (HARMLESS,) * len(MARKUP), HARMLESS_FOLDER), ("hostile", MARKUP, FOLDER)):
         (tmp_path / name).mkdir()
-        desk = WebDesk(tmp_path / name)
+        desk = WebDesk(tmp_path / name, "mail", f"{folder} mail")
         try:
             some = tuple(f"{text} {number}" for number, text in enumerate(texts))
-            found[name] = pages(desk, fill(desk, some, folder))
+            found[name] = pages(
+                desk, fill(desk, some, folder)[: None if name == "hostile" else 3], tmp_path / name / folder
+            )
         finally:
             desk.stop()
             desk.ledger.close()
@@ -56,6 +85,9 @@ def test_markup_stays_text(tmp_path: Path) -> None:
             assert address is None or ("evil" not in address and "alert" not in address), (path, address)
         for one in ("\u202e", "\u2066", "\x1b", "\x07"):
             assert one not in answer.text, path
+    for path in (*SHOWN, "the page of a host"):
+        text = found["hostile"][path].tree.xpath("//main")[0].text_content()
+        assert "<img" in text or '"img' in text, path  # an address has no <
     shown = "".join(answer.text for answer in found["hostile"].values())
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert "49" not in found["hostile"]["/"].words.split()
