@@ -43,7 +43,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from spamnb.errors import LedgerError, LedgerNewerError
-from spamnb.ledger.file.parts import directory_of
+from spamnb.ledger.file.parts import directory_of, newest_of
 from spamnb.ledger.history import derived
 
 _LESSONS = """
@@ -170,9 +170,11 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
     if version > VERSION:
+        copy = newest_of(path, VERSION)
+        back = f"or go back to a copy from before: spamnb restore {copy}" if copy else "there is no copy from before it"
         raise LedgerNewerError(
             f"{path} was written by a later spamnb (its version is {version}, this one knows up to {VERSION}):"
-            f" upgrade spamnb, or go back to a copy from before: spamnb restore {directory_of(path)}/…"
+            f" upgrade spamnb, {back}"
         )
 
 

@@ -30,13 +30,15 @@ def debian_package(place: Path) -> Path:
 
 
 def later(package: Path, version: str) -> Path:
-    """The same package in a later version, which its program tells too."""
+    """The same package in a later version, which its program tells too; made once."""
+    made = package.parent / f"spamnb_{version}_all.deb"
+    if made.exists():
+        return made
     place = package.parent / version
     _run(["dpkg-deb", "--raw-extract", str(package), str(place)], package.parent)
     for path in (place / "DEBIAN/control", place / "usr/lib/python3/dist-packages/spamnb/__init__.py"):
         path.write_text(path.read_text().replace(__version__, version))
     shutil.rmtree(place / "DEBIAN/md5sums", ignore_errors=True)
-    made = package.parent / f"spamnb_{version}_all.deb"
     _run(["dpkg-deb", "--root-owner-group", "--build", str(place), str(made)], package.parent)
     return made
 

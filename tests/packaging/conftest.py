@@ -11,7 +11,8 @@ from tests.systemd import tree
 from tests.systemd.machine import Machine
 
 # What `apt install` would fetch with the package, and the programs that the tests use; nothing of spamnb.
-_LIBRARIES = tuple(f"python3-{name}" for name in ("bs4", "lxml", "numpy", "rich", "scipy", "watchdog", "yaml"))
+_NAMES = ("bs4", "jinja2", "lxml", "numpy", "rich", "scipy", "waitress", "watchdog", "yaml")
+_LIBRARIES = tuple(f"python3-{name}" for name in _NAMES)
 _PROGRAMS = ("man-db", "bash-completion", "zsh", "fish", "pipx")
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.documents import block
 from tests.packaging import built, tab
 from tests.packaging.conftest import put, start_manager
+from tests.systemd.asking import ask, log_in
 from tests.systemd.machine import Machine, until
 from tests.systemd.unit import Unit
 
@@ -26,6 +27,7 @@ mailboxes:
     roles: {INBOX: inbox, Junk: spam}
 """
 _OWN = ("/home/anna", "/home/ben", "/etc/spamnb", "/var/lib/spamnb", "/srv", "/var/log", "/proc", "/sys")
+_DROP_INS = ("/etc/systemd/system/spamnb-web@.service.d", "/etc/systemd/system/spamnb@anna.socket.d")
 _MOST_KILOBYTES = 3000  # of the package, unpacked
 
 
@@ -56,8 +58,8 @@ def install(machine: Machine, package: str) -> float:
 
 
 def files_of(machine: Machine) -> set[str]:
-    """Every file that has to do with spamnb, apart from what is a person's own and dpkg's log of it."""
-    own = " ".join(f"-path {path} -prune -o" for path in _OWN)
+    """Every file that has to do with spamnb, apart from what people wrote themselves and dpkg's log of it."""
+    own = " ".join(f"-path {path} -prune -o" for path in (*_OWN, *_DROP_INS))
     return set(machine.run("sh", "-c", f"find / {own} -name '*spamnb*' -print").stdout.split())
 
 
@@ -210,6 +212,57 @@ def test_an_older_package_is_told_by_its_version(services: dict[str, Unit], pack
     machine.run("apt-get", "install", "--yes", "--allow-downgrades", put(machine, package), timeout=300)
     assert unit.spamnb("verify") == told
     unit.wait_moved(unit.deliver("spam"))
+
+
+def test_logins_and_sockets_outlive_an_upgrade(services: dict[str, Unit], package: Path) -> None:
+    """After an upgrade the same cookie is logged in, and each socket is the same file of the same owner and mode."""
+    own, host = services["own"], services["host"]
+    machine, port, name = own.machine, "127.0.0.1:7726", "mail.example"
+    names = "[Service]\nEnvironment=SPAMNB_WEB=--allow-host=mail.example\n"
+    machine.write(f"{_DROP_INS[0]}/name.conf", names)
+    machine.write(f"{_DROP_INS[1]}/peers.conf", "[Socket]\nSocketGroup=mail\nSocketMode=0660\n")
+    machine.run("systemctl", "daemon-reload")
+    machine.run("systemctl", "stop", "spamnb@anna")
+    machine.run("systemctl", "enable", "--now", "spamnb-web@anna.socket", "spamnb@anna.socket")
+    machine.run("systemctl", "start", "spamnb@anna")
+    machine.run("systemctl", "--user", "enable", "--now", "spamnb-web.socket", user="ben")
+    cookie = log_in(own, port, "python3")
+    sockets = ["/run/spamnb-web/anna.sock", "/run/spamnb/anna.sock"]
+
+    def state() -> tuple[str, str, int, int]:
+        """The sockets, the key of all logins, and what the pages answer who is logged in, or asks by the socket."""
+        files = machine.run("stat", "--format=%n %i %U %G %a", *sockets).stdout
+        key = machine.path(f"{own.state}/web.key")
+        assert key.stat().st_mode & 0o777 == 0o600
+        ben = ask(machine, port, "/", "ben", Cookie=cookie)[0]
+        return files, key.read_bytes().hex(), ben, ask(machine, sockets[0], "/", "www-data", Host=name)[0]
+
+    before = state()
+    assert before[0].splitlines()[0].endswith("anna www-data 660")
+    assert before[0].splitlines()[1].endswith("anna mail 660")
+    assert before[2:] == (200, 200)
+    pages = web_process(machine)
+    install(machine, put(machine, built.later(package, "0.1.1")))
+    assert state() == before
+    assert web_process(machine) not in {"0", pages}, "the pages are started again with the new program"
+    until(lambda: own.pid() != 0 and host.pid() != 0, "both services to run")
+
+
+def web_process(machine: Machine) -> str:
+    """The process that serves ben's pages."""
+    return machine.run(
+        "systemctl", "--user", "show", "--property=MainPID", "--value", "spamnb-web", user="ben"
+    ).stdout.strip()
+
+
+def test_upgrades_do_not_use_up_the_starts(services: dict[str, Unit]) -> None:
+    """More upgrades within ten minutes than StartLimitBurst= allows starts leave the services running."""
+    machine = services["own"].machine
+    for _ in range(7):
+        machine.run("/var/lib/dpkg/info/spamnb.postinst", "configure", "0.1.0-1")
+    for unit in services.values():
+        assert unit.systemctl("is-active") == "active"
+        unit.wait_moved(unit.deliver("spam"))
 
 
 def test_removal_and_purge(services: dict[str, Unit]) -> None:

@@ -1,49 +1,14 @@
 """The pages on sockets that systemd opens, in the sandbox of their units, set up as docs/web.md says."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
 from tests.documents import block
+from tests.systemd.asking import ask, log_in
 from tests.systemd.conftest import as_a_login, as_root
 from tests.systemd.machine import Machine, until
 from tests.systemd.unit import Unit
-
-_ASK = """
-import http.client, json, socket, sys
-where, path, headers, form = json.loads(sys.argv[1])
-if where.startswith("/"):
-    client = http.client.HTTPConnection("unix")
-    client.sock = socket.socket(socket.AF_UNIX)
-    client.sock.connect(where)
-else:
-    client = http.client.HTTPConnection(where)
-if form is not None:
-    headers |= {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
-client.request("GET" if form is None else "POST", path, form, headers)
-answer = client.getresponse()
-print(json.dumps([answer.status, dict(answer.getheaders()), answer.read().decode()]))
-"""
-_LOGIN = """
-import sys
-from spamnb.web.keys import KeyFile, make
-import time
-print(make(KeyFile(sys.argv[1]).key(), "code", time.time()))
-"""
-
-
-def ask(
-    machine: Machine, where: str, path: str, user: str | None, form: str | None = None, **headers: str
-) -> tuple[int, dict[str, str], str]:
-    """What the pages answer a user (None: root)."""
-    machine.write("/srv/ask-web.py", _ASK)
-    asked = json.dumps([where, path, headers, form])
-    done = machine.run("python3", "/srv/ask-web.py", asked, user=user, check=False)
-    if done.returncode:
-        return 0, {}, done.stderr
-    status, answered, text = json.loads(done.stdout)
-    return status, answered, text
 
 
 @pytest.fixture(autouse=True)
@@ -68,12 +33,7 @@ def test_user_pages(user_unit: Unit) -> None:
     user_unit.wait_moved(user_unit.deliver("spam"))
     where = "127.0.0.1:7726"
     assert ask(machine, where, "/", "anna")[0] == 401
-    machine.write("/srv/login.py", _LOGIN)
-    python = "/home/ben/.local/lib/spamnb/bin/python"
-    code = machine.run(python, "/srv/login.py", f"{user_unit.state}/web.key", user="ben").stdout.strip()
-    status, headers, _ = ask(machine, where, f"/login?code={code}", "ben")
-    assert status == 303
-    cookie = headers["Set-Cookie"].partition(";")[0]
+    cookie = log_in(user_unit, where, "/home/ben/.local/lib/spamnb/bin/python")
     status, _, text = ask(machine, where, "/", "ben", Cookie=cookie)
     assert (status, "moved" in text, "is not running" in text) == (200, True, False)
     show = ["systemctl", "--user", "show", "--property=MainPID", "--value", "spamnb-web"]

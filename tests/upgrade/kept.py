@@ -1,7 +1,7 @@
-"""What each released version leaves behind: its configuration, its ledger, and what it said of them.
+"""What each released version leaves behind: its configuration, ledger and mail, and what it said of them.
 
 `python -m tests.upgrade.kept` keeps that of the present version in a directory beside this file, as the last step
-before its release (.ci/release asks for it). Until then the form of its ledger may change, and the tests make it anew.
+before its release (.ci/release asks for it). Until then the form of its ledger may change, and it is kept again.
 """
 
 import contextlib
@@ -9,6 +9,10 @@ import gzip
 import io
 import os
 import shutil
+import sqlite3
+import tarfile
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -20,6 +24,8 @@ from spamnb.maildir.messages import deliver
 from spamnb.maildir.names import unique_base
 
 HERE = Path(__file__).parent
+LEDGER, CONFIG = ".local/share/spamnb/ledger.sqlite", ".config/spamnb/config.yaml"
+_HOME = "/home/you"  # in the place of the home in which it was made
 _LESSONS = 25
 
 
@@ -34,18 +40,46 @@ def keep(place: Path, home: Path) -> None:
         made = create_folder(str(home / "Maildir"), "maildir++", folder)
         for number in range(_LESSONS):
             deliver(made, message(kind, number), unique_base(1_700_000_000 + number, 0, 1, 1, "home"))
+    for name, kind in (("unseen", "ham"), ("unseen", "spam"), ("lessons", "ham")):
+        (home / name).mkdir(exist_ok=True)
+        for number in range(200, 205):
+            (home / name / f"{kind}-{number}.eml").write_bytes(message(kind, number))
     place.mkdir(parents=True)
     spamnb(home, "init", "--learn")
     inbox = create_folder(str(home / "Maildir"), "maildir++", "INBOX")
     for number, kind in enumerate(("spam", "ham")):
         deliver(inbox, message(kind, 100 + number), unique_base(1_700_001_000 + number, 0, 1, 1, "home"))
     spamnb(home, "run", "--once")
+    spamnb(home, "train", "--ham", str(home / "lessons"))
     (place / "verify.txt").write_text(spamnb(home, "verify"))
-    (place / "history.json").write_text(spamnb(home, "history", "--json").replace(str(home), "/home/you"))
-    ledger = (home / ".local/share/spamnb/ledger.sqlite").read_bytes()
-    (place / "ledger.sqlite.gz").write_bytes(gzip.compress(ledger, mtime=0))
-    config = (home / ".config/spamnb/config.yaml").read_text()
-    (place / "config.yaml").write_text(config.replace(str(home), "~"))
+    for name, said in (("history.json", ("history", "--json")), ("scores.json", ("score", "--json", *unseen(home)))):
+        (place / name).write_text(spamnb(home, *said).replace(str(home), _HOME))
+    _move_home(home / LEDGER, str(home), _HOME)
+    (place / "ledger.sqlite.gz").write_bytes(gzip.compress((home / LEDGER).read_bytes(), mtime=0))
+    (place / "config.yaml").write_text((home / CONFIG).read_text().replace(str(home), "~"))
+    _pack(place / "mail.tar.gz", home, ("Maildir", "unseen"))
+
+
+def restore(place: Path, home: Path) -> None:
+    """Bring an empty home to what was kept."""
+    for name in (CONFIG, LEDGER):
+        (home / name).parent.mkdir(parents=True)
+    shutil.copyfile(place / "config.yaml", home / CONFIG)
+    (home / LEDGER).write_bytes(gzip.decompress((place / "ledger.sqlite.gz").read_bytes()))
+    _move_home(home / LEDGER, _HOME, str(home))
+    with tarfile.open(place / "mail.tar.gz") as archive:
+        for one in archive:
+            (home / one.name).parent.mkdir(parents=True, exist_ok=True)
+            if (content := archive.extractfile(one)) is not None:
+                (home / one.name).write_bytes(content.read())
+                os.utime(home / one.name, (one.mtime, one.mtime))
+            else:
+                (home / one.name).mkdir()
+
+
+def unseen(home: Path) -> list[str]:
+    """The paths of messages that the version has judged, and not learned."""
+    return sorted(map(str, (home / "unseen").iterdir()))
 
 
 def spamnb(home: Path, *arguments: str, code: int = 0) -> str:
@@ -63,11 +97,35 @@ def spamnb(home: Path, *arguments: str, code: int = 0) -> str:
     return said.getvalue()
 
 
+def _move_home(ledger: Path, former: str, present: str) -> None:
+    """The same ledger in another home: each column named path is changed."""
+    with contextlib.closing(sqlite3.connect(ledger)) as connection, connection:
+        for table in _tables_with_paths(connection):
+            for number, path in connection.execute(f"SELECT rowid, path FROM {table}").fetchall():
+                moved = path.replace(os.fsencode(former), os.fsencode(present))
+                connection.execute(f"UPDATE {table} SET path = ? WHERE rowid = ?", (moved, number))
+
+
+def _tables_with_paths(connection: sqlite3.Connection) -> Iterator[str]:
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        if "path" in {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}:
+            yield table
+
+
+def _pack(archive: Path, home: Path, names: tuple[str, ...]) -> None:
+    """Files and directories as they lie there, of nobody."""
+
+    def nobody(one: tarfile.TarInfo) -> tarfile.TarInfo:
+        one.uid = one.gid = 0
+        one.uname = one.gname = ""
+        return one
+
+    with gzip.GzipFile(archive, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as made:
+        for name in names:
+            made.add(home / name, name, filter=nobody)
+
+
 if __name__ == "__main__":
-    home = HERE / "home"
     shutil.rmtree(HERE / __version__, ignore_errors=True)
-    try:
-        home.mkdir()
-        keep(HERE / __version__, home)
-    finally:
-        shutil.rmtree(home)
+    with tempfile.TemporaryDirectory() as home:
+        keep(HERE / __version__, Path(home))

@@ -1,8 +1,10 @@
 """The files that belong to a ledger: SQLite's and the locks beside it, and its rolling copies; what they are called."""
 
+import gzip
 import os
 import re
 import time
+import zlib
 from typing import NamedTuple
 
 from spamnb.errors import LedgerError
@@ -10,6 +12,7 @@ from spamnb.errors import LedgerError
 SQLITE_PARTS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database, by the ends of their names
 SERVICE_LOCK, USE_LOCK = ".lock", ".use.lock"
 PACKED = ".gz"  # the end of a copy's name; one without it is plain SQLite
+_USER_VERSION = slice(60, 64)  # of a database's first bytes, big-endian (SQLite's file format, section 1.3)
 
 
 class Sizes(NamedTuple):
@@ -56,6 +59,20 @@ def rolling(ledger: str) -> list[str]:
         raise LedgerError(f"the copies in {directory} cannot be listed: {fault.strerror}") from fault
     dated = re.compile(rf"{re.escape(_stem(ledger))}-\d{{4}}-\d\d-\d\d\.sqlite(?:{re.escape(PACKED)})?")
     return [os.path.join(directory, name) for name in sorted(filter(dated.fullmatch, names), reverse=True)]
+
+
+def newest_of(ledger: str, version: int) -> str | None:
+    """The path of the newest rolling copy that was made by a version up to that one, None where there is none."""
+    return next((copy for copy in rolling(ledger) if 0 < _version_in(copy) <= version), None)
+
+
+def _version_in(copy: str) -> int:
+    """The version of a ledger's tables that a copy has; 0 where it cannot be told."""
+    try:
+        with (gzip.open if copy.endswith(PACKED) else open)(copy, "rb") as file:
+            return int.from_bytes(file.read(_USER_VERSION.stop)[_USER_VERSION], "big")
+    except (OSError, EOFError, zlib.error):
+        return 0
 
 
 def refuse_new(ledger: str) -> None:
