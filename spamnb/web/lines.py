@@ -8,7 +8,7 @@ from datetime import datetime
 from spamnb.label import Label
 from spamnb.ledger.history.journal import Action, Line
 from spamnb.ledger.ledger import Ledger
-from spamnb.undo import why_not
+from spamnb.undo import hindrances
 from spamnb.web.mailboxes import Names
 from spamnb.web.rendering import day
 
@@ -85,9 +85,8 @@ class Told:
 
 def told(ledger: Ledger, lines: Iterable[Line], names: Names | None = None) -> list[Told]:
     """Lines of the history in words; names: of the mailboxes, where they are to be told apart."""
-    found = []
-    for line in lines:
-        fault = why_not(ledger, line.action)
+    found, lines = [], list(lines)
+    for line, fault in zip(lines, hindrances(ledger, [line.action for line in lines]), strict=True):
         mailbox = "" if names is None else names.of_action(ledger, line.action)
         found.append(Told(line, "" if fault is None else str(fault), mailbox))
     return found
