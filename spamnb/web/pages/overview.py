@@ -33,7 +33,7 @@ def overview(visit: Visit) -> Response:
     return visit.page(
         "overview.html",
         title="Overview",
-        known=status(config, ledger, visit.now, visit.site.missing),
+        known=status(config, ledger, visit.now, visit.missing),
         learning=config.learning,
         days=span,
         spans=list(_SPANS),
@@ -78,7 +78,7 @@ def overview_as_json(visit: Visit) -> Response:
     """The same figures for a program."""
     ledger = visit.ledger
     figures = _sum(_judged(ledger, visit.now, 30, 1))
-    known = status(visit.config, ledger, visit.now, visit.site.missing)
+    known = status(visit.config, ledger, visit.now, visit.missing)
     values: dict[str, object] = {"running": known.is_running, "ham": known.ham, "spam": known.spam}
     values |= {"tokens": known.tokens, "missing": known.missing, "judged": known.judged, "withheld": known.withheld}
     values |= {"last_30_days": dataclasses.asdict(figures)}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from spamnb import arming
 from spamnb.audit.answers import ON_A_PAGE, Answers
 from spamnb.audit.queue import LASTING, waiting
 from spamnb.errors import MaildirError
@@ -25,7 +24,7 @@ def review(visit: Visit) -> Response:
         title=f"{len(found.asked)} to review" if found.asked else "Review",
         asked=[(numbers[one.digest], one) for one in found.asked],
         cleared=found.cleared,
-        missing=arming.missing(ledger, config.scoring, config.learning),
+        missing=visit.missing(ledger, config.scoring, config.learning),
         failed=visit.request.query.number("failed") or 0,
         answered=visit.request.query.number("answered") or 0,
     )
