@@ -36,10 +36,20 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
 
     A filter that has moved mail once goes on, unless `minimum_messages` was raised since.
     """
-    since = ledger.note(_ARMED)
-    if since is not None and learning.minimum_messages <= int(since):
+    return "" if _has_begun(ledger, learning) else lacks(ledger.lessons, scoring, learning)
+
+
+def known_missing(ledger: Ledger, learning: Learning) -> str | None:
+    """The same where no ham has to be judged for it, else None."""
+    if _has_begun(ledger, learning):
         return ""
-    return lacks(ledger.lessons, scoring, learning)
+    ham, spam = ledger.lessons.totals().tolist()[:2]
+    return missing_lessons(ham, spam, learning) or None
+
+
+def _has_begun(ledger: Ledger, learning: Learning) -> bool:
+    since = ledger.note(_ARMED)
+    return since is not None and learning.minimum_messages <= int(since)
 
 
 class Remembered:

@@ -74,10 +74,12 @@ def undos_since(ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "le
     return ledger.journal.undos(at, kinds)
 
 
-def _ends(ledger: Ledger, actions: Iterable[Action]) -> list[Action]:
+def _ends(ledger: Ledger, actions: Sequence[Action]) -> list[Action]:
     """An action that was undone and made again is undone by undoing what made it again."""
-    ends = [ledger.journal.last(action) if action.state == "done" else action for action in actions]
-    return sorted({action.id: action for action in ends}.values(), key=lambda action: -action.id)
+    done = [action for action in actions if action.state == "done"]
+    others = [action for action in actions if action.state != "done"]
+    ends = {action.id: action for action in (*others, *ledger.journal.ends(done))}
+    return [ends[id_] for id_ in sorted(ends, reverse=True)]
 
 
 def undo(
@@ -105,7 +107,7 @@ def undo(
     later(lambda: mover.departures.touch_all(time.sleep))
 
 
-def foresee(ledger: Ledger, actions: Iterable[Action]) -> Iterator[Outcome]:
+def foresee(ledger: Ledger, actions: Sequence[Action]) -> Iterator[Outcome]:
     """What would come of taking back actions, as far as can be told without doing it. Each folder is listed once."""
     folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
 
@@ -117,8 +119,9 @@ def foresee(ledger: Ledger, actions: Iterable[Action]) -> Iterator[Outcome]:
         except MaildirError:
             return None
 
-    for action in actions:
-        if (fault := why_not(ledger, action)) is not None:
+    name_of = functools.cache(lambda folder: ledger.locations.where(folder)[1])
+    for action, fault in zip(actions, hindrances(ledger, actions), strict=True):
+        if fault is not None:
             yield Outcome(action, fault)
         elif action.kind != "moved" or action.destination is None or action.source is None:
             yield Outcome(action)
@@ -127,8 +130,8 @@ def foresee(ledger: Ledger, actions: Iterable[Action]) -> Iterator[Outcome]:
         elif action.destination_base in there:
             yield Outcome(action)
         else:
-            name = ledger.locations.where(action.destination)[1]
-            yield Outcome(action, MovedSinceError(f"the message is not in {name} any more, and stays"), left=True)
+            means = f"the message is not in {name_of(action.destination)} any more, and stays"
+            yield Outcome(action, MovedSinceError(means), left=True)
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
@@ -145,7 +148,7 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
 
 def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[Outcome]:
     """Give messages the labels of before."""
-    faults = {action.id: why_not(ledger, action) for action in batch}
+    faults = {action.id: fault for action, fault in zip(batch, hindrances(ledger, batch), strict=True)}
     changes = [
         Relabel(
             one.digest, one.after, one.after_weak, one.before, one.before_weak, f"undo of {one.id}", takes_back=one.id
@@ -163,7 +166,8 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[Outcome
 
 def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> Outcome:
     """Take back a move, an import, or that a message is not asked about again."""
-    if (fault := why_not(ledger, action)) is not None:
+    (fault,) = hindrances(ledger, [action])
+    if fault is not None:
         return Outcome(action, fault)
     try:
         if action.kind == "moved":
@@ -181,9 +185,13 @@ def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], f
     return Outcome(action)
 
 
-def why_not(ledger: Ledger, action: Action) -> SpamnbError | None:
-    """Why an action cannot be undone as it stands in the journal now, or None."""
-    present = ledger.journal.get(action.id)
+def hindrances(ledger: Ledger, actions: Sequence[Action]) -> list[SpamnbError | None]:
+    """For each action why it cannot be undone as it stands in the journal now, or None."""
+    present = ledger.journal.those([action.id for action in actions])
+    return [_hindrance(action, present.get(action.id)) for action in actions]
+
+
+def _hindrance(action: Action, present: Action | None) -> SpamnbError | None:
     if action.kind == "judged":
         why = "a judgement changed nothing"
     elif present is None:

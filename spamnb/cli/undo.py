@@ -22,7 +22,7 @@ from spamnb.errors import UsageError
 from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.journal import Action, Kind, Line
 from spamnb.ledger.ledger import Ledger
-from spamnb.undo import NoSuchActionError, of_ids, since, undos_since, why_not
+from spamnb.undo import NoSuchActionError, hindrances, of_ids, since, undos_since
 from spamnb.undo import undo as take_back
 from spamnb.wording import clock, escaped, plural
 
@@ -84,8 +84,8 @@ def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) ->
         print(_NOTHING)
         return 0
     possible = []
-    for line in ledger.journal.lines(actions):
-        if (fault := why_not(ledger, line.action)) is not None:
+    for line, fault in zip(ledger.journal.lines(actions), hindrances(ledger, actions), strict=True):
+        if fault is not None:
             warn(str(fault))
         else:
             possible.append(line.action)

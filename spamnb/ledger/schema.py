@@ -130,6 +130,7 @@ _HISTORY = """
     CREATE INDEX action_taken_back ON action (takes_back) WHERE takes_back IS NOT NULL;
     CREATE INDEX action_intent ON action (state) WHERE state = 'intent';
     CREATE INDEX action_withheld ON action (state) WHERE state = 'withheld';
+    CREATE INDEX action_kind ON action (kind, at) WHERE kind <> 'judged';
     CREATE TABLE tally (
         kind TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, number INTEGER NOT NULL,
         PRIMARY KEY (kind, first, second)

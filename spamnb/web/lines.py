@@ -9,7 +9,7 @@ from typing import NamedTuple
 from spamnb.label import Label
 from spamnb.ledger.history.journal import Action, Line
 from spamnb.ledger.ledger import Ledger
-from spamnb.undo import why_not
+from spamnb.undo import hindrances
 from spamnb.web.mailboxes import Names
 from spamnb.web.rendering import day
 
@@ -90,9 +90,8 @@ class Told:
 
 def told(ledger: Ledger, lines: Iterable[Line], names: Names | None = None) -> list[Told]:
     """Lines of the history in words; names: of the mailboxes, where they are to be told apart."""
-    found = []
-    for line in lines:
-        fault = why_not(ledger, line.action)
+    found, lines = [], list(lines)
+    for line, fault in zip(lines, hindrances(ledger, [line.action for line in lines]), strict=True):
         mailbox = "" if names is None else names.of_action(ledger, line.action)
         undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
         undone_at = None if undone_by is None else undone_by.at

@@ -35,6 +35,7 @@ from spamnb.web.listening import (
     is_private,
     open_listener,
 )
+from spamnb.web.missing import KeptMissing
 from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.pages import all_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
@@ -239,6 +240,7 @@ def _application(
         environ,
         KeptOwnMail(later.apart),
         KeptCheckup(later.apart),
+        missing=KeptMissing(later.apart),
         others=settings.others,
     )
     return Application(site, router, later)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from spamnb.arming import Remembered
-from spamnb.config import Config
+from spamnb.config import Config, Learning, Scoring
 from spamnb.errors import LedgerError
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import Access
@@ -14,6 +13,7 @@ from spamnb.web.banner import banner
 from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import HttpError, Request, Response
 from spamnb.web.lines import flash
+from spamnb.web.missing import KeptMissing
 from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.rendering import Pages, relative
 
@@ -45,7 +45,7 @@ class Site:
     own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
     checkup: KeptCheckup = field(default_factory=KeptCheckup)
     badges: Badges = field(default_factory=Badges)
-    missing: Remembered = field(default_factory=Remembered)
+    missing: KeptMissing = field(default_factory=KeptMissing)
     others: tuple[str, ...] = ()
 
 
@@ -78,6 +78,14 @@ class Visit:
     def now(self) -> float:
         """Seconds since the epoch."""
         return self.site.now()
+
+    def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
+        """What has still to be learned before mail is moved, in words; "" for nothing. Nobody waits for it."""
+        kept = self.site.missing
+        found, is_current = kept.look(ledger, scoring, learning)
+        if not is_current:
+            self.after.append(lambda: kept.judge(ledger.path, scoring, learning))
+        return found
 
     def number(self, name: str) -> int:
         """A number of the path."""

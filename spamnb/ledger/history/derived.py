@@ -3,7 +3,8 @@
 judged_quarter: messages by the quarter of an hour (UTC) in which they were judged, the verdict, and what a person has
 decided since. All time zones in use today differ from UTC by whole quarters, so every local day is a sum of rows.
 
-judged_probability: messages by the thousandth in which the probability of their verdict lies, and what was decided.
+judged_probability: messages by the thousandth in which the probability of their verdict lies, the verdict, and what was
+decided.
 
 sender: where mail came from, by the address in From or by the list, with how it was judged and what it was learned as.
 
@@ -49,8 +50,12 @@ _SUMS = (
     ),
     _Sum(
         "judged_probability",
-        ("thousandth", "decided"),
-        (f"min(CAST({{row}}.probability * {THOUSANDTHS} AS INTEGER), {THOUSANDTHS - 1})", _DECIDED),
+        ("thousandth", "verdict", "decided"),
+        (
+            f"min(CAST({{row}}.probability * {THOUSANDTHS} AS INTEGER), {THOUSANDTHS - 1})",
+            "{row}.verdict",
+            _DECIDED,
+        ),
     ),
 )
 
@@ -84,8 +89,8 @@ def _sender(row: str, sign: str) -> str:
 TABLES = (
     "CREATE TABLE judged_quarter (quarter INTEGER NOT NULL, verdict TEXT NOT NULL, decided INTEGER NOT NULL,"
     " number INTEGER NOT NULL, PRIMARY KEY (quarter, verdict, decided)) WITHOUT ROWID",
-    "CREATE TABLE judged_probability (thousandth INTEGER NOT NULL, decided INTEGER NOT NULL,"
-    " number INTEGER NOT NULL, PRIMARY KEY (thousandth, decided)) WITHOUT ROWID",
+    "CREATE TABLE judged_probability (thousandth INTEGER NOT NULL, verdict TEXT NOT NULL, decided INTEGER NOT NULL,"
+    " number INTEGER NOT NULL, PRIMARY KEY (thousandth, verdict, decided)) WITHOUT ROWID",
     "CREATE TABLE sender (id INTEGER PRIMARY KEY, is_list INTEGER NOT NULL CHECK (is_list IN (0, 1)),"
     f" name TEXT NOT NULL, {', '.join(f'{name} INTEGER NOT NULL DEFAULT 0' for name in _SENDER)},"
     " UNIQUE (is_list, name))",

@@ -1,13 +1,14 @@
 """The journal: what was done to messages, and what is about to be done."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.like import holding
+from spamnb.ledger.lessons.lookup import look_up
 from spamnb.ledger.lessons.port import Lesson
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled"]
@@ -112,6 +113,7 @@ _IN_MAILBOX = (
     "EXISTS (SELECT 1 FROM file AS f JOIN folder AS o ON o.id = f.folder JOIN mailbox AS b ON b.id = o.mailbox"
     " WHERE f.message = a.message AND b.path = ?)"
 )
+_NO_JUDGEMENT = "a.kind <> 'judged'"  # most actions are; this names the index of the others
 _UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported", "settled")
 
 
@@ -195,7 +197,7 @@ class Journal:
 
     def all_settled(self) -> set[bytes]:
         """The identities of the messages about which nobody is to be asked again."""
-        where = "a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
+        where = f"{_NO_JUDGEMENT} AND a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
         return {action.digest for action in self._actions(where)}
 
     def import_of(self, digest: bytes) -> Action | None:
@@ -244,7 +246,11 @@ class Journal:
 
     def get(self, action: int) -> Action | None:
         """The action of that id, or None."""
-        return next(iter(self._actions("a.id = ?", action)), None)
+        return self.those([action]).get(action)
+
+    def those(self, ids: Collection[int]) -> dict[int, Action]:
+        """The actions of these ids, as far as there are such, by their ids."""
+        return {row[0]: _action(row) for row in look_up(self._db, f"{_SELECT} WHERE a.id", list(ids))}
 
     def intents(self) -> list[Action]:
         """Moves that were begun and not ended: another process is making them, or the last one died."""
@@ -289,7 +295,8 @@ class Journal:
 
     def lines(self, actions: Sequence[Action]) -> list[Line]:
         """The same of certain actions, in their order."""
-        return [_line(self._db.row(f"{_LINES} WHERE a.id = ?", (action.id,))) for action in actions]
+        rows = {row[0]: row for row in look_up(self._db, f"{_LINES} WHERE a.id", [action.id for action in actions])}
+        return [_line(rows[action.id]) for action in actions]
 
     def folders(self) -> list[str]:
         """The names of all folders that were ever met."""
@@ -308,8 +315,8 @@ class Journal:
         return [action for action in self._standing(last, at, kinds) if self.first(action).state == "undone"]
 
     def _standing(self, which: str, at: float, kinds: Sequence[Kind]) -> list[Action]:
-        wanted = f"a.at >= ? AND a.state = 'done' AND a.kind IN ({','.join('?' * len(kinds))}) AND {which}"
-        return self._actions(f"{wanted} ORDER BY a.id DESC", at, *kinds)
+        wanted = f"{_NO_JUDGEMENT} AND a.kind IN ({','.join('?' * len(kinds))}) AND a.at >= ? AND a.state = 'done'"
+        return self._actions(f"{wanted} AND {which} ORDER BY +a.id DESC", *kinds, at)  # +: not by walking all by id
 
     def first(self, action: Action) -> Action:
         """What a chain of undos began with: the action itself where it takes back none."""
@@ -317,12 +324,20 @@ class Journal:
             action = earlier
         return action
 
-    def last(self, action: Action) -> Action:
-        """Where a chain of undos ends that begins with the action: only its end can be undone, exactly."""
-        taken = "a.takes_back = ? AND a.state IN ('done', 'undone') ORDER BY a.id DESC LIMIT 1"
-        while later := self._actions(taken, action.id):
-            (action,) = later
-        return action
+    def ends(self, actions: Iterable[Action]) -> list[Action]:
+        """Where the chains of undos end that begin with the actions: only an end can be undone, exactly.
+
+        The newest first, each once.
+        """
+        found: dict[int, Action] = {}
+        taking = f"{_SELECT} WHERE a.state IN ('done', 'undone') AND a.takes_back"
+        begun = {action.id: action for action in actions}
+        while begun:
+            later = sorted(map(_action, look_up(self._db, taking, list(begun))), key=lambda one: one.id)
+            taken = {one.takes_back: one for one in later}
+            found |= {id_: action for id_, action in begun.items() if id_ not in taken}
+            begun = {one.id: one for one in taken.values()}
+        return [found[id_] for id_ in sorted(found, reverse=True)]
 
     def taken_back(self, action: int) -> Action:
         """Record that an action was taken back; what it had taken back itself stands again, and so on down the chain.

@@ -184,7 +184,7 @@ class Messages:
 
     def numbers(self) -> dict[str, int]:
         """How many messages were judged, by verdict."""
-        rows = self._db.rows("SELECT verdict, sum(number) FROM judged_quarter GROUP BY verdict")
+        rows = self._db.rows("SELECT verdict, sum(number) FROM judged_probability GROUP BY verdict")
         return dict(rows)
 
 

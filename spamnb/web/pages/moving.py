@@ -18,12 +18,12 @@ def pause(visit: Visit) -> Response:
 
 def resume(visit: Visit) -> Response:
     """Move mail again; with `move` also what has stayed meanwhile, if it still is spam and nobody has read it."""
-    ledger = visit.ledger
-    breaker.resume(ledger, visit.now)
+    ledger, began = visit.ledger, visit.now
+    breaker.resume(ledger, began)
     last = ledger.journal.newest_id()
     if visit.request.form.text("move"):
         list(breaker.move_withheld(ledger, visit.config, visit.site.now, later=visit.after.append))
-    return visit.done(action.id for action in ledger.journal.since(0.0, ("moved",)) if action.id > last)
+    return visit.done(action.id for action in ledger.journal.since(began, ("moved",)) if action.id > last)
 
 
 ROUTES = (Route("POST", "/pause", pause), Route("POST", "/resume", resume))

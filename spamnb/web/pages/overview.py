@@ -36,7 +36,7 @@ def overview(visit: Visit) -> Response:
         path, environ = Path(visit.site.config_path), visit.site.environ
         visit.after.append(lambda: checkup.check(path, environ, visit.site.now, whole=False))
     troubles = [] if checkup.glance is None else checkup.glance.troubles
-    known = status(config, ledger, visit.now, visit.site.missing)
+    known = status(config, ledger, visit.now, visit.missing)
     span = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[span])
     figures = _sum(spans)
@@ -125,7 +125,7 @@ def overview_as_json(visit: Visit) -> Response:
     """The same figures for a program."""
     ledger = visit.ledger
     figures = _sum(_judged(ledger, visit.now, 30, 1))
-    known = status(visit.config, ledger, visit.now, visit.site.missing)
+    known = status(visit.config, ledger, visit.now, visit.missing)
     values: dict[str, object] = {"running": known.is_running, "ham": known.ham, "spam": known.spam}
     values |= {"tokens": known.tokens, "missing": known.missing, "judged": known.judged, "withheld": known.withheld}
     values |= {"last_30_days": dataclasses.asdict(figures)}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Set
 
-from spamnb import arming
 from spamnb.audit.answers import ON_A_PAGE, Answers
 from spamnb.audit.queue import LASTING, Waiting, waiting
 from spamnb.errors import MaildirError
@@ -29,7 +28,7 @@ def review(visit: Visit) -> Response:
         asked=[(numbers[one.digest], one) for one in found.asked],
         cleared=found.cleared,
         is_current=is_current,
-        missing=arming.missing(ledger, config.scoring, config.learning),
+        missing=visit.missing(ledger, config.scoring, config.learning),
         failed=visit.request.query.number("failed") or 0,
         answered=visit.request.query.number("answered") or 0,
         moved=visit.request.query.number("moved") or 0,

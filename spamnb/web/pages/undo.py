@@ -12,7 +12,7 @@ from spamnb.web.lines import told
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_SHOWN = 200
+_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)

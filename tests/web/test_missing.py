@@ -1,0 +1,46 @@
+"""What has still to be learned before mail is moved: no page waits for the judging that it takes."""
+
+import pytest
+
+from spamnb import arming
+from spamnb.cli.sample_mail import message
+from spamnb.config import Learning, Scoring
+from spamnb.label import Label
+from spamnb.mail.reading import read
+from spamnb.web.missing import KeptMissing
+from tests.web.desk import Browser, WebDesk
+
+LOOKING = "it is being looked at"
+
+
+def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that would have to judge ham says that it is looked at; the page after that says what was found."""
+    desk.ledger.set_note("moving began with minimum_messages", None)
+    judged = []
+
+    def lacks(*_: object) -> str:
+        judged.append(1)
+        return "3 of the newest 20 ham messages would be taken for spam"
+
+    monkeypatch.setattr(arming, "lacks", lacks)
+    for page in ("/", "/review", "/overview.json"):
+        assert LOOKING in Browser(desk.application()).get(page).text
+    assert not judged
+    browser = Browser(desk.application(at_once=True))
+    assert LOOKING in browser.get("/").words
+    assert "3 of the newest 20" in browser.get("/").words
+    assert "3 of the newest 20" in browser.get("/review").words
+    assert len(judged) == 1
+
+
+def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
+    """After something was learned the former answer stands until there is a new one; numbers are told at once."""
+    desk.ledger.set_note("moving began with minimum_messages", None)
+    kept, learning = KeptMissing(), Learning()
+    assert kept.look(desk.ledger, Scoring(), learning)[1] is False
+    kept.judge(desk.ledger.path, Scoring(), learning)
+    assert kept.look(desk.ledger, Scoring(), learning) == ("", True)
+    desk.ledger.lessons.learn([read(message("spam", 900))], Label.SPAM, "a test", 1.0)
+    assert kept.look(desk.ledger, Scoring(), learning) == ("", False)
+    many = Learning(minimum_messages=1000)
+    assert kept.look(desk.ledger, Scoring(), many) == (arming.lacks(desk.ledger.lessons, Scoring(), many), True)
