@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
 
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed was compiled before its first start
     corpus = common.warmed(options.corpus)
     costs: Costs = defaultdict(list)
     for number in range(options.rounds):
