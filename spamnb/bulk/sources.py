@@ -20,7 +20,6 @@ KINDS = "a message file, a directory of them, a Maildir, an mbox file, or - for 
 _LINE = 1 << 16  # bytes of a line that are read together
 # QUIRK: "From " begins lines of ordinary text too; like mutt, we want the time that every mbox writer adds.
 _SEPARATOR = lazy_pattern(rb"From [^\n]{0,300}?\d:\d\d[^\n]{0,60}\n")
-_ANOTHER = lazy_pattern(rb"\n\r?\nFrom [^\n]{0,300}?\d:\d\d[^\n]{0,60}\n")  # after the first message
 _BLANK = (b"\n", b"\r\n")
 _LOOKED_THROUGH = 1 << 20  # bytes of a file at once, for a second message
 
@@ -173,9 +172,7 @@ def _may_hold_several(content: BinaryIO) -> bool:
     content.seek(0)
     start = content.read(_LOOKED_THROUGH)
     content.seek(0)
-    if len(start) == _LOOKED_THROUGH:
-        return True
-    return b"\nFrom " in start and _SEPARATOR.match(start) is not None and _ANOTHER.search(start) is not None
+    return len(start) == _LOOKED_THROUGH or b"\n\nFrom " in start or b"\n\r\nFrom " in start
 
 
 def _numbered(path: str, contents: Iterator[bytes]) -> Iterator[Source]:
