@@ -16,6 +16,7 @@ from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
 _MOST_REMEMBERED = 500_000  # tokens, in some 60 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
+_IDS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
 _COUNTED = (
     "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count"
     " WHERE token IN (SELECT value FROM json_each(?)) ORDER BY token"
@@ -56,7 +57,7 @@ class Dictionary:
         (first,) = self._db.row("SELECT coalesce(max(token), 0) + 1 FROM count")
         if first > 1:
             asked = [tokens[place] for place in unknown]  # neighbours in the index come together: a page is read once
-            found = dict(look_up(self._db, "SELECT text, id FROM token WHERE text", asked))
+            found = dict(look_up(self._db, _IDS, asked))
             ids[unknown] = [found.get(token, 0) for token in asked]
         places = np.array(unknown, dtype=np.int64)
         new = places[ids[places] == 0]
