@@ -45,7 +45,7 @@ class Person:
         self._environ = {
             "HOME": str(self.home),
             "USER": name,
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "XDG_RUNTIME_DIR": run_directory,
             "LC_ALL": "C.UTF-8",
         }

@@ -4,7 +4,6 @@ import logging
 import re
 import shutil
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 from tests.documents import block
 from tests.packaging import built, tab
-from tests.packaging.conftest import put, start_manager
+from tests.packaging.conftest import check_moved_once, put, spam_comes_during, start_manager
 from tests.systemd.asking import ask, log_in
 from tests.systemd.machine import Machine, until
 from tests.systemd.unit import Unit
@@ -182,24 +181,12 @@ def test_upgrade_while_mail_comes_in(services: dict[str, Unit], package: Path) -
     before = {name: (unit.pid(), unit.spamnb("verify")) for name, unit in services.items()}
     newer = put(machine, built.later(package, "0.1.1"))
     taken: list[float] = []
-    upgrade = threading.Thread(target=lambda: taken.append(install(machine, newer)))
-    sent: dict[str, list[bytes]] = {name: [] for name in services}
-    upgrade.start()
-    try:
-        while upgrade.is_alive():
-            for name, unit in services.items():
-                sent[name].append(unit.deliver("spam"))
-            time.sleep(0.3)
-    finally:
-        upgrade.join()
+    sent = spam_comes_during(lambda: taken.append(install(machine, newer)), services)
     _log.info("upgraded in %.1f s, while %d messages came", taken[0], sum(map(len, sent.values())))
     assert machine.run("spamnb", "--version").stdout == "spamnb 0.1.1\n"
     for name, unit in services.items():
         until(lambda unit=unit, name=name: unit.pid() not in {0, before[name][0]}, f"{name} to be started again")  # type: ignore[misc]
-        for message in sent[name]:
-            unit.wait_moved(message)
-        contents = [path.read_bytes() for path in unit._files(".Junk")]
-        assert all(contents.count(message) == 1 for message in sent[name])
+        check_moved_once(unit, sent[name])
         assert unit.spamnb("verify") == before[name][1]
     states = machine.run("systemctl", "list-unit-files", "--no-legend", "spamnb*").stdout
     assert "disabled" in states
