@@ -238,11 +238,26 @@ def test_upgrades_do_not_use_up_the_starts(services: dict[str, Unit]) -> None:
         unit.wait_moved(unit.deliver("spam"))
 
 
+def test_an_interrupted_upgrade_goes_on(services: dict[str, Unit], package: Path) -> None:
+    """Between unpacking and configuring, where an upgrade was cut off, mail is moved; then the services start again."""
+    machine = services["own"].machine
+    before = {name: unit.pid() for name, unit in services.items()}
+    machine.run("dpkg", "--unpack", put(machine, package), timeout=300)
+    for unit in services.values():
+        unit.wait_moved(unit.deliver("spam"))
+    machine.run("dpkg", "--configure", "--pending", timeout=300)
+    for name, unit in services.items():
+        until(lambda unit=unit, name=name: unit.pid() not in {0, before[name]}, f"{name} to be started again")  # type: ignore[misc]
+        unit.wait_moved(unit.deliver("spam"))
+
+
 def test_removal_and_purge(services: dict[str, Unit]) -> None:
     """Removal stops both services; after the purge nothing is left but each person's mail, ledger and configuration."""
     machine = services["own"].machine
     kept = {name: unit.deliver("ham") for name, unit in services.items()}
+    began = time.monotonic()
     machine.run("apt-get", "remove", "--yes", "spamnb", timeout=300)
+    _log.info("removed in %.1f s", time.monotonic() - began)
     for unit in services.values():
         until(lambda unit=unit: unit.pid() == 0, f"{unit.name} to stop")  # type: ignore[misc]
     assert processes(machine) == []
