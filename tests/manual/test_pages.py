@@ -13,6 +13,7 @@ from spamnb.config.reference import keys
 from spamnb.manual import roff
 from spamnb.manual.files import files
 from spamnb.manual.pages import pages
+from tests.documents import ROOT
 
 
 def plain(page: str) -> str:
@@ -50,6 +51,23 @@ def test_every_key_is_in_the_page() -> None:
         assert key.wanted in text
         assert f"Default: {key.default}" in text
         assert " ".join(key.about.replace("`", "").split()) in text
+
+
+def test_the_page_of_the_pages_has_every_option() -> None:
+    """spamnb-web(8) has each option of `spamnb web`, and names the units and the key that it stands on."""
+    text = plain(pages()["spamnb-web.8"])
+    flags = {flag for action in parser_of("web")._actions for flag in action.option_strings} - {"-h", "--help"}
+    assert {flag for flag in flags if flag not in text} == set()
+    for named in ("spamnb-web.socket", "spamnb-web@", "web.key"):
+        assert named in text
+
+
+@pytest.mark.parametrize("unit", sorted(path.name for path in (ROOT / "systemd").iterdir()))
+def test_each_unit_names_a_page(unit: str) -> None:
+    """The documentation of each unit is a page that there is."""
+    named = re.findall(r"^Documentation=man:(\S+)\((\d)\)$", (ROOT / "systemd" / unit).read_text(), re.MULTILINE)
+    assert named
+    assert all(f"{name}.{section}" in pages() for name, section in named)
 
 
 def test_every_value_is_of_a_kind() -> None:

@@ -43,9 +43,12 @@ def later(package: Path, version: str) -> Path:
     return made
 
 
-def sdist_and_wheel(place: Path) -> tuple[Path, Path]:
+def sdist_and_wheel(place: Path, version: str = __version__) -> tuple[Path, Path]:
     """Build the sdist from the sources and the wheel from the sdist, without a network; their paths."""
     sources(place / "sources")
+    for name in ("VERSION", "spamnb/__init__.py"):
+        file = place / "sources" / name
+        file.write_text(file.read_text().replace(__version__, version))
     made = place / "made"
     made.mkdir()
     build = f"import backend; print(backend.build_sdist({str(made)!r}))"

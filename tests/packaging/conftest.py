@@ -1,7 +1,9 @@
 """A fresh Debian of each release, booted, in which spamnb is installed as a person does it."""
 
 import shutil
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from tests.packaging import built
 from tests.systemd import tree
 from tests.systemd.machine import Machine
+from tests.systemd.unit import Unit
 
 # What `apt install` would fetch with the package, and the programs that the tests use; nothing of spamnb.
 _NAMES = ("bs4", "jinja2", "lxml", "numpy", "rich", "scipy", "waitress", "watchdog", "yaml")
@@ -71,3 +74,26 @@ def start_manager(machine: Machine, user: str) -> None:
     """Start a user's own service manager, as a login does; it stays after the last one."""
     machine.run("install", "-D", "/dev/null", f"/var/lib/systemd/linger/{user}")
     machine.run("systemctl", "start", f"user@{machine.uid(user)}.service")
+
+
+def spam_comes_during(work: Callable[[], object], units: Mapping[str, Unit]) -> dict[str, list[bytes]]:
+    """Deliver spam to each unit's Maildir, three times a second, while something is done; what was delivered."""
+    sent: dict[str, list[bytes]] = {name: [] for name in units}
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        while thread.is_alive():
+            for name, unit in units.items():
+                sent[name].append(unit.deliver("spam"))
+            time.sleep(0.3)
+    finally:
+        thread.join()
+    return sent
+
+
+def check_moved_once(unit: Unit, sent: list[bytes]) -> None:
+    """Wait until all of that spam is moved; it is in Junk once."""
+    for message in sent:
+        unit.wait_moved(message)
+    contents = [path.read_bytes() for path in unit.files(".Junk")]
+    assert all(contents.count(message) == 1 for message in sent)

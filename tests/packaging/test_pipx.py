@@ -1,7 +1,9 @@
 """The wheel by pipx, and the sdist: each has what a package has, at the places where it is looked for."""
 
 import logging
+import re
 import tarfile
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +13,16 @@ import pytest
 from spamnb.manual.files import files
 from tests.documents import block
 from tests.packaging import built
-from tests.packaging.conftest import booted, put, start_manager
+from tests.packaging.conftest import booted, check_moved_once, put, spam_comes_during, start_manager
 from tests.systemd import tree
+from tests.systemd.asking import ask, log_in
 from tests.systemd.machine import Machine, until
 from tests.systemd.unit import Unit
 
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
 _log = logging.getLogger(__name__)
+_PORT = "127.0.0.1:7726"
 
 
 def test_the_wheel_holds_all(sdist_and_wheel: tuple[Path, Path]) -> None:
@@ -50,26 +54,36 @@ def machine() -> Iterator[Machine]:
     yield from booted("trixie")
 
 
-def as_ben(machine: Machine, commands: str) -> str:
-    """Run commands of a document as ben; what they print."""
-    return machine.run("bash", "-euc", commands, user="ben", cwd="/home/ben", timeout=300).stdout
+def as_ben(machine: Machine, commands: str, what: str = "") -> str:
+    """Run commands of a document as ben; what they print. what: under which their time is logged."""
+    began = time.monotonic()
+    printed = machine.run("bash", "-euc", commands, user="ben", cwd="/home/ben", timeout=300).stdout
+    if what:
+        _log.info("%s by pipx in %.1f s", what, time.monotonic() - began)
+    return printed
 
 
-def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path]) -> None:
-    """Installed by pipx the unit runs, the manual and Tab are there; upgraded it runs on; removed, mail is left."""
+def commands(document: str, name: str, wheel: str) -> str:
+    """The commands of a document, with the path of the wheel that they install."""
+    return re.sub(r"spamnb-[\d.]+-py3-none-any\.whl", wheel, block(f"docs/{document}.md", name))
+
+
+def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path], tmp_path: Path) -> None:
+    """By pipx the unit runs, the manual and Tab are there; upgraded while mail comes in; removed, mail is left."""
     try:
         wheels = tree.wheels("3.13")
     except tree.CannotSetUpError as fault:
         pytest.skip(f"no packages to install: {fault}")
     for wheel in wheels.iterdir():
         put(machine, wheel)
-    wheel = put(machine, sdist_and_wheel[1])
+    first, later = (put(machine, one) for one in (sdist_and_wheel[1], built.sdist_and_wheel(tmp_path, "0.1.1")[1]))
     machine.write("/etc/pip.conf", "[global]\nno-index = true\nfind-links = /srv\n")
     unit = Unit(machine, "ben", "spamnb.service", "ben")
     unit.make_maildir()
     start_manager(machine, "ben")
 
-    as_ben(machine, block("docs/install.md", "pipx").replace("spamnb-0.1.0-py3-none-any.whl", wheel))
+    as_ben(machine, commands("install", "pipx", first), "installed")
+    as_ben(machine, block("docs/install.md", "pipx-web"), "the libraries of the pages added")
     size = as_ben(machine, "du -sm ~/.local/share/pipx/venvs/spamnb | cut -f1").strip()
     _log.info("installed by pipx: %s MB", size)
     as_ben(machine, block("docs/install.md", "pipx-completion"))
@@ -80,16 +94,21 @@ def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path]) -> None:
     assert "spam_cutoff" in as_ben(machine, "man spamnb.yaml")
     completed = "complete -p spamnb || . ~/.local/share/bash-completion/completions/spamnb; complete -p spamnb"
     assert "_spamnb" in as_ben(machine, completed)
+    as_ben(machine, "systemctl --user enable --now spamnb-web.socket")
+    cookie = log_in(unit, _PORT, "/home/ben/.local/share/pipx/venvs/spamnb/bin/python")
 
     before, told = unit.pid(), unit.spamnb("verify")
-    as_ben(machine, block("docs/upgrade-and-removal.md", "pipx-upgrade"))
+    upgrade = commands("upgrade-and-removal", "pipx-upgrade", later)
+    sent = spam_comes_during(lambda: as_ben(machine, upgrade, "upgraded"), {"ben": unit})["ben"]
+    assert unit.spamnb("--version") == "spamnb 0.1.1\n"
     until(lambda: unit.pid() not in {0, before}, "another process of the service")
+    check_moved_once(unit, sent)
     assert unit.spamnb("verify") == told
-    spam = unit.deliver("spam")
-    unit.wait_moved(spam)
+    assert ask(machine, _PORT, "/", "ben", Cookie=cookie)[0] == 200
 
-    as_ben(machine, block("docs/upgrade-and-removal.md", "pipx-removal"))
+    as_ben(machine, "systemctl --user disable --now spamnb-web.socket")
+    as_ben(machine, block("docs/upgrade-and-removal.md", "pipx-removal"), "removed")
     assert unit.systemctl("is-active", check=False) in {"inactive", "unknown"}
-    assert unit.holds(".Junk", spam)
+    assert all(unit.holds(".Junk", spam) for spam in sent)
     left = "find ~ -name '*spamnb*' -not -path '*/Maildir/*' -not -path '*/pipx/logs/*' -not -path '*/.cache/*'"
     assert sorted(as_ben(machine, left).split()) == ["/home/ben/.config/spamnb", "/home/ben/.local/share/spamnb"]

@@ -56,7 +56,16 @@ def debian(release: str = "bookworm", more: Sequence[str] = ()) -> Path:
 
     more: other packages; with them the tree has room for manuals.
     """
-    command = [*_MMDEBSTRAP, f"--include={','.join((*_PACKAGES, *more))}", *(() if more else (_NO_MANUAL,))]
+    return _tree(release, [f"--include={','.join((*_PACKAGES, *more))}", *(() if more else (_NO_MANUAL,))])
+
+
+def minimal(release: str) -> Path:
+    """The archive of a Debian tree with the essential packages and apt, as images of containers have it."""
+    return _tree(release, [_NO_MANUAL])
+
+
+def _tree(release: str, options: Sequence[str]) -> Path:
+    command = [*_MMDEBSTRAP, *options]
     name = hashlib.sha256("\0".join((*command, release)).encode()).hexdigest()[:12]
     kept = cache() / f"{release}-{name}.tar"
     if not kept.exists():

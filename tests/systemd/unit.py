@@ -129,14 +129,15 @@ class Unit:
 
     def holds(self, folder: str, content: bytes) -> bool:
         """Whether a message lies in the folder."""
-        return content in (path.read_bytes() for path in self._files(folder))
+        return content in (path.read_bytes() for path in self.files(folder))
 
     def wait_moved(self, content: bytes) -> None:
         """Wait until a message lies in Junk and nowhere else."""
         until(lambda: self.holds(".Junk", content), f"spam moved by {self.name}; it said: {self._last_words()}")
         assert not self.holds("", content)
 
-    def _files(self, folder: str) -> list[Path]:
+    def files(self, folder: str) -> list[Path]:
+        """The messages of a folder, as files."""
         root = self.machine.path(f"{self.maildir}/{folder}")
         return [path for subdir in ("new", "cur") if (root / subdir).is_dir() for path in (root / subdir).iterdir()]
 

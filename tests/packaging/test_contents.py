@@ -1,0 +1,88 @@
+"""What is in the Debian package: seen without installing it, so that it is cheap enough for each run of all checks."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from spamnb.manual.files import files
+from tests.packaging import built
+
+pytestmark = pytest.mark.real_system
+
+_EPOCHS = {"numpy": "1:"}  # what Debian sets before a version
+_NAMES = {"beautifulsoup4": "bs4", "pyyaml": "yaml"}  # of Debian's packages, where they are others
+_OF_ZSH = ("share/zsh/site-functions/", "share/zsh/vendor-completions/")
+
+
+@pytest.fixture(scope="module")
+def unpacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the package, and those of its control below DEBIAN."""
+    place = tmp_path_factory.mktemp("unpacked") / "all"
+    subprocess.run(["dpkg-deb", "--raw-extract", str(package), str(place)], check=True, timeout=60)
+    return place
+
+
+def test_lintian_finds_nothing(package: Path) -> None:
+    """lintian finds no error in the package, and nothing to warn of."""
+    if shutil.which("lintian") is None:
+        pytest.skip("lintian is not installed (Debian: apt install lintian)")
+    done = subprocess.run(
+        ["lintian", "--fail-on=none", "--allow-root", str(package)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_each_file_is_in_its_place(unpacked: Path) -> None:
+    """The program, its units, man pages and completion are where Debian looks for them, and no byte code."""
+    held = {str(path.relative_to(unpacked / "usr")) for path in (unpacked / "usr").rglob("*") if path.is_file()}
+    units = {path.name for path in (built.PROJECT / "systemd").iterdir()}
+    wanted = {f"lib/systemd/{'system' if '@' in unit else 'user'}/{unit}" for unit in units}
+    wanted |= {f"{name}.gz" if "/man/" in name else name.replace(*_OF_ZSH) for name in files()}
+    wanted |= {"bin/spamnb", "share/doc/spamnb/copyright", "share/doc/spamnb/examples/config.example.yaml"}
+    assert wanted - held == set()
+    assert {name for name in held if name.endswith((".pyc", ".orig", ".png"))} == set()
+    assert {path.name for path in unpacked.iterdir()} == {"DEBIAN", "usr"}
+
+
+def test_units_start_the_program_of_the_package(unpacked: Path) -> None:
+    """Each service starts /usr/bin/spamnb, and has all other lines as in the sources."""
+    for unit in (built.PROJECT / "systemd").glob("*.service"):
+        (packed,) = unpacked.glob(f"usr/lib/systemd/*/{unit.name}")
+        pairs = list(zip(unit.read_text().splitlines(), packed.read_text().splitlines(), strict=True))
+        changed = [now for was, now in pairs if was != now]
+        assert changed
+        assert all(line.startswith("ExecStart=/usr/bin/spamnb ") for line in changed)
+
+
+def test_the_bounds_are_those_of_the_project(unpacked: Path) -> None:
+    """Of each library that pyproject.toml asks for the package asks for the same version at least."""
+    with (built.PROJECT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    control = (unpacked / "DEBIAN/control").read_text()
+    for field, bounds in (
+        ("Depends", project["dependencies"]),
+        ("Recommends", project["optional-dependencies"]["web"]),
+        ("Suggests", project["optional-dependencies"]["plots"]),
+    ):
+        (line,) = re.findall(rf"^{field}: (.*)$", control, re.MULTILINE)
+        for bound in bounds:
+            name, _, version = bound.lower().partition(">=")
+            assert f"python3-{_NAMES.get(name, name)} (>= {_EPOCHS.get(name, '')}{version})" in line
+
+
+@pytest.mark.parametrize("script", ["postinst", "prerm", "postrm"])
+def test_the_scripts_are_of_the_plain_shell(unpacked: Path, script: str) -> None:
+    """dash, which runs the maintainer scripts, can read them; they are programs, and end at a failure."""
+    path = unpacked / "DEBIAN" / script
+    done = subprocess.run(["dash", "-n", str(path)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert path.stat().st_mode & 0o111
+    assert "set -e\n" in path.read_text()
