@@ -96,6 +96,7 @@ _WITHHELD = (
     " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
 )
 # CROSS JOIN: the actions are walked by id, so that a page ends as soon as it is full.
+_AMONG = "IN (SELECT value FROM {asked})"  # for `look_up`
 _LINES = (
     f"SELECT {_COLUMNS}, coalesce(s.name, ''), coalesce(d.name, ''),"  # noqa: S608
     f" CASE WHEN a.state = 'undone' THEN (SELECT max(id) FROM action WHERE {_TAKEN}) END,"
@@ -250,7 +251,7 @@ class Journal:
 
     def those(self, ids: Collection[int]) -> dict[int, Action]:
         """The actions of these ids, as far as there are such, by their ids."""
-        return {row[0]: _action(row) for row in look_up(self._db, f"{_SELECT} WHERE a.id", list(ids))}
+        return {row[0]: _action(row) for row in look_up(self._db, f"{_SELECT} WHERE a.id {_AMONG}", list(ids))}
 
     def intents(self) -> list[Action]:
         """Moves that were begun and not ended: another process is making them, or the last one died."""
@@ -295,7 +296,8 @@ class Journal:
 
     def lines(self, actions: Sequence[Action]) -> list[Line]:
         """The same of certain actions, in their order."""
-        rows = {row[0]: row for row in look_up(self._db, f"{_LINES} WHERE a.id", [action.id for action in actions])}
+        ids = [action.id for action in actions]
+        rows = {row[0]: row for row in look_up(self._db, f"{_LINES} WHERE a.id {_AMONG}", ids)}
         return [_line(rows[action.id]) for action in actions]
 
     def folders(self) -> list[str]:
@@ -330,7 +332,7 @@ class Journal:
         The newest first, each once.
         """
         found: dict[int, Action] = {}
-        taking = f"{_SELECT} WHERE a.state IN ('done', 'undone') AND a.takes_back"
+        taking = f"{_SELECT} WHERE a.state IN ('done', 'undone') AND a.takes_back {_AMONG}"
         begun = {action.id: action for action in actions}
         while begun:
             later = sorted(map(_action, look_up(self._db, taking, list(begun))), key=lambda one: one.id)
