@@ -85,10 +85,10 @@ def live_some_weeks(desk: WebDesk, days: int = 45) -> None:
             for wrong in (message("ham", 800), message("ham", 801)):
                 desk.deliver(wrong, "Archive")
                 desk.take(wrong, "Archive", "Junk")
-        if number == days - 10:  # some answers of Review
-            for each in range(8):
-                answered = read(of_a_shop(each))
-                training.learn(desk.ledger, answered, Label(each % 4 == 3), "said on a page", desk.now())
+        if number == 5:  # answers about what is between the two
+            for each in range(12):
+                answered = read(forwarded(each))
+                training.learn(desk.ledger, answered, Label(each % 3 == 0), "said on a page", desk.now())
         for each in range(2 + number * 5 % 7):
             kind = "spam" if (number + each) % 3 == 0 else "ham"
             desk.deliver(message(kind, 200 + number * 10 + each), flags="S" if each == 1 and kind == "ham" else None)
@@ -129,6 +129,13 @@ def of_the_club(number: int) -> bytes:
     head = f"From: offers@garden-club.example\nSubject: Members' offer {number}\nMessage-ID: <{number}@club.example>\n"
     texts = [message("spam", 700 + number + each).partition(b"\n\n")[2] for each in range(4)]
     return head.encode() + b"\n" + b"\n".join(texts)
+
+
+def forwarded(number: int) -> bytes:
+    """A letter with more or less of an advertisement in it."""
+    letter, offer = message("ham", 850 + number), message("spam", 850 + number)
+    body = offer.partition(b"\n\n")[2].split()
+    return letter + b"\n" + b" ".join(body[: len(body) * (number + 1) // 12])
 
 
 def of_a_shop(number: int) -> bytes:
