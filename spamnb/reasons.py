@@ -56,6 +56,8 @@ _KINDS = {  # the prefixes of `mail.tokens`; behind each stands what was met
     "url-path": "in a link,",
     "url-scheme": "a link that begins with",
 }
+_FIRST = "^ "  # of a pair: the place before the first word
+_FIRST_WORD = {"subject-pair": "a subject that begins with", "opening-pair": "a text that begins with"}
 _WHOLE = {  # tokens that are not met but noted
     "body-empty": "that it has no text",
     "from-digits": "digits in the sender's address",
@@ -99,6 +101,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
 
     >>> named(Clue("subject:hello", 3, 0, -2.0, 1.0)).kind, named(Clue("hello", 3, 0, -2.0, 1.0)).text
     ('in the subject,', 'hello')
+    >>> pair = named(Clue("subject-pair:^ hello", 3, 0, -2.0, 1.0)); pair.kind, pair.text
+    ('a subject that begins with', 'hello')
     """
     share = abs(clue.contribution) / strongest if strongest else 0.0
     if (whole := _WHOLE.get(clue.token)) is not None:
@@ -107,6 +111,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
     if not colon:
         kind, text = "", kind
     said = _KINDS.get(kind, f"the field {kind} with")
+    if text.startswith(_FIRST):
+        said, text = _FIRST_WORD.get(kind, said), text.removeprefix(_FIRST)
     return Named(clue, said, text, share)
 
 

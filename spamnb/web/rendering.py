@@ -164,12 +164,12 @@ def day(at: float, now: float) -> str:
     """A day in words, as one says it at another time.
 
     >>> day(86_400.0 * 365 + 43_200, 86_400.0 * 365 + 43_201)
-    'Today'
+    'today'
     """
     then, today = datetime.fromtimestamp(at).date(), datetime.fromtimestamp(now).date()
     ago = (today - then).days
     if ago in (0, 1):
-        return ("Today", "Yesterday")[ago]
+        return ("today", "yesterday")[ago]
     if 1 < ago < 7:
         return then.strftime("%A")
     return then.strftime("%-d %B" if then.year == today.year else "%-d %B %Y")

@@ -13,9 +13,11 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+from spamnb.ledger.file.copies import roll
 from spamnb.web import keys
 from spamnb.web.server import key_file
 from tests.documents import ROOT
+from tests.service.conftest import until
 from tests.web.desk import WebDesk
 from tests.web.served import as_if_running, live_some_weeks, served
 
@@ -30,6 +32,10 @@ PICTURES: dict[str, tuple[str, str, dict[str, int]]] = {
     "review": ("review", "light", DESK),
     "tune": ("tune", "light", DESK),
     "words": ("words", "light", DESK),
+    "audit": ("audit", "light", DESK),
+    "senders": ("senders", "light", DESK),
+    "health": ("health", "light", DESK),
+    "history-phone": ("history", "dark", PHONE),
 }
 _PLACE = ROOT / "docs" / "web"
 
@@ -42,6 +48,7 @@ def main(names: list[str]) -> None:
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", **options)  # type: ignore[arg-type]
         try:
             live_some_weeks(desk)
+            roll(desk.ledger.path, desk.now(), 1)
             with as_if_running(desk), served(desk) as server:
                 for name in names or PICTURES:
                     take(browser, desk, server.base, name)
@@ -59,13 +66,18 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     page = context.new_page()
     code = keys.make(key_file(desk.config).key(), "code", time.time())
     page.goto(f"{base}/login?code={code}")
-    page.goto(f"{base}/{path.format(spam=moved.action.message)}")
-    page.wait_for_selector("[data-again]", state="detached")
-    page.wait_for_load_state("networkidle")
+    until(lambda: _is_whole(page, f"{base}/{path.format(spam=moved.action.message)}"), f"the whole page {path}")
     page.locator(".owner").evaluate("shown => { shown.textContent = 'anna'; }")
     shown = Image.open(io.BytesIO(page.screenshot()))
-    shown.quantize(64, dither=Image.Dither.NONE).save(_PLACE / f"{name}.png", optimize=True)
+    shown.quantize(128, dither=Image.Dither.NONE).save(_PLACE / f"{name}.png", optimize=True)
     context.close()
+
+
+def _is_whole(page: Any, address: str) -> bool:
+    """Whether nothing of a page is still worked out beside it."""
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    return bool(page.locator("[data-again], [data-unfinished]").count() == 0)
 
 
 if __name__ == "__main__":

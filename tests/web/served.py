@@ -37,8 +37,8 @@ def start(desk: WebDesk, *arguments: str, config: str = "") -> Served:
     """`spamnb web`, from the moment on at which it serves."""
     path = desk.directory / "config.yaml"
     if not path.exists():
-        mailboxes = desk.config.mailboxes
-        path.write_text(render(mailboxes, desk.config.ledger) + f"\n{config}\n")
+        learning = f"learning:\n  minimum_messages: {desk.learning.minimum_messages}"
+        path.write_text(render(desk.config.mailboxes, desk.config.ledger) + f"\n{config or learning}\n")
     log = desk.directory / f"web-{len(list(desk.directory.glob('web-*.log')))}.log"
     command = [
         sys.executable,
@@ -74,24 +74,75 @@ def live_some_weeks(desk: WebDesk, days: int = 45) -> None:
     """Mail comes each day, most is judged rightly; a person answers for some of it, files some, and deletes nothing."""
     desk.ahead = -days * DAY
     for number in range(days):
-        desk.ahead = max(desk.ahead, (number - days) * DAY + (number * 7 % 9) * 3600.0)
-        for each in range(2 + number % 4):
+        desk.ahead = max(desk.ahead, (number - days + 1) * DAY + (number * 7 % 9 - 11) * 3600.0)
+        if number in (days - 20, days - 1):  # what the filter takes for spam, and is none
+            desk.deliver(offer := of_the_club(number))
+            desk.take(offer, "Junk", "INBOX")
+        if number == days - 9:
+            desk.deliver(missed := message("ham", 700 + number))
+            desk.take(missed, "INBOX", "Junk")
+        if number == days - 12:  # two letters that are dragged to the wrong folder
+            for wrong in (message("ham", 800), message("ham", 801)):
+                desk.deliver(wrong, "Archive")
+                desk.take(wrong, "Archive", "Junk")
+        if number == 5:  # answers about what is between the two
+            for each in range(12):
+                answered = read(forwarded(each))
+                training.learn(desk.ledger, answered, Label(each % 3 == 0), "said on a page", desk.now())
+        for each in range(2 + number * 5 % 7):
             kind = "spam" if (number + each) % 3 == 0 else "ham"
-            desk.deliver(message(kind, 200 + number * 10 + each), flags="S" if each == 1 else None)
-        if number % 3 == 0:
-            desk.deliver(between(number))
+            desk.deliver(message(kind, 200 + number * 10 + each), flags="S" if each == 1 and kind == "ham" else None)
+            desk.ahead += 1500.0
+        if number % 4 == 0:
+            desk.deliver(of_a_shop(number // 4))
         if number % 11 == 4 and (number + 1) % 3:
             desk.take(message("ham", 200 + number * 10 + 1), "INBOX", "Archive")
-    for number in (800, 801):  # two letters that were dragged to the wrong folder
-        training.learn(desk.ledger, read(message("ham", number)), Label.SPAM, "filed", desk.now())
     desk.ahead = min(desk.ahead, -60.0)
 
 
-def between(number: int) -> bytes:
-    """A message that is half of one kind and half of the other."""
-    ham, spam = message("ham", 700 + number), message("spam", 700 + number)
-    head, _, body = ham.partition(b"\n\n")
-    return head.replace(b"Subject: ", b"Subject: Offer: ") + b"\n\n" + body + spam.partition(b"\n\n")[2]
+_SHOPS = (
+    (
+        "billing@lantern-books.example",
+        "Your invoice {}",
+        "Enclosed is the invoice for your purchase. Payment is due soon.",
+    ),
+    (
+        "tickets@northline.example",
+        "Seats for the night train, booking {}",
+        "Coach 12, berths reserved. Boarding opens early.",
+    ),
+    (
+        "news@cheese-club.example",
+        "The cellar letter, number {}",
+        "This month: three alpine wheels, and how to store them.",
+    ),
+    (
+        "alerts@parcel.example",
+        "Parcel {} waits at the kiosk",
+        "Collect within seven days. Opening hours are on the door.",
+    ),
+)
+
+
+def of_the_club(number: int) -> bytes:
+    """A message that one wants, and that is worded like spam."""
+    head = f"From: offers@garden-club.example\nSubject: Members' offer {number}\nMessage-ID: <{number}@club.example>\n"
+    texts = [message("spam", 700 + number + each).partition(b"\n\n")[2] for each in range(4)]
+    return head.encode() + b"\n" + b"\n".join(texts)
+
+
+def forwarded(number: int) -> bytes:
+    """A letter with more or less of an advertisement in it."""
+    letter, offer = message("ham", 850 + number), message("spam", 850 + number)
+    body = offer.partition(b"\n\n")[2].split()
+    return letter + b"\n" + b" ".join(body[: len(body) * (number + 1) // 12])
+
+
+def of_a_shop(number: int) -> bytes:
+    """A message that is like nothing that was learned."""
+    sender, subject, text = _SHOPS[number % len(_SHOPS)]
+    identity = f"Message-ID: <{number}@{sender.partition('@')[2]}>"
+    return f"From: {sender}\nSubject: {subject.format(8800 + 37 * number)}\n{identity}\n\n{text} ({number})\n".encode()
 
 
 @contextlib.contextmanager

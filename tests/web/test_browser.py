@@ -51,7 +51,7 @@ class Window:
         answer = self.page.goto(f"{self.base}/{path}")
         assert answer.status == 200, (path, answer.status)
         self.page.wait_for_load_state("networkidle")
-        return self.page.locator("[data-again]").count() == 0
+        return self.page.locator("[data-again], [data-unfinished]").count() == 0
 
     def is_clean(self) -> None:
         """Nothing was said in the console, and nothing was asked of others."""
@@ -110,6 +110,8 @@ def lived(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ch
     """A mailbox of some weeks, which is only looked at."""
     with opened(browser, tmp_path_factory.mktemp("lived")) as made:
         live_some_weeks(made.desk)
+        with made.window() as window:  # what waits there is known from then on
+            window.go("review")
         yield made
 
 
@@ -195,6 +197,54 @@ def test_keys(fresh: Chromium) -> None:
         assert page.url.endswith("/history")
         page.keyboard.press("Control+j")
         window.is_clean()
+
+
+def test_one_row_by_tab(lived: Chromium) -> None:
+    """By Tab one comes to one row, the first or that of last, and from it to what is in it."""
+    with lived.window() as window:
+        page = window.page
+        window.go("history")
+        tabs = "[...document.querySelectorAll('[data-row]')].map((row, n) => [n, row.tabIndex]).filter(one => !one[1])"
+        assert page.evaluate(tabs) == [[0, 0]]
+        for _ in range(3):
+            page.keyboard.press("j")
+        assert page.evaluate(tabs) == [[2, 0]]
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('[data-row]').tabIndex") == 0
+        assert page.evaluate(tabs) == [[2, 0]]
+        window.is_clean()
+
+
+def test_what_is_new_is_shown(fresh: Chromium) -> None:
+    """The overview shows by itself what has come since, every half a minute, while it is looked at."""
+    fresh.desk.deliver(message("ham", 100))
+    with fresh.window() as window:
+        page = window.page
+        page.clock.install()
+        window.go("")
+        fresh.desk.deliver(message("spam", 101))
+        newest = fresh.desk.ledger.journal.newest_id()
+        assert page.locator(f"#a{newest}").count() == 0
+        page.clock.run_for(31_000)
+        page.locator(f"[data-live] #a{newest}").wait_for()
+        window.is_clean()
+
+
+def test_calm(lived: Chromium) -> None:
+    """Nothing moves where reduced motion is asked for; each drawing has a name, and its figures as a table."""
+    with lived.window(reduced_motion="reduce") as window:
+        window.go("")
+        moving = (
+            "[...document.querySelectorAll('*')].map(one => getComputedStyle(one))"
+            ".filter(one => one.animationName !== 'none' || parseFloat(one.transitionDuration) > 0).length"
+        )
+        assert window.page.evaluate(moving) == 0
+        for page in ("", "tune"):
+            window.go(page)
+            drawings = window.page.locator("svg[role=img]")
+            assert drawings.count() >= 2
+            assert all(drawings.nth(n).locator("> title").count() == 1 for n in range(drawings.count()))
+            assert window.page.locator("figure details table").count() == drawings.count()
 
 
 def test_focus(fresh: Chromium) -> None:

@@ -12,7 +12,7 @@ from spamnb.web.access import HEADERS, Door
 from spamnb.web.http import MAX_BODY
 from spamnb.web.pages import all_routes
 from spamnb.web.routes import Route
-from tests.web.desk import HOST, KEY, Answer, Browser, WebDesk
+from tests.web.desk import HOST, KEY, Answer, Browser, WebDesk, pages_of
 
 ROUTES = all_routes()
 POSTS = [route for route in ROUTES if route.method == "POST"]
@@ -317,6 +317,18 @@ def test_unix_socket(desk: WebDesk) -> None:
     ):
         assert browser.get("/", {**NO_COOKIE, "host": host}).status == status, host
     assert named.post("/pause", {**NO_COOKIE, "host": "mail.example", "sec-fetch-site": "same-site"}).status == 403
+
+
+def test_the_page_of_a_host_has_the_same_door(desk: WebDesk) -> None:
+    """The sums of several filters are shown to nobody who has not logged in, or calls the page by another name."""
+    browser = Browser(pages_of(lambda: desk.config, others=("a.yaml", "b.yaml")))
+    assert browser.get("/").status == 200
+    assert browser.get("/", NO_COOKIE).status == 401
+    assert browser.get("/", {"host": "evil.example"}).status == 421
+    assert browser.post("/logout", {"sec-fetch-site": "same-site"}).status == 403
+    for route in POSTS:
+        if route.pattern != "/logout":
+            assert ask(browser, route, 1).status in {404, 405}
 
 
 def test_a_fault_of_ours_tells_nothing(

@@ -1,5 +1,6 @@
 """The sockets of the pages, how the server ends, and the page over several ledgers."""
 
+import contextlib
 import os
 import socket
 import sys
@@ -8,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from spamnb import policy
 from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
 from spamnb.config.writing import render
 from spamnb.errors import SpamnbError, UsageError
 from spamnb.web.listening import check_modes, handed_over, is_held_by, open_listener
 from spamnb.web.server import Activity, Server, Settings, login_file, port_in_use
-from tests.service.conftest import until
+from tests.service.conftest import PATIENCE, until
 from tests.web.desk import Answer, WebDesk
 
 
@@ -110,6 +112,48 @@ def test_idle_exit(desk: WebDesk, tmp_path: Path) -> None:
         server.close()
         thread.join()
     assert not (tmp_path / "web.sock").exists()
+
+
+def sent(path: Path, request: bytes) -> tuple[int, bytes]:
+    """The status and the whole answer of what is sent, as it is, over a Unix socket; 0 where it is only hung up."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.settimeout(PATIENCE)
+        asking.connect(str(path))
+        parts = []
+        with contextlib.suppress(ConnectionError):  # it does not read to the end what is too long
+            asking.sendall(request)
+            asking.shutdown(socket.SHUT_WR)
+            while part := asking.recv(65_536):
+                parts.append(part)
+    answer = b"".join(parts)
+    return int(answer.split(b" ", 2)[1]) if answer else 0, answer
+
+
+def test_limits_of_the_server(desk: WebDesk, tmp_path: Path) -> None:
+    """Too long a header or form, also in chunks, is refused before a page sees it; no answer says what has made it."""
+    path = tmp_path / "web.sock"
+    server = Server(Settings(str(path)), lambda: desk.config, "config.yaml", {}, now=desk.now)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    head = "{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Site: same-origin\r\n{}\r\n"
+    form = "Content-Type: application/x-www-form-urlencoded\r\n"
+    chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
+    last = desk.ledger.journal.newest_id()
+    try:
+        status, answer = sent(path, head.format("GET /history", "").encode())
+        assert status == 200 and b"\r\nServer:" not in answer and b"waitress" not in answer.lower()
+        assert sent(path, head.format("GET /", "X: " + "x" * 20_000 + "\r\n").encode())[0] in {0, 431}
+        long = head.format("POST /pause", form + "Content-Length: 70000\r\n").encode() + b"x" * 70_000
+        assert sent(path, long)[0] in {0, 413}
+        chunks = head.format("POST /pause", form + "Transfer-Encoding: chunked\r\n").encode() + chunk * 2 + b"0\r\n\r\n"
+        assert sent(path, chunks)[0] in {0, 413}
+        both = form + "Content-Length: 4\r\nTransfer-Encoding: chunked, identity\r\n"
+        assert sent(path, head.format("POST /pause", both).encode() + b"span")[0] in {400, 501}
+        assert sent(path, b"GET / HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n")[0] in {400, 421}
+    finally:
+        server.close()
+        thread.join()
+    assert (desk.ledger.journal.newest_id(), desk.ledger.note(policy.PAUSE_NOTE)) == (last, None)
 
 
 def test_log_out(desk: WebDesk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,11 +48,14 @@ def message(visit: Visit) -> Response:
     raw = _raw(places, found, known)
     reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
     names = Names(visit.config)
+    subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
     return visit.page(
         "message.html",
         title="Message",
         known=known,
+        subject=subject,
+        sender=sender,
         why=None if reading is None else _why(visit, reading, known),
         is_kept=raw is None,
         lies=[_lies(place, names) for place in found],
@@ -65,6 +68,16 @@ def message(visit: Visit) -> Response:
         lines=told(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names),
         files=sorted(files, key=lambda one: one.since),
     )
+
+
+def _subject_and_sender(summary: str) -> tuple[str, str]:
+    """The two parts of a summary; the sender is "" where the summary was cut before it.
+
+    >>> _subject_and_sender("Notes (again) (anna@friends.example)"), _subject_and_sender("Notes")
+    (('Notes (again)', 'anna@friends.example'), ('Notes', ''))
+    """
+    subject, bracket, sender = summary.rpartition(" (")
+    return (subject, sender[:-1]) if bracket and sender.endswith(")") else (summary, "")
 
 
 def _away(visit: Visit, files: list[Location]) -> list[str]:

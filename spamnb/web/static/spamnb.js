@@ -1,22 +1,24 @@
-// Everything works without this file. It adds keys, and loads parts of a page that take longer.
+// Everything works without this file. It adds keys, loads what takes longer, and shows what is new.
 "use strict";
 (() => {
-  const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.offsetParent);
+  const one = (selector) => document.querySelector(selector);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const rows = () => all("[data-row]").filter((row) => row.offsetParent);
+  const row = () => document.activeElement.closest("[data-row]");
   const typing = (target) => target.closest("input:not([type=radio]), textarea, select, [contenteditable]");
+  const review = one("form[data-review]");
   let before = "";
 
   const move = (step) => {
-    const all = rows();
-    const here = all.indexOf(document.activeElement.closest("[data-row]"));
-    const next = all[Math.min(Math.max(here + step, 0), all.length - 1)];
-    if (next) next.focus();
+    const some = rows();
+    some[Math.min(Math.max(some.indexOf(row()) + step, 0), some.length - 1)]?.focus();
   };
-  const inRow = (selector) => {
-    const row = document.activeElement.closest("[data-row]");
-    const found = row && row.querySelector(selector);
-    if (found) found.click();
-  };
-  const review = document.querySelector("form[data-review]");
+  // Tab leads to one row: the first, or that of last.
+  const rove = (to) => rows().forEach((each) => (each.tabIndex = each === to ? 0 : -1));
+  rove(rows()[0]);
+  document.addEventListener("focusin", () => row() && rove(row()));
+
+  const inRow = (selector) => row()?.querySelector(selector)?.click();
   const say = (word) => {
     inRow(`[data-say=${word}]`);
     if (review) move(1);
@@ -27,22 +29,18 @@
     h: () => say("ham"),
     s: () => say("spam"),
     l: () => say("later"),
-    u: () => (document.querySelector("[data-undo-last]") || { click() {} }).click(),
-    "/": () => (document.querySelector("input[type=search]") || { focus() {} }).focus(),
-    "?": () => (document.getElementById("keys") || { showModal() {} }).showModal(),
+    u: () => one("[data-undo-last]")?.click(),
+    "/": () => one("input[type=search]")?.focus(),
+    "?": () => one("#keys")?.showModal(),
   };
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || one("dialog[open]")) return;
     const key = event.key;
     if (before === "g") {
       before = "";
-      const page = document.querySelector(`nav [data-key="${CSS.escape(key)}"]`);
-      if (page) page.click();
-      return;
-    }
-    if (key === "g") {
+      one(`nav [data-key="${CSS.escape(key)}"]`)?.click();
+    } else if (key === "g") {
       before = "g";
     } else if (key === "Enter" && event.target.matches("[data-row]")) {
       inRow("a[href]");
@@ -52,41 +50,37 @@
     }
   });
 
-  const load = async (place) => {
+  // Puts a part of a page in the place of an element's content; where that fails, it stays as it is.
+  const load = async (place, address, part) => {
     try {
-      const answer = await fetch(place.dataset.load, { credentials: "same-origin" });
-      if (!answer.ok) return;
+      const answer = await fetch(address, { credentials: "same-origin" });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      place.replaceChildren(...page.body.childNodes);
+      if (answer.ok) place.replaceChildren(...page.querySelector(part).childNodes);
     } catch {
-      // The link in its place still leads there.
+      return;
     }
   };
-  document.querySelectorAll("[data-load]").forEach(load);
+  all("[data-load]").forEach((place) => load(place, place.dataset.load, "body"));
+  const live = one("[data-live]");
+  const refresh = () => document.hidden || live.contains(document.activeElement) || load(live, "", "[data-live]");
+  if (live) setInterval(refresh, 30000);
+  if (one("[data-again]")) setTimeout(() => location.reload(), 2000);
 
-  if (review) {
-    const save = review.querySelector("[data-save]");
-    review.addEventListener("change", () => {
-      const said = review.querySelectorAll("input:checked:not([value=later])").length;
-      save.textContent = said === 1 ? "Save 1 answer" : `Save ${said} answers`;
-    });
-  }
+  review?.addEventListener("change", () => {
+    const said = review.querySelectorAll("input:checked:not([value=later])").length;
+    one("[data-save]").textContent = said === 1 ? "Save 1 answer" : `Save ${said} answers`;
+  });
 
-  const slider = document.querySelector("input[data-cutoffs]");
-  if (slider) {
-    const all = JSON.parse(document.getElementById("cutoffs").textContent);
-    const rows = document.querySelectorAll(".cutoffs tbody tr");
-    slider.addEventListener("input", () => {
-      const one = all[slider.value];
-      slider.setAttribute("aria-valuetext", one.cut);
-      document.getElementById("said").textContent = one.said;
-      document.getElementById("yaml").textContent = one.yaml;
-      rows.forEach((row, place) => row.classList.toggle("chosen", String(place) === slider.value));
-    });
-  }
-  if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 2000);
+  const slider = one("input[data-cutoffs]");
+  slider?.addEventListener("input", () => {
+    const chosen = JSON.parse(one("#cutoffs").textContent)[slider.value];
+    slider.setAttribute("aria-valuetext", chosen.cut);
+    one("#said").textContent = chosen.said;
+    one("#yaml").textContent = chosen.yaml;
+    all(".cutoffs tbody tr").forEach((each, place) => each.classList.toggle("chosen", place === +slider.value));
+  });
 
-  document.querySelectorAll("[data-copy]").forEach((button) => {
+  all("[data-copy]").forEach((button) => {
     button.hidden = false;
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(button.dataset.copy);
