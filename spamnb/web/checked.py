@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from spamnb.checkup.checkup import checkup
 from spamnb.checkup.finding import Finding
 from spamnb.web.background import Run, Tell, here
 
@@ -43,4 +42,6 @@ class KeptCheckup:
 
 
 def _found(path: Path, environ: Mapping[str, str], _: Tell) -> tuple[Finding, ...]:
+    from spamnb.checkup.checkup import checkup  # noqa: PLC0415 - the server itself needs none of it
+
     return tuple(checkup(path, environ))
