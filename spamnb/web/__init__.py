@@ -20,7 +20,7 @@ To add a page NAME:
 2. `templates/NAME.html`: `{% extends "base.html" %}` with the blocks `heading` and `content`. Text from mail stands in
    `<bdi>{{ text|printable }}</bdi>`; links are made by `url("words", q=...)`, which is relative to the page. No
    `style=`, no `on…=`, no `|safe`: a test looks for them. `macros.html` has times, verdicts, and the buttons.
-3. Its module in `MODULES` in `pages/__init__.py`; a page of the navigation also in `NAVIGATION` in `rendering.py`.
+3. Its module in `other_routes` in `pages/__init__.py`; a page of the navigation also in `NAVIGATION` in `rendering.py`.
 4. What the page does to mail or lessons is a function below `web`, which the command line calls too.
 
 Every page is then tried by `tests/web` without being named there: each route without a cookie, from another site, and

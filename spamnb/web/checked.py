@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from spamnb.checkup.checkup import checkup
 from spamnb.checkup.finding import OK, Finding
 from spamnb.web.background import Run, Tell, here
 
@@ -53,8 +52,7 @@ class KeptCheckup:
         if not self._running.acquire(blocking=False):
             return
         try:
-            run = self._run if whole else here
-            self.glance = Checked(run(partial(_found, path, dict(environ), whole), lambda *_: None), now())
+            self.glance = Checked(self._run(partial(_found, path, dict(environ), whole), lambda *_: None), now())
             if whole:
                 self.last = self.glance
         finally:
@@ -62,4 +60,6 @@ class KeptCheckup:
 
 
 def _found(path: Path, environ: Mapping[str, str], whole: bool, _: Tell) -> tuple[Finding, ...]:
+    from spamnb.checkup.checkup import checkup  # noqa: PLC0415 - the server itself needs none of it
+
     return tuple(checkup(path, environ, whole=whole))

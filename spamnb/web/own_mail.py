@@ -7,11 +7,14 @@ when something was learned or forgotten since; until then the former ones are sh
 import threading
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-from spamnb.audit.own_mail import OwnMail, own_mail
 from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.background import Run, Tell, here
+
+if TYPE_CHECKING:
+    from spamnb.audit.own_mail import OwnMail
 
 _Of = tuple[str, int, Scoring]
 _BUSY_SECONDS = 10.0
@@ -25,7 +28,7 @@ class Looked:
     begun.
     """
 
-    mail: OwnMail | None
+    mail: "OwnMail | None"
     is_current: bool
     done: int
     of: int
@@ -62,6 +65,8 @@ class KeptOwnMail:
         self._progress = done, of
 
 
-def _judged(path: str, scoring: Scoring, tell: Tell) -> OwnMail:
+def _judged(path: str, scoring: Scoring, tell: Tell) -> "OwnMail":
+    from spamnb.audit.own_mail import own_mail  # noqa: PLC0415 - the server itself needs none of it
+
     with Ledger(path, busy_seconds=_BUSY_SECONDS, only_read=True) as ledger:
         return own_mail(ledger, scoring, tell)

@@ -6,7 +6,7 @@ Behind a proxy the pages lie below a prefix that they do not know, so no link be
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -55,13 +55,13 @@ class Static(NamedTuple):
 
 
 class Pages:
-    """Renders templates. has_page: whether there is a page of that address."""
+    """Renders templates. has_page: whether there is a page of that address. navigation: those that each page names."""
 
-    def __init__(self, has_page: Callable[[str], bool]) -> None:
+    def __init__(self, has_page: Callable[[str], bool], navigation: Sequence[Entry] = NAVIGATION) -> None:
         self._has_page = has_page
         self.static = {name: _static(name, kind) for name, kind in _STATIC.items()}
         self._everywhere: Mapping[str, object] = {
-            "navigation": [entry for entry in NAVIGATION if has_page(entry.page)],
+            "navigation": navigation,
             "static": {name: f"static/{name}?v={one.mark}" for name, one in self.static.items()},
         }
 
@@ -87,6 +87,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(os.path.join(_HERE, "templates"), encoding="utf-8"),
         autoescape=True,
         undefined=StrictUndefined,
+        optimized=False,  # there is nothing constant in them, and to look for it takes a tenth of their compilation
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -38,15 +38,16 @@ class Route:
 
 
 class Router:
-    """All routes."""
+    """All routes. others: those that are looked through where the first ones have not the address; made only then."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self.routes = tuple(routes)
+    def __init__(self, first: Iterable[Route], others: Callable[[], Iterable[Route]] = lambda: ()) -> None:
+        self._first = tuple(first)
+        self._others = functools.cache(lambda: tuple(others()))
 
     def find(self, method: str, path: str) -> tuple[Route, Mapping[str, int]]:
         """The route of a request, and the numbers in its path. HEAD is answered as GET. Raises HttpError."""
         wanted = "GET" if method == "HEAD" else method
-        found = [(route, numbers) for route in self.routes if (numbers := route.match(path)) is not None]
+        found = self._matching(path)
         for route, numbers in found:
             if route.method == wanted:
                 return route, numbers
@@ -57,5 +58,12 @@ class Router:
 
     def has_page(self, page: str) -> bool:
         """Whether there is a page of that address, which a link may lead to."""
-        found = (one for one in self.routes if one.method == "GET" and not one.is_public)
-        return any(one.match(f"/{page}") is not None for one in found)
+        return any(route.method == "GET" and not route.is_public for route, _ in self._matching(f"/{page}"))
+
+    def _matching(self, path: str) -> list[tuple[Route, Mapping[str, int]]]:
+        """The routes with that path, whatever their methods."""
+        return _matching(self._first, path) or _matching(self._others(), path)
+
+
+def _matching(routes: Iterable[Route], path: str) -> list[tuple[Route, Mapping[str, int]]]:
+    return [(route, numbers) for route in routes if (numbers := route.match(path)) is not None]

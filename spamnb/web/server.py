@@ -37,8 +37,8 @@ from spamnb.web.listening import (
 )
 from spamnb.web.missing import KeptMissing
 from spamnb.web.own_mail import KeptOwnMail
-from spamnb.web.pages import all_routes, routes_of_a_host
-from spamnb.web.rendering import Pages
+from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
+from spamnb.web.rendering import NAVIGATION, Pages
 from spamnb.web.routes import Router
 from spamnb.web.visit import Site
 
@@ -228,12 +228,12 @@ def _application(
     private = all(one.path is not None and is_private(one) for one in listeners)
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
     access = Access(door, lambda: key_file(read_config()).key(), now)
-    router = Router(routes_of_a_host() if settings.others else all_routes())
+    router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
     site = Site(
         read_config,
         config_path,
         access,
-        Pages(router.has_page),
+        Pages(router.has_page, NAVIGATION[:1] if settings.others else NAVIGATION),
         now,
         settings.is_read_only,
         owner,

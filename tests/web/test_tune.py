@@ -157,7 +157,7 @@ def test_one_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
         kept.judge(desk.ledger.path, scoring)
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("spamnb.web.own_mail.own_mail", judged)
+    monkeypatch.setattr("spamnb.audit.own_mail.own_mail", judged)
     for _ in range(2):
         with pytest.raises(RuntimeError):
             kept.judge(desk.ledger.path, Scoring())

@@ -145,7 +145,7 @@ def test_one_check_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> 
         kept.check(path, {}, desk.now)
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("spamnb.web.checked.checkup", checked)
+    monkeypatch.setattr("spamnb.checkup.checkup.checkup", checked)
     for _ in range(2):
         with pytest.raises(RuntimeError):
             kept.check(Path("x"), {}, desk.now)

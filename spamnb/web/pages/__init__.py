@@ -1,31 +1,40 @@
-"""The pages: a module for each, with its routes."""
+"""The pages: a module for each, with its routes. Most are imported when they are first asked for, not at the start."""
 
-from spamnb.web.pages import (
-    audit,
-    health,
-    history,
-    login,
-    mailboxes_of_a_host,
-    message,
-    moving,
-    overview,
-    review,
-    senders,
-    static,
-    tune,
-    undo,
-    words,
-)
+from spamnb.web.pages import login, overview, static
 from spamnb.web.routes import Route
-
-MODULES = (static, login, overview, history, message, undo, moving, review, tune, audit, words, senders, health)
 
 
 def routes_of_a_host() -> list[Route]:
     """The routes of the one page for an administrator."""
+    from spamnb.web.pages import mailboxes_of_a_host  # noqa: PLC0415 - for the others it is not needed
+
     return [route for module in (static, login, mailboxes_of_a_host) for route in module.ROUTES]
+
+
+def first_routes() -> list[Route]:
+    """The routes of the first page, and of what comes before it."""
+    return [route for module in (static, login, overview) for route in module.ROUTES]
+
+
+def other_routes() -> list[Route]:
+    """The routes of all other pages."""
+    from spamnb.web.pages import (  # noqa: PLC0415 - a tenth of the time in which the server starts
+        audit,
+        health,
+        history,
+        message,
+        moving,
+        review,
+        senders,
+        tune,
+        undo,
+        words,
+    )
+
+    modules = (history, message, undo, moving, review, tune, audit, words, senders, health)
+    return [route for module in modules for route in module.ROUTES]
 
 
 def all_routes() -> list[Route]:
     """The routes of all pages."""
-    return [route for module in MODULES for route in module.ROUTES]
+    return [*first_routes(), *other_routes()]
