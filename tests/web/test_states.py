@@ -19,6 +19,7 @@ from spamnb.web.checked import Checked
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.pages import all_routes
 from spamnb.web.rendering import NAVIGATION
+from tests.service.conftest import until
 from tests.web.desk import Browser, WebDesk, pages_of
 
 OFFER = message("spam", 100)
@@ -126,7 +127,10 @@ def test_the_service_is_down(desk: WebDesk) -> None:
     assert desk.browser.get("/").tree.findtext(".//title") == "The service is not running · spamnb"
     with only_service(desk.ledger.path):
         assert "The service is not running" not in desk.browser.get("/").text
-        assert desk.browser.get("/").tree.findtext(".//title") == "All is well · spamnb"
+        until(
+            lambda: desk.browser.get("/").tree.findtext(".//title") == "All is well · spamnb",
+            "what is still to be learned to be looked at",
+        )
 
 
 def test_moving_is_stopped(desk: WebDesk) -> None:
