@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spamnb import policy
+from spamnb.arming import Arming
 from spamnb.checkup.finding import warning
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config
@@ -19,7 +20,6 @@ from spamnb.web.checked import Checked
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.pages import all_routes
 from spamnb.web.rendering import NAVIGATION
-from tests.service.conftest import until
 from tests.web.desk import Browser, WebDesk, pages_of
 
 OFFER = message("spam", 100)
@@ -120,6 +120,7 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
 
 def test_the_service_is_down(desk: WebDesk) -> None:
     """While the service does not run every page says so first, with the command that starts it."""
+    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
     for page in ("/", "/history", "/tune"):
         words = desk.browser.get(page).words
         assert words.startswith("The service is not running: nothing is judged now.")
@@ -127,10 +128,7 @@ def test_the_service_is_down(desk: WebDesk) -> None:
     assert desk.browser.get("/").tree.findtext(".//title") == "The service is not running · spamnb"
     with only_service(desk.ledger.path):
         assert "The service is not running" not in desk.browser.get("/").text
-        until(
-            lambda: desk.browser.get("/").tree.findtext(".//title") == "All is well · spamnb",
-            "what is still to be learned to be looked at",
-        )
+        assert desk.browser.get("/").tree.findtext(".//title") == "All is well · spamnb"
 
 
 def test_moving_is_stopped(desk: WebDesk) -> None:
