@@ -172,7 +172,6 @@ def _write_lessons(db: sqlite3.Connection, messages: int, tokens: int) -> None:
     sums = np.zeros((tokens + 1, 4), dtype=np.int64)
     now = time.time()
     for start in range(0, messages, _BATCH):
-        now - 60.0 * (messages - np.arange(start, min(start + _BATCH, messages)))
         numbers = np.arange(start, min(start + _BATCH, messages))
         ids, lengths = _ids(numbers, messages, tokens)
         blobs = pack_all(ids, np.ones(len(ids), dtype=np.int64), lengths)
@@ -226,7 +225,7 @@ def _write_history(db: sqlite3.Connection, maildir: str, messages: int) -> None:
     db.execute("INSERT INTO folder VALUES (1, 1, 'INBOX'), (2, 1, 'Junk')")
     db.execute(
         "INSERT INTO message SELECT id, digest, substr(hex(digest), 17), summary, learned_at,"
-        " iif(label, 'spam', 'ham'), iif(label, 0.99, 0.01), NULL, label, 0, learned_at FROM lesson"
+        " iif(label, 'spam', 'ham'), iif(label, 0.99, 0.01), NULL, label, 0, learned_at, NULL, NULL FROM lesson"
     )
     db.execute(
         "INSERT INTO file SELECT 1, CAST(id || '.M1P1.host' AS BLOB), id, 'new', digest, 'S', learned_at,"

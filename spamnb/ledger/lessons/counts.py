@@ -10,19 +10,13 @@ from numpy.typing import NDArray
 from spamnb.errors import LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons import count_table
 from spamnb.ledger.lessons.batch import TokenMatrix
-from spamnb.ledger.lessons.lookup import look_up
+from spamnb.ledger.lessons.lookup import look_up, total
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
 _MOST_REMEMBERED = 500_000  # tokens, in some 60 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
-_COUNTED = (
-    "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count"
-    " WHERE token IN (SELECT value FROM json_each(?)) ORDER BY token"
-)
-_USED_BY = (
-    "SELECT count(*) FROM count WHERE token IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = ?"
-)
 
 
 class Dictionary:
@@ -50,28 +44,22 @@ class Dictionary:
         distinct = dict.fromkeys(tokens)
         missing = sorted(distinct.keys() - met.keys())  # neighbours in the index come together: a page is read once
         met.update(look_up(self._db, "SELECT text, id FROM token WHERE text", missing))
-        (first,) = self._db.row("SELECT coalesce(max(token), 0) + 1 FROM count")
-        new = dict(zip([token for token in distinct if token not in met], count(first), strict=False))
+        (last,) = total(self._db, "last_token")
+        new = dict(zip([token for token in distinct if token not in met], count(last + 1), strict=False))
         met.update(new)
         ids = np.fromiter(map(met.__getitem__, tokens), np.int64, len(tokens))
         return ids, [(token, new[token]) for token in missing if token in new]
 
 
 def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The counts of tokens, int64 (n, 4), by their ids, int64 (n,), distinct and sorted.
+    """The counts of tokens of learned messages, int64 (n, 4), by their ids, int64 (n,).
 
-    Raises LedgerError where one of them is not there.
+    Raises LedgerError where one of them is in no message.
     """
-    rows = db.all(_COUNTED, (str(ids.tolist()),))
-    try:
-        return np.fromiter(chain.from_iterable(rows), np.int64, 4 * len(ids)).reshape(-1, 4)
-    except ValueError as fault:
-        raise LedgerError("a learned message holds a token that has no counts: see `spamnb verify`") from fault
-
-
-def in_messages(db: Connection, ids: NDArray[np.int64], number: int) -> int:
-    """How many of these tokens, int64 (n,), are in so many learned messages."""
-    return int(db.row(_USED_BY, (str(ids.tolist()), number))[0])
+    counts = count_table.read(db, ids)
+    if not counts[:, :2].any(axis=1).all():
+        raise LedgerError("a learned message holds a token that has no counts: see `spamnb verify`")
+    return counts
 
 
 def of_class(label: Label, messages: NDArray[np.int64] | int, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -163,19 +151,14 @@ class Sum:
         if not self._ids:
             return
         ids, changes = self._added_up()
-        old = len(ids) - len(self.new)  # the new ones have the highest ids
-        new = ids[old:].tolist()
         self._db.executemany("INSERT INTO token VALUES (?, ?)", self.new)
-        self._db.executemany(
-            "INSERT INTO count VALUES (?, ?, ?, ?, ?)", zip(new, *changes[old:].T.tolist(), strict=True)
-        )
-        vocabulary = len(self.new) + self._update(ids[:old], changes[:old])
+        vocabulary = count_table.add(self._db, ids, changes)
         self._db.execute(
             "UPDATE total SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
             " ham_token_messages = ham_token_messages + ?, spam_token_messages = spam_token_messages + ?,"
             " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ?,"
-            " vocabulary = vocabulary + ?",
-            (*self._total.tolist(), vocabulary),
+            " vocabulary = vocabulary + ?, last_token = last_token + ?",
+            (*self._total.tolist(), vocabulary, len(self.new)),
         )
 
     def _added_up(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -185,13 +168,3 @@ class Sum:
         ids = ids[order]
         first = np.flatnonzero(np.diff(ids, prepend=-1))
         return ids[first], np.add.reduceat(changes[order], first)
-
-    def _update(self, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> int:
-        """Change the counts of tokens in the dictionary. Returns by how many the vocabulary grew."""
-        unused = in_messages(self._db, ids, 0)
-        self._db.executemany(
-            "UPDATE count SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
-            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE token = ?",
-            zip(*changes.T.tolist(), ids.tolist(), strict=True),
-        )
-        return unused - in_messages(self._db, ids, 0)

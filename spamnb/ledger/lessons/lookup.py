@@ -7,15 +7,12 @@ from typing import Any
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.known import NEVER, Known, Seen, asked, known
 from spamnb.mail.relations import Relations
 
 _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
-COUNTS = (
-    "SELECT id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
-    " FROM token JOIN count ON count.token = token.id WHERE text"
-)
 TOTALS = (
     "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
     " ham_occurrences, spam_occurrences, vocabulary"
@@ -32,6 +29,16 @@ def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) ->
     if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there
         return look_up_bound(db, select, keys)
     return db.all(f"{select} IN (SELECT value FROM json_each(?))", (as_json,)) if keys else []  # noqa: S608 - our own
+
+
+def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str, tuple[int, int, int, int]]]:
+    """Those of the tokens that are in the dictionary: id, text and counts, as `Evidence` has them."""
+    found = look_up(db, "SELECT id, text FROM token WHERE text", tokens)
+    wanted = sorted({id_ // TOKENS for id_, _ in found})
+    blocks = dict(look_up(db, "SELECT block, numbers FROM counts WHERE block", wanted))
+    return [
+        (id_, text, counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for id_, text in found if id_ // TOKENS in blocks
+    ]
 
 
 def look_up_bound(db: Connection, select: str, keys: Sequence[object]) -> list[Any]:
@@ -68,8 +75,8 @@ class SqliteEvidence:
     def evidence(self, tokens: Sequence[str]) -> Evidence:
         """The counts of these tokens."""
         with self._db.snapshot():  # counts and totals of one moment: a class has the messages of its tokens
-            rows = look_up(self._db, COUNTS, tokens)
-            return Evidence({row[1]: row[2:] for row in rows}, total(self._db, TOTALS))
+            rows = look_up_counts(self._db, tokens)
+            return Evidence({text: counts for _, text, counts in rows}, total(self._db, TOTALS))
 
     def known(self, messages: Sequence[Relations]) -> list[frozenset[Known]]:
         """What decisions and sent mail say of each of these messages."""
