@@ -248,6 +248,17 @@ def test_mounts(tmp_path: Path) -> None:
     assert network_file_system("/home/x", str(tmp_path / "none")) == ""
 
 
+def test_a_large_ledger_was_examined_when_it_was_copied(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for the proof of a large ledger, where its copy of the day was proven; where that is late, it is."""
+    monkeypatch.setattr("spamnb.checkup.ledger._LARGE", 1)
+    with Ledger(str(ledger_file(well))) as ledger:
+        ledger._connection.execute(wrong_count(7))
+    assert said(run, "ok", "they were right when it was copied")
+    (copy,) = (ledger_file(well).parent / "copies").iterdir()
+    os.utime(copy, (time.time() - 4 * 86_400.0,) * 2)
+    assert said(run, "fault", "token 7")
+
+
 def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
     """Wrong counts, and a file that is no ledger any more, are faults that name what puts it right."""
     with Ledger(str(ledger_file(well))) as ledger:

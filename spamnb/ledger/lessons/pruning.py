@@ -26,7 +26,7 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons import count_table
 from spamnb.ledger.lessons.counts import ONE, Sum, of_class
 from spamnb.ledger.lessons.imports import imported, keep_only
-from spamnb.ledger.lessons.token_blob import pack, unpack
+from spamnb.ledger.lessons.token_blob import pack_all, unpack
 
 _LEVELS = 100
 _MESSAGES = 100  # a transaction
@@ -143,7 +143,7 @@ class Pruning:
     def _shorten(self, messages: list[int], forgotten: NDArray[np.bool_]) -> None:
         sum_ = Sum(self._db)
         marks = ",".join("?" * len(messages))
-        shortened = []
+        shortened: list[tuple[int, NDArray[np.int64], NDArray[np.int64]]] = []
         for message, label, blob in self._db.all(
             f"SELECT id, label, tokens FROM lesson WHERE id IN ({marks})",  # noqa: S608 - question marks only
             messages,
@@ -152,11 +152,15 @@ class Pruning:
             gone = _among(ids, forgotten)
             if not gone.any():
                 continue
-            shortened.append((pack(ids[~gone], occurrences[~gone]), message))
+            shortened.append((message, ids[~gone], occurrences[~gone]))
             if label is not None:
                 sum_.add_counts(ids[gone], of_class(Label(label), -1, -occurrences[gone]), 0 * ONE[label])
         sum_.write()
-        self._db.executemany("UPDATE lesson SET tokens = ? WHERE id = ?", shortened)
+        if not shortened:
+            return
+        numbers, kept, of_kept = zip(*shortened, strict=True)
+        blobs = pack_all(np.concatenate(kept), np.concatenate(of_kept), np.array(list(map(len, kept))))
+        self._db.executemany("UPDATE lesson SET tokens = ? WHERE id = ?", zip(blobs, numbers, strict=True))
 
     def _shorten_imports(self, forgotten: NDArray[np.bool_]) -> None:
         sum_ = Sum(self._db)

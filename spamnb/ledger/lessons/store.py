@@ -1,7 +1,7 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ from spamnb.ledger.lessons.lookup import (
 )
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
 from spamnb.ledger.lessons.token_blob import pack_all, unpacked
-from spamnb.ledger.lessons.verification import faults
+from spamnb.ledger.lessons.verification import verification
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations, Sent
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -292,8 +292,12 @@ class SqliteLessons(SqliteEvidence):
 
     def verify(self) -> list[str]:
         """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+        return list(chain.from_iterable(self.verification()))
+
+    def verification(self) -> Iterator[list[str]]:
+        """As `verify`, in steps: about one for each learned message."""
         with self._db.snapshot():
-            return list(faults(self._db, self.totals().tolist()))
+            yield from verification(self._db, self.totals().tolist())
 
     def export(self) -> Iterator[str]:
         """All counts as lines of text, as they are at this moment, imports included."""

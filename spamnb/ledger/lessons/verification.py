@@ -17,22 +17,31 @@ from spamnb.ledger.lessons.lookup import total
 from spamnb.ledger.lessons.token_blob import unpacked
 
 
-def faults(db: Connection, totals: Sequence[int]) -> Iterator[str]:
-    """What is wrong with a ledger, whose seven totals are kept as that; nothing if all is well.
+def verification(db: Connection, totals: Sequence[int]) -> Iterator[list[str]]:
+    """What is wrong with a ledger, whose seven totals are kept as that, step by step; nothing if all is well.
 
-    To be read in one snapshot: other processes learn meanwhile.
+    A step for each learned message, and one before and after them. To be read in one snapshot: other processes learn
+    meanwhile.
     """
+    yield list(_wrong_pages(db))
+    try:
+        sums = _Sums(_numbers(db, "SELECT block FROM counts ORDER BY block"))
+        named = _numbers(db, "SELECT id FROM token")
+    except LedgerError as fault:
+        yield [str(fault)]
+        return
+    yield from _add_messages(db, sums)
+    yield list(_wrong_sums(db, sums, named, totals))
+
+
+def _wrong_pages(db: Connection) -> Iterator[str]:
     yield from (row[0] for row in db.rows("PRAGMA quick_check") if row[0] != "ok")
     for table, row, other, *_ in db.rows("PRAGMA foreign_key_check"):
         yield f"row {row} of {table} refers to nothing in {other}"
-    try:
-        blocks = _numbers(db, "SELECT block FROM counts ORDER BY block")
-        named = _numbers(db, "SELECT id FROM token")
-    except LedgerError as fault:
-        yield str(fault)
-        return
-    sums = _Sums(blocks)
-    yield from _add_messages(db, sums)
+
+
+def _wrong_sums(db: Connection, sums: "_Sums", named: NDArray[np.int64], totals: Sequence[int]) -> Iterator[str]:
+    """Where the counts, the ids of the dictionary and the totals are not what messages and imports sum to."""
     try:
         for one in imported(db):
             sums.add(one.ids, one.counts, one.messages)
@@ -104,14 +113,15 @@ def _numbers(db: Connection, select: str) -> NDArray[np.int64]:
         ) from fault
 
 
-def _add_messages(db: Connection, sums: _Sums) -> Iterator[str]:
+def _add_messages(db: Connection, sums: _Sums) -> Iterator[list[str]]:
     for message, label, blob in db.rows("SELECT id, label, tokens FROM lesson WHERE label IS NOT NULL"):
         try:
             ids, occurrences = unpacked(message, blob)
         except LedgerError as fault:
-            yield str(fault)
+            yield [str(fault)]
             continue
         sums.add(ids, of_class(Label(label), 1, occurrences), ONE[label])
+        yield []
 
 
 def _wrong_ids(named: NDArray[np.int64], last: int, sums: _Sums) -> Iterator[str]:
