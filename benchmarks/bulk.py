@@ -1,28 +1,76 @@
 """Messages per second in bulk, against bogofilter: learning half a corpus, then scoring the other half.
 
-Each round starts from nothing and runs both filters one after the other as real processes, start-up and all:
+Each round starts from nothing, with the messages in another order (first the corpus's own), and runs both filters one
+after the other as real processes, start-up and all:
 
     spamnb train --ham FILE…; spamnb train --spam FILE…      bogofilter -n -b < LIST; bogofilter -s -b < LIST
     spamnb score FILE…                                       bogofilter -t -b < LIST
 
-A ratio is taken within its round, so what else the machine does strikes both. Above 1, spamnb is faster. "CPU ms"
-is what a message costs in processor time, of all cores together: spamnb reads mail on all of them, bogofilter on
-one, so a busy machine lowers the ratio and leaves this. All files are read once before the first round.
+A ratio is taken within its round, so what else the machine does strikes both. Above 1, spamnb is faster. "CPU ms" is
+what a message costs in processor time, of all cores together: spamnb reads mail on all of them, bogofilter on one, so a
+busy machine lowers the ratio and leaves this. All files are read once before the first round.
+
+The second table is the account of other numbers of cores. "serial ms": the CPU of a message in the one process that
+learns, or prints. "workers ms": that in the processes that read, of which there is one a core. "start s": the CPU of
+the one process before it has to do with messages, once a command; both come from two runs, one of them with few
+messages. "N cores" is how many messages that makes a second, against bogofilter's by its CPU, if nothing was done at
+once but reading: 1 / (serial + workers / N). In truth the one process learns while the others read, and what limits is
+the greater of serial and (serial + workers) / N: "N at once".
 
     python benchmarks/bulk.py CORPUS [--rounds 5] [--json]
 """
 
+import json
+import os
+import platform
+import random
 import resource
 import statistics
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import common
 
-Figures = dict[tuple[str, str], list[float]]
-"""By what was done and by the filter's name: a figure for each round."""
+from spamnb.evaluation.corpus import Labelled
+from spamnb.label import Label
+
+_FEW = 65  # messages of a class: as few as are given to workers
+_CORES = (2, 4, 8, 16)
+_DONE = ("train", "score")
+# As `python -m spamnb`; adds the CPU seconds of this process, and of those that it has started, to a file.
+_WEIGHED = """
+import json, resource, sys
+from spamnb.cli.main import main
+code = main(sys.argv[2:])
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+with open(sys.argv[1], "a") as report:
+    print(json.dumps([one.ru_utime + one.ru_stime for one in used]), file=report)
+sys.exit(code)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What some messages took: commands, seconds, and CPU seconds of the one process and of the others."""
+
+    messages: int
+    commands: int
+    seconds: float
+    own: float
+    workers: float
+
+    @property
+    def cpu_ms(self) -> float:
+        """Of a message, on all cores together."""
+        return 1000 * (self.own + self.workers) / self.messages
+
+
+Costs = dict[tuple[str, str], list[Cost]]
+"""By what was done and by the filter's name (`few`: spamnb with few messages): one for each round."""
 
 
 def main() -> None:
@@ -32,23 +80,49 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
 
-    corpus = common.halves(common.warmed(options.corpus))
-    makers = common.contenders()
-    rates: Figures = defaultdict(list)
-    costs: Figures = defaultdict(list)
-    for _ in range(options.rounds):
-        for make in makers:
-            with tempfile.TemporaryDirectory() as directory:
-                contender = make(Path(directory))
-                for what, work, messages in (
-                    ("train", contender.train, corpus.first),
-                    ("score", contender.score, corpus.second),
-                ):
-                    cpu, start = _cpu_seconds(), time.perf_counter()
-                    work(messages)
-                    rates[what, contender.name].append(len(messages) / (time.perf_counter() - start))
-                    costs[what, contender.name].append(1000 * (_cpu_seconds() - cpu) / len(messages))
-    common.report([_row(what, rates, costs) for what in ("train", "score")], options.json)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed was compiled before its first start
+    corpus = common.warmed(options.corpus)
+    costs: Costs = defaultdict(list)
+    for number in range(options.rounds):
+        if number:
+            random.Random(number).shuffle(corpus)
+        halves = common.halves(corpus)
+        _measure("few", common.Spamnb, common.Halves(_few(halves.first), _few(halves.second)), costs)
+        for make in common.contenders():
+            _measure("", make, halves, costs)
+    if not options.json:
+        python = f"{platform.python_implementation()} {platform.python_version()}, {platform.python_compiler()}"
+        print(f"{python}; {len(os.sched_getaffinity(0))} cores; {len(corpus)} messages; {options.rounds} orders\n")
+    rates, account = ([row(what, costs) for what in _DONE] for row in (_rates, _account))
+    if options.json:
+        common.report([one | other for one, other in zip(rates, account, strict=True)], as_json=True)
+        return
+    common.report(rates, as_json=False)
+    print()
+    common.report(account, as_json=False)
+
+
+def _few(messages: Sequence[Labelled]) -> list[Labelled]:
+    return [one for label in Label for one in [one for one in messages if one.label is label][:_FEW]]
+
+
+def _measure(name: str, make: Callable[[Path], common.Contender], halves: common.Halves, costs: Costs) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        contender = make(Path(directory))
+        report = Path(directory) / "report"
+        if isinstance(contender, common.Spamnb):
+            python, _, _, *rest = contender.command
+            contender.command = [python, "-c", _WEIGHED, str(report), *rest]
+        for what, work, messages in zip(
+            _DONE, (contender.train, contender.score), (halves.first, halves.second), strict=True
+        ):
+            report.write_text("")
+            cpu, start = _cpu_seconds(), time.perf_counter()
+            work(messages)
+            seconds, cpu = time.perf_counter() - start, _cpu_seconds() - cpu
+            commands = [json.loads(line) for line in report.read_text().splitlines()] or [(cpu, 0.0)]
+            own, workers = map(sum, zip(*commands, strict=True))
+            costs[what, name or contender.name].append(Cost(len(messages), len(commands), seconds, own, workers))
 
 
 def _cpu_seconds() -> float:
@@ -57,21 +131,45 @@ def _cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _row(what: str, rates: Figures, costs: Figures) -> dict[str, object]:
+def _rates(what: str, costs: Costs) -> dict[str, object]:
     """Medians over the rounds, and the ratio of messages per second round by round."""
-    own, peer = rates[what, "spamnb"], rates.get((what, "bogofilter"))
-    ratios = [a / b for a, b in zip(own, peer, strict=True)] if peer else None
+    own, peer = costs[what, "spamnb"], costs.get((what, "bogofilter"))
+    ratios = [b.seconds / a.seconds for a, b in zip(own, peer, strict=True)] if peer else None
     return {
         "what": what,
         "rounds": len(own),
-        "spamnb/s": statistics.median(own),
-        "bogofilter/s": statistics.median(peer) if peer else None,
+        "spamnb/s": statistics.median(one.messages / one.seconds for one in own),
+        "bogofilter/s": statistics.median(one.messages / one.seconds for one in peer) if peer else None,
         "ratio": statistics.median(ratios) if ratios else None,
         "min": min(ratios) if ratios else None,
         "max": max(ratios) if ratios else None,
-        "spamnb CPU ms": statistics.median(costs[what, "spamnb"]),
-        "bogofilter CPU ms": statistics.median(costs[what, "bogofilter"]) if peer else None,
+        "spamnb CPU ms": statistics.median(one.cpu_ms for one in own),
+        "bogofilter CPU ms": statistics.median(one.cpu_ms for one in peer) if peer else None,
     }
+
+
+def _account(what: str, costs: Costs) -> dict[str, object]:
+    """What a message takes of the one process and of the others, and what follows for other numbers of cores."""
+    own, peer = costs[what, "spamnb"], costs.get((what, "bogofilter"))
+    both = [_serial_and_start(few, all_) for few, all_ in zip(costs[what, "few"], own, strict=True)]
+    serial, start = (statistics.median(one) for one in zip(*both, strict=True))
+    workers = statistics.median(1000 * one.workers / one.messages for one in own)
+    bogofilter = statistics.median(one.cpu_ms for one in peer) if peer else None
+    row: dict[str, object] = {"what": what, "serial ms": serial, "workers ms": workers, "start s": start}
+    for name, cost in (
+        ("cores", lambda cores: serial + workers / cores),
+        ("at once", lambda cores: max(serial, (serial + workers) / cores)),
+    ):
+        for cores in _CORES:
+            row[f"{cores} {name}"] = bogofilter / cost(cores) if bogofilter else 1000 / cost(cores)
+    return row
+
+
+def _serial_and_start(few: Cost, all_: Cost) -> tuple[float, float]:
+    """CPU of the one process: milliseconds a message, and seconds a command, by two equations."""
+    share = all_.commands / few.commands
+    serial = (all_.own - share * few.own) / (all_.messages - share * few.messages)
+    return 1000 * serial, (few.own - serial * few.messages) / few.commands
 
 
 if __name__ == "__main__":

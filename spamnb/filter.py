@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spamnb.bayes.calibration import probability
 from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
-from spamnb.bayes.score import kind, score, weights
+from spamnb.bayes.score import in_crowd, kind, score, strength, weights
 from spamnb.config import Model, Scoring, Senders
 from spamnb.label import Label, Verdict
 from spamnb.ledger.lessons.evidence import Evidence, Evident
@@ -97,7 +97,8 @@ class Judge:
         evidence = self._evident.evidence(tokens)
         judgement = UNTAUGHT
         if evidence.is_taught:
-            judgement = self._score(self._log_odds(tokens, evidence), list(map(kind, tokens)))
+            found = self._log_odds(tokens, evidence)
+            judgement = self._judged(score(found, weights(found, list(map(kind, tokens)))))
         return self._as_listed(judgement, reading.relations)
 
     def _as_listed(self, judgement: Judgement, relations: Relations) -> Judgement:
@@ -112,22 +113,15 @@ class Judge:
         """The log-odds of each token; above 0 for spam, 0 for tokens never learned."""
         estimate, alpha = self._estimate, self._scoring.alpha
         of_ham, of_spam = map(evidence.of_class, Label)
-        by_counts: dict[Sequence[int], float] = {(0, 0, 0, 0): 0.0}  # many tokens of a message have the same
-
-        def of(counts: Sequence[int]) -> float:
-            counts = tuple(counts)
-            if counts not in by_counts:
-                ham, spam, ham_occurrences, spam_occurrences = counts
-                by_counts[counts] = log_odds(
-                    estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)
-                )
-            return by_counts[counts]
-
-        found = evidence.counts
-        return [of(found[token]) if token in found else 0.0 for token in tokens]
-
-    def _score(self, log_odds: Sequence[float], kinds: Sequence[str]) -> Judgement:
-        return self._judged(score(log_odds, weights(log_odds, kinds)))
+        never = 0, 0, 0, 0
+        held: list[tuple[int, ...]] = list(map(tuple, map(evidence.counts.get, tokens, itertools.repeat(never))))
+        by_counts: dict[tuple[int, ...], float] = {never: 0.0}
+        for counts in {*held} - {never}:  # many tokens have the same
+            ham, spam, ham_occurrences, spam_occurrences = counts
+            by_counts[counts] = log_odds(
+                estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)
+            )
+        return list(map(by_counts.__getitem__, held))
 
     def _judged(self, mean: float) -> Judgement:
         p = probability(mean)
@@ -173,7 +167,7 @@ class FrozenFilter(Judge):
 
     def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
         super().__init__(lessons, scoring, senders)
-        self._met: dict[str, tuple[float, str]] = {}  # the log-odds and the kind of each token
+        self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and kind of each token
 
     def judge_all(self, messages: Sequence[Content]) -> list[Judgement]:
         """Judge several messages, each as `judge` does."""
@@ -181,9 +175,14 @@ class FrozenFilter(Judge):
         held = [[*one.tokens, *tokens_of(history)] for one, history in zip(messages, known, strict=True)]
         judgements = [UNTAUGHT] * len(messages)
         if self._look_up(set(itertools.chain.from_iterable(held))):
-            met = [[self._met[token] for token in tokens] for tokens in held]
-            judgements = [self._score([one for one, _ in each], [of for _, of in each]) for each in met]
+            judgements = list(map(self._judge_met, held))
         return [self._as_listed(one, each.relations) for one, each in zip(judgements, messages, strict=True)]
+
+    def _judge_met(self, tokens: Sequence[str]) -> Judgement:
+        if not tokens:
+            return self._judged(score((), ()))
+        log_odds, strengths, kinds = zip(*map(self._met.__getitem__, tokens), strict=True)
+        return self._judged(score(log_odds, in_crowd(strengths, kinds)))
 
     def _look_up(self, vocabulary: Iterable[str]) -> bool:
         """Look up the tokens that are new; whether the filter has learned anything of both classes."""
@@ -192,5 +191,6 @@ class FrozenFilter(Judge):
         new = [token for token in vocabulary if token not in self._met]
         evidence = self._evident.evidence(new)
         if evidence.is_taught:
-            self._met.update(zip(new, zip(self._log_odds(new, evidence), map(kind, new), strict=True), strict=True))
+            odds = self._log_odds(new, evidence)
+            self._met.update(zip(new, zip(odds, map(strength, odds), map(kind, new), strict=True), strict=True))
         return evidence.is_taught

@@ -15,7 +15,7 @@ Weighting by strength does what dropping weak tokens does, without a threshold.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import mul
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,8 +47,18 @@ def weights(log_odds: Sequence[float], kinds: Sequence[str]) -> list[float]:
     >>> weights([3.0, -1.0, 0.0], ["", "subject:", "subject:"])  # 3 · 1, 1 · 2^-¼, 1 · 2^-¼
     [3.0, 0.8408964152537145, 0.8408964152537145]
     """
+    return in_crowd(map(strength, log_odds), kinds)
+
+
+def strength(log_odds: float) -> float:
+    """The weight of a token that is alone of its kind."""
+    return abs(log_odds) or UNKNOWN
+
+
+def in_crowd(strengths: Iterable[float], kinds: Sequence[str]) -> list[float]:
+    """The weights of tokens with these strengths: as `weights`, for many messages that share tokens."""
     heard: dict[str, float] = {of: number**CROWD for of, number in Counter(kinds).items()}
-    return [(abs(one) or UNKNOWN) * heard[of] for one, of in zip(log_odds, kinds, strict=True)]
+    return list(map(mul, strengths, map(heard.__getitem__, kinds)))
 
 
 def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:

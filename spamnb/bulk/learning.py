@@ -14,7 +14,8 @@ from spamnb.ledger.lessons.batch import Batch
 
 # A transaction: each token that its messages share is written once, the ledger is not held long, and little is left to
 # be learned when all is read.
-_BATCHES = 8
+_BATCHES = 16
+_ENTRIES = 500_000  # tokens of messages, where these are long: some 50 MB
 _MESSAGES = 500
 
 
@@ -35,13 +36,26 @@ def learn(
     clock: Callable[[], float] = time.time,
 ) -> Iterator[Committed]:
     """Learn what `read_batch` has read."""
-    waiting, dictionary = iter(read), ledger.lessons.dictionary()
-    while some := list(islice(waiting, _BATCHES)):
+    dictionary = ledger.lessons.dictionary()
+    for some in _transactions(read):
         found = [batch for batch, _ in some]
         changes = training.learn_batches(ledger, found, label, why, clock(), dictionary)
         corrected = sum(change.before is not None for change in changes)
         faults = list(chain.from_iterable(unread for _, unread in some))
         yield Committed(sum(len(batch.digests) for batch in found), len(changes), corrected, faults)
+
+
+def _transactions(read: Iterable[tuple[Batch, LeftOut]]) -> Iterator[list[tuple[Batch, LeftOut]]]:
+    some: list[tuple[Batch, LeftOut]] = []
+    entries = 0
+    for one in read:
+        some.append(one)
+        entries += len(one[0].tokens.columns)
+        if len(some) == _BATCHES or entries > _ENTRIES:
+            yield some
+            some, entries = [], 0
+    if some:
+        yield some
 
 
 def forget(

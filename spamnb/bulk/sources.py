@@ -21,6 +21,7 @@ _LINE = 1 << 16  # bytes of a line that are read together
 # QUIRK: "From " begins lines of ordinary text too; like mutt, we want the time that every mbox writer adds.
 _SEPARATOR = lazy_pattern(rb"From [^\n]{0,300}?\d:\d\d[^\n]{0,60}\n")
 _BLANK = (b"\n", b"\r\n")
+_LOOKED_THROUGH = 1 << 20  # bytes of a file at once, for a second message
 
 
 class Source(NamedTuple):
@@ -153,13 +154,25 @@ def _in_file(path: str) -> Iterator[Source]:
     file = os.path.realpath(path) if os.path.islink(path) else path
     try:
         with open(file, "rb") as content:
-            if content.read(5) == b"From ":
-                content.seek(0)
+            if _may_hold_several(content):
                 yield from _numbered(path, split(content))
                 return
     except OSError:
         pass  # reported when it is read
     yield Source(path, file)
+
+
+def _may_hold_several(content: BinaryIO) -> bool:
+    """Whether a file, which is at its beginning and is left there, is an mbox that may hold several messages.
+
+    Those that programs have saved one by one begin with an mbox's line too: these are left to the workers.
+    """
+    if content.read(5) != b"From ":
+        return False
+    content.seek(0)
+    start = content.read(_LOOKED_THROUGH)
+    content.seek(0)
+    return len(start) == _LOOKED_THROUGH or b"\n\nFrom " in start or b"\n\r\nFrom " in start
 
 
 def _numbered(path: str, contents: Iterator[bytes]) -> Iterator[Source]:

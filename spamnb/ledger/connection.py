@@ -16,6 +16,7 @@ from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
+_ROWS = 50  # that are inserted by one statement; with 100 it takes as long
 _LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and leaves its size
 
 
@@ -96,6 +97,21 @@ class Connection:
         """Run one statement for each row of parameters."""
         with plain_faults(self.path):
             self._sqlite.executemany(statement, rows)
+
+    def insert(self, statement: str, width: int, values: Sequence[object]) -> None:
+        """Insert rows of so many values, given one row after the other: `INSERT INTO … VALUES`.
+
+        By two statements, one of which inserts several rows at once: that takes two thirds of the time.
+        """
+        row = f"({','.join('?' * width)})"
+        step = _ROWS * width
+        whole = len(values) - len(values) % step
+        with plain_faults(self.path):
+            several = f"{statement} {','.join([row] * _ROWS)}"
+            for start in range(0, whole, step):
+                self._sqlite.execute(several, values[start : start + step])
+            rest = (values[start : start + width] for start in range(whole, len(values), width))
+            self._sqlite.executemany(f"{statement} {row}", rest)
 
     def empty_log(self) -> None:
         """Give back what a large log takes on the disk, where nobody reads from it now.

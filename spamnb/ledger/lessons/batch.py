@@ -8,38 +8,59 @@ from typing import NamedTuple, Self
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 
+HASHED_BY = hash(
+    "spamnb"
+)  # Python's hashes of texts have a key, which differs but in processes forked from one another
+
 
 class TokenMatrix(NamedTuple):
     """The tokens of several messages, each distinct one written once: a sparse matrix by rows (CSR).
 
     A third as many strings to look up, and to hand from one process to another; the rest is arithmetic on arrays.
 
-    vocabulary: the distinct tokens. lengths: "I" (n_messages,), tokens of each message. columns, occurrences: "I"
-    (n_entries,), the entries of all messages in order: an index into the vocabulary, and the token's occurrences.
+    vocabulary: the distinct tokens, sorted, as the ledger writes them. lengths: "I" (n_messages,), tokens of each
+    message. columns, occurrences: "I" (n_entries,), the entries of all messages in order: an index into the vocabulary,
+    and the token's occurrences. hashes: "q" (n_tokens,), of the vocabulary; of use where `hashed_by` is `HASHED_BY`.
     """
 
     vocabulary: list[str]
     lengths: "array[int]"
     columns: "array[int]"
     occurrences: "array[int]"
+    hashes: "array[int]" = array("q")
+    hashed_by: int = 0
+
+
+def hash_of(text: str) -> int:
+    """The hash of a token, by which those of 64 bits are told apart.
+
+    QUIRK: Python hashes the bytes in which it keeps a text, of one, two or four bytes a character, so that "op" and
+    U+706F have the same hash, and a stranger could write tokens that count as others.
+
+    >>> hash("op") == hash("\u706f"), hash_of("op") == hash_of("\u706f")
+    (True, False)
+    """
+    return hash(text) if text.isascii() else hash(text.encode("utf-8", "surrogatepass"))
 
 
 def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
     """The matrix of some messages, each given as its tokens with their occurrences.
 
-    >>> matrix = gather([{"x": 2, "y": 1}, {"y": 5}])
-    >>> matrix.vocabulary, *map(list, matrix[1:])
-    (['x', 'y'], [2, 1], [0, 1, 1], [2, 1, 5])
+    >>> matrix = gather([{"y": 2, "x": 1}, {"y": 5}])
+    >>> matrix.vocabulary, *map(list, matrix[1:4])
+    (['x', 'y'], [2, 1], [1, 0, 1], [2, 1, 5])
     """
     rows = list(messages)
     tokens = list(chain.from_iterable(rows))
-    vocabulary = list(dict.fromkeys(tokens))
+    vocabulary = sorted(set(tokens))
     column = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
     return TokenMatrix(
         vocabulary,
         array("I", map(len, rows)),
         array("I", list(map(column.__getitem__, tokens))),
         array("I", list(chain.from_iterable(row.values() for row in rows))),
+        array("q", map(hash_of, vocabulary)),
+        HASHED_BY,
     )
 
 

@@ -1,7 +1,7 @@
 """The counts of tokens and their dictionary: looking them up, and adding up changes that are written once."""
 
 from collections.abc import Sequence
-from itertools import chain, count
+from itertools import chain
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -11,8 +11,8 @@ from spamnb.errors import LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons import count_table
-from spamnb.ledger.lessons.batch import TokenMatrix
-from spamnb.ledger.lessons.lookup import look_up, total
+from spamnb.ledger.lessons.batch import HASHED_BY, TokenMatrix, hash_of
+from spamnb.ledger.lessons.lookup import IDS_OF_TEXTS, look_up, total
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
 _MOST_REMEMBERED = 500_000  # tokens, in some 60 MB
@@ -24,31 +24,62 @@ class Dictionary:
 
     Others may learn and prune meanwhile, so that a token gets an id, or loses it; none gets another. To be dropped
     where a transaction fails in which ids were given.
+
+    Tokens are remembered by their hashes (SipHash of 64 bits, by a key that no message can know), in arrays: in a
+    tenth of the time and of the memory that a dictionary of texts takes. That two of 500,000 have the same, and count
+    as one token, has the probability 7e-9.
     """
 
     def __init__(self, db: Connection) -> None:
         self._db = db
-        self._met: dict[str, int] = {}
+        self._hashes = np.zeros(0, dtype=np.int64)  # sorted
+        self._ids = np.zeros(0, dtype=np.int64)
         self._version = 0
 
-    def ids(self, tokens: Sequence[str]) -> tuple[NDArray[np.int64], list[tuple[str, int]]]:
+    def ids(
+        self, tokens: Sequence[str], hashes: NDArray[np.int64], met: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], list[tuple[str, int]]]:
         """The id of each token, int64 (n,); and of the tokens that had none, text and id, sorted by text.
 
-        To be asked in the transaction that writes these. They get the next ids in the order in which they are met:
-        tokens that a message is the first to hold follow one another, which makes it small (`token_blob`).
+        tokens: distinct. hashes, met: int64 (n,), the hash of each, and when it is met. Tokens without an id get the
+        next ones in the order in which they are met: those that a message is the first to hold follow one another,
+        which makes it small (`token_blob`). To be asked in the transaction that writes these.
         """
-        met, (version,) = self._met, self._db.row("PRAGMA data_version")
-        if version != self._version or len(met) > _MOST_REMEMBERED:
-            met.clear()
-            self._version = version
-        distinct = dict.fromkeys(tokens)
-        missing = sorted(distinct.keys() - met.keys())  # neighbours in the index come together: a page is read once
-        met.update(look_up(self._db, "SELECT text, id FROM token WHERE text", missing))
+        ids = self._remembered(hashes)
+        unknown = sorted(np.flatnonzero(ids == 0).tolist(), key=tokens.__getitem__)  # quick where runs are sorted
         (last,) = total(self._db, "last_token")
-        new = dict(zip([token for token in distinct if token not in met], count(last + 1), strict=False))
-        met.update(new)
-        ids = np.fromiter(map(met.__getitem__, tokens), np.int64, len(tokens))
-        return ids, [(token, new[token]) for token in missing if token in new]
+        if last:
+            asked = [tokens[place] for place in unknown]  # neighbours in the index come together: a page is read once
+            found = dict(look_up(self._db, IDS_OF_TEXTS, asked))
+            ids[unknown] = [found.get(token, 0) for token in asked]
+        places = np.array(unknown, dtype=np.int64)
+        new = places[ids[places] == 0]
+        ids[new[np.argsort(met[new])]] = np.arange(last + 1, last + 1 + len(new))
+        self._remember(hashes[places], ids[places])
+        return ids, list(zip([tokens[place] for place in new.tolist()], ids[new].tolist(), strict=True))
+
+    def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ids of those that are remembered, int64 (n,), and 0 for the others."""
+        (version,) = self._db.row("PRAGMA data_version")
+        if version != self._version or len(self._ids) > _MOST_REMEMBERED:
+            self._hashes, self._ids, self._version = self._hashes[:0], self._ids[:0], version
+        places = np.searchsorted(self._hashes, hashes)
+        ids = np.append(self._ids, 0)[places]
+        ids[np.append(self._hashes, 0)[places] != hashes] = 0
+        return ids
+
+    def _remember(self, hashes: NDArray[np.int64], ids: NDArray[np.int64]) -> None:
+        order = np.argsort(hashes)
+        places = np.searchsorted(self._hashes, hashes[order])
+        self._hashes, self._ids = (
+            np.insert(self._hashes, places, hashes[order]),
+            np.insert(self._ids, places, ids[order]),
+        )
+
+
+def hashes_of(tokens: Sequence[str]) -> NDArray[np.int64]:
+    """The hashes of tokens, int64 (n,), by which a dictionary remembers them."""
+    return np.fromiter(map(hash_of, tokens), np.int64, len(tokens))
 
 
 def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -72,11 +103,12 @@ def of_class(label: Label, messages: NDArray[np.int64] | int, occurrences: NDArr
 class Rows(NamedTuple):
     """Token matrices as numpy takes them, one behind the other; the fields are those of `TokenMatrix`.
 
-    vocabulary: that of each matrix, so that a token may stand in it several times, but once for each message.
-    lengths: int64 (n_messages,). columns, occurrences: int64 (n_entries,).
+    vocabulary: the distinct tokens of all; hashes: int64 (n_tokens,), theirs. lengths: int64 (n_messages,). columns,
+    occurrences: int64 (n_entries,).
     """
 
     vocabulary: list[str]
+    hashes: NDArray[np.int64]
     lengths: NDArray[np.int64]
     columns: NDArray[np.int64]
     occurrences: NDArray[np.int64]
@@ -86,23 +118,40 @@ class Rows(NamedTuple):
         """The rows of all matrices, in order."""
         sizes = np.array([len(matrix.vocabulary) for matrix in matrices])
         columns = [np.array(matrix.columns, dtype=np.int64) for matrix in matrices]
+        tokens = list(chain.from_iterable(matrix.vocabulary for matrix in matrices))
+        hashes = np.concatenate([_hashes_of_matrix(matrix) for matrix in matrices])
+        first, column = _distinct(hashes)
         return cls(
-            list(chain.from_iterable(matrix.vocabulary for matrix in matrices)),
+            [tokens[place] for place in first.tolist()],
+            hashes[first],
             np.concatenate([np.array(matrix.lengths, dtype=np.int64) for matrix in matrices]),
-            np.concatenate(columns) + np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns))),
+            column[np.concatenate(columns) + np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns)))],
             np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
         )
 
+    def first_met(self) -> NDArray[np.int64]:
+        """Where each token of the vocabulary stands first among the entries, int64 (n_tokens,)."""
+        entries = np.arange(len(self.columns))
+        met = np.full(len(self.vocabulary), len(entries))
+        met[self.columns[::-1]] = entries[::-1]  # of several values for one place, numpy keeps the last
+        return met
+
     def with_more(self, more: Sequence[Sequence[str]]) -> Self:
-        """The same messages, each with more tokens, once each, which it does not have yet."""
+        """The same messages, each with more tokens, once each; no message has one of these yet."""
         added = list(chain.from_iterable(more))
         if not added:
             return self
         numbers = np.fromiter(map(len, more), np.int64, len(more))
         ends = np.repeat(np.cumsum(self.lengths), numbers)
-        columns = np.insert(self.columns, ends, len(self.vocabulary) + np.arange(len(added)))
-        vocabulary, occurrences = [*self.vocabulary, *added], np.insert(self.occurrences, ends, 1)
-        return type(self)(vocabulary, self.lengths + numbers, columns, occurrences)
+        tokens = sorted(set(added))
+        columns = [len(self.vocabulary) + tokens.index(token) for token in added]
+        return type(self)(
+            [*self.vocabulary, *tokens],
+            np.concatenate([self.hashes, hashes_of(tokens)]),
+            self.lengths + numbers,
+            np.insert(self.columns, ends, columns),
+            np.insert(self.occurrences, ends, 1),
+        )
 
     def take(self, rows: Sequence[int]) -> Self:
         """Some of the messages, in their order, with the tokens that they hold."""
@@ -111,9 +160,34 @@ class Rows(NamedTuple):
         taken = np.zeros(len(self.lengths), dtype=bool)
         taken[rows] = True
         entries = np.repeat(taken, self.lengths)
-        held, columns = np.unique(self.columns[entries], return_inverse=True)
+        columns = self.columns[entries]
+        is_held = np.zeros(len(self.vocabulary), dtype=bool)
+        is_held[columns] = True
+        held = np.flatnonzero(is_held)
         vocabulary = [self.vocabulary[column] for column in held.tolist()]
-        return type(self)(vocabulary, self.lengths[taken], columns, self.occurrences[entries])
+        columns = (np.cumsum(is_held) - 1)[columns]
+        return type(self)(vocabulary, self.hashes[held], self.lengths[taken], columns, self.occurrences[entries])
+
+
+def _hashes_of_matrix(matrix: TokenMatrix) -> NDArray[np.int64]:
+    is_ours = matrix.hashed_by == HASHED_BY
+    return np.array(matrix.hashes, dtype=np.int64) if is_ours else hashes_of(matrix.vocabulary)
+
+
+def _distinct(hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct hash is first, int64 (n_distinct,), sorted; and which of these each hash has, int64 (n,).
+
+    As `np.unique`, in their order, and in half of its time.
+    """
+    order = np.argsort(hashes)
+    begins = np.diff(hashes[order], prepend=0) != 0
+    begins[:1] = True
+    first = np.minimum.reduceat(order, np.flatnonzero(begins)) if len(order) else order
+    is_first = np.zeros(len(hashes), dtype=bool)
+    is_first[first] = True
+    column = np.empty_like(order)
+    column[order] = (np.cumsum(is_first) - 1)[first[np.cumsum(begins) - 1]]
+    return np.flatnonzero(is_first), column
 
 
 class Sum:
@@ -151,7 +225,7 @@ class Sum:
         if not self._ids:
             return
         ids, changes = self._added_up()
-        self._db.executemany("INSERT INTO token VALUES (?, ?)", self.new)
+        self._db.insert("INSERT INTO token VALUES", 2, list(chain.from_iterable(self.new)))
         vocabulary = count_table.add(self._db, ids, changes)
         self._db.execute(
             "UPDATE total SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.counts import Dictionary, Sum
+from spamnb.ledger.lessons.counts import Dictionary, Sum, hashes_of
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts
 
 _TOKENS = 20_000  # added up at once
@@ -78,7 +78,8 @@ class Imports:
         for start in range(0, max(1, len(ids)), _TOKENS):
             part = slice(start, start + _TOKENS)
             sum_ = Sum(self._db)
-            ids[part], sum_.new = dictionary.ids(added.tokens[part])
+            tokens = added.tokens[part]
+            ids[part], sum_.new = dictionary.ids(tokens, hashes_of(tokens), np.arange(len(tokens)))
             sum_.add_counts(ids[part], added.counts[part], messages if not start else 0 * messages)
             sum_.write()
         return ids

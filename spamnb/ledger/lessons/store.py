@@ -339,7 +339,7 @@ class SqliteLessons(SqliteEvidence):
         """
         if not messages:
             return
-        ids, sum_.new = dictionary.ids(rows.vocabulary)
+        ids, sum_.new = dictionary.ids(rows.vocabulary, rows.hashes, rows.first_met())
         sum_.add_rows(ids, rows, Label(learned[0]))
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.

@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 from spamnb.errors import LedgerError
 
 _ID_BITS = 32
-_LEVEL = 4  # of zlib: with 6 a message takes 4 bytes less and 20 µs more, of some 80
+_BITS = 16  # of the occurrences
+_TOGETHER = 256  # messages; less than 32,768, since what is sorted has 64 bits
 _RAW = -zlib.MAX_WBITS  # DEFLATE without a header and a checksum of its own
+# Widths repeat themselves at once or not at all: those of csdmc2010 take 167 bytes a message and 18 µs so, and 175 and
+# 27 µs with matches looked for anywhere. With zlib's usual memory, 256 KB that are new each time, either takes 30 more.
+_WRITTEN, _MEMORY = -12, 5
 _CHECKSUM = 4  # bytes
-OCCURRENCES_MAX = 0xFFFF  # what is kept of a token's occurrences in one message, and what is counted
+OCCURRENCES_MAX = (1 << _BITS) - 1  # what is kept of a token's occurrences in one message, and what is counted
 
 
 def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:
@@ -31,33 +35,45 @@ def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:
 
 def pack_all(ids: NDArray[np.int64], occurrences: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
     """Bytes for each of several messages, whose tokens follow one another: int64 (n_messages,), tokens of each."""
-    message = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    order = np.argsort(message << _ID_BITS | ids)
-    ids = ids[order]
-    steps = np.diff(ids, prepend=0)
-    ends = np.cumsum(lengths)
-    starts = (ends - lengths)[lengths > 0]
-    steps[starts] = ids[starts]
-    columns = (steps, np.minimum(occurrences[order], OCCURRENCES_MAX))
-    widths = [np.frexp(column)[1].astype(np.uint8) for column in columns]
-    bits, bit_ends = zip(*map(_lower_bits, columns, widths), strict=True)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
     blobs = []
-    for start, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True):
-        of_message = [each[ends_[start] : ends_[end]] for each, ends_ in zip(bits, bit_ends, strict=True)]
-        blobs.append(_blob(np.concatenate([width[start:end] for width in widths]), np.concatenate(of_message)))
+    for start in range(0, len(lengths), _TOGETHER):  # each of their bits takes some bytes meanwhile
+        some = slice(start, start + _TOGETHER)
+        begin, *_, end = ends[start : start + _TOGETHER + 1].tolist()
+        blobs += _pack_some(ids[begin:end], occurrences[begin:end], lengths[some])
     return blobs
 
 
-def _lower_bits(numbers: NDArray[np.int64], widths: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bits of each number below its leading one, the lowest first; and where those of each begin, the end last."""
+def _pack_some(ids: NDArray[np.int64], occurrences: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
+    numbers = _numbers(ids, occurrences, lengths)
+    widths = np.frexp(numbers)[1].astype(np.uint8)
     lower = widths - 1
-    ends = np.concatenate([[0], np.cumsum(lower, dtype=np.int64)])
-    places = np.arange(ends[-1]) - np.repeat(ends[:-1], lower)
-    return (np.repeat(numbers, lower) >> places & 1).astype(np.uint8), ends
+    bit_ends = np.concatenate([[0], np.cumsum(lower, dtype=np.int64)])
+    places = np.arange(bit_ends[-1], dtype=np.uint32) - np.repeat(bit_ends[:-1].astype(np.uint32), lower)
+    bits = (np.repeat(numbers, lower) >> places & 1).astype(np.uint8)  # of each number the lowest first
+    ends = 2 * np.cumsum(lengths)
+    begins = ends - 2 * lengths
+    of_messages = zip(begins.tolist(), ends.tolist(), bit_ends[begins].tolist(), bit_ends[ends].tolist(), strict=True)
+    return [_blob(widths[begin:end], bits[first:last]) for begin, end, first, last in of_messages]
+
+
+def _numbers(ids: NDArray[np.int64], occurrences: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """What is written of each message, one behind the other, uint32 (2 n,): all steps, and then all occurrences."""
+    message = np.repeat(np.arange(len(lengths)), lengths)
+    # One number for each token, since to sort these takes a quarter of the time that an order and two lists take.
+    keys = np.sort(message << _ID_BITS + _BITS | ids << _BITS | np.minimum(occurrences, OCCURRENCES_MAX))
+    steps = np.diff(keys >> _BITS & (1 << _ID_BITS) - 1, prepend=0)
+    first = (np.cumsum(lengths) - lengths)[lengths > 0]
+    steps[first] = keys[first] >> _BITS & (1 << _ID_BITS) - 1
+    places = np.arange(len(keys)) + np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers = np.empty(2 * len(keys), dtype=np.uint32)
+    numbers[places] = steps
+    numbers[places + np.repeat(lengths, lengths)] = keys & OCCURRENCES_MAX
+    return numbers
 
 
 def _blob(widths: NDArray[np.uint8], bits: NDArray[np.uint8]) -> bytes:
-    deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW, strategy=zlib.Z_FILTERED)
+    deflate = zlib.compressobj(method=zlib.DEFLATED, wbits=_WRITTEN, memLevel=_MEMORY, strategy=zlib.Z_RLE)
     body = deflate.compress(widths.tobytes()) + deflate.flush() + np.packbits(bits).tobytes()
     return zlib.crc32(body).to_bytes(_CHECKSUM) + body
 
