@@ -1,68 +1,94 @@
-"""What commands take after years: a ledger of a million learned messages and five million tokens, made in minutes.
+"""What commands take after years: ledgers of up to a million learned messages and five million tokens, made in minutes.
 
-The ledger is written by arrays and SQL, as the same lessons would have left it, and `spamnb verify` says that it is
+A ledger is written by arrays and SQL, as the same lessons would have left it, and `spamnb verify` says that it is
 sound. Frequent tokens are in many messages (Zipf's law), each message holds some that are in no other, and all were
-judged, recorded and taken away again by their owner. Then each command is run as a process, by turns, on a message
-that was not learned; medians of the seconds that it takes, and its largest memory. Beside it stand the same figures of
-a ledger of a hundredth of the size.
+judged, recorded and taken away again by their owner, within 300 days. Then each command is run as a process, by turns,
+on a message that was not learned; medians of its processor time, by the number of messages, and of the largest ledger
+also the seconds from start to end, and the memory.
 
-explain, rare: of a message whose tokens only the oldest lessons hold. start: of the service, on an empty Maildir, until
-it ends again (`run --once`). learn, weeks later: a message of which nothing was met before.
+open, judge, learn: in one process, as the service does it, with the ledger open; medians. explain, rare: of a message
+whose tokens only the oldest lessons hold. start: of the service, on an empty Maildir, until it ends again (`run
+--once`). learn, of unknown words: a message of which nothing was met before. daily copy: as the service makes it.
 
-    python benchmarks/years.py [--messages 1000000] [--tokens 5000000] [--runs 3] [--slow] [--json]
+    python benchmarks/years.py [--messages 4000 62500 250000] [--tokens 5] [--runs 3] [--slow] [--json]
 """
 
 import contextlib
+import multiprocessing
 import os
 import platform
+import resource
 import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import common
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.config import Scoring
+from spamnb.filter import Filter
+from spamnb.label import Label
+from spamnb.ledger.file.copies import roll
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.count_block import COLUMNS, TOKENS
+from spamnb.ledger.lessons.count_table import packed
 from spamnb.ledger.lessons.token_blob import pack_all
+from spamnb.mail.reading import read
 from spamnb.mail.tokens.tokenizer import VERSION
 from spamnb.maildir.folders import create_folder
+from spamnb.training import learn
 
 _A_MESSAGE = 200  # tokens
 _COMMON = 100_000  # tokens that are in many messages
 _BATCH = 5000
-_DAY = 86_400.0
-_SMALLER = 100
+_PERIOD = 300 * 86_400.0  # seconds; what is older than `retention` says would be forgotten
+_REPEATED = 20
+_BLOCKS = 10_000
+_Result = TypeVar("_Result")
+
+
+class Taken(NamedTuple):
+    """What something took: processor time, seconds from start to end, and megabytes of memory."""
+
+    cpu: float
+    seconds: float
+    megabytes: float
 
 
 def main() -> None:
-    """Make both ledgers, run the commands, and print the table."""
+    """Make each ledger, run the commands, and print the table."""
     parser = common.arguments(__doc__)
-    parser.add_argument("--messages", type=int, default=1_000_000)
-    parser.add_argument("--tokens", type=int, default=5_000_000)
+    parser.add_argument("--messages", type=int, nargs="+", default=[4000, 62_500, 250_000])
+    parser.add_argument("--tokens", type=float, default=5.0, help="distinct ones a message")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--slow", action="store_true", help="also backup, verify and prune, once each")
     options = parser.parse_args()
-    columns = []
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is not compiled at each start
-    for part in (_SMALLER, 1):
+    columns: dict[int, dict[str, Taken]] = {}
+    for messages in options.messages:
         with tempfile.TemporaryDirectory() as directory:
-            site = Site(Path(directory), options.messages // part, options.tokens // part)
-            columns.append({**site.measured(options.runs), **(site.measured_once() if options.slow else {})})
-            sizes = f"{options.messages // part:,} messages, {options.tokens // part:,} tokens"
-            print(f"{sizes}: {site.ledger.stat().st_size / 1e6:.0f} MB, made in {site.seconds:.0f} s", file=sys.stderr)
+            site = Site(Path(directory), messages, int(messages * options.tokens))
+            size = site.ledger.stat().st_size
+            print(f"{messages:,} messages: {size / 1e6:.0f} MB, made in {site.seconds:.0f} s", file=sys.stderr)
+            columns[messages] = {**site.measured(options.runs), **(site.measured_once() if options.slow else {})}
     print(f"{platform.python_implementation()} {platform.python_version()}, {platform.python_compiler()}")
+    last = columns[options.messages[-1]]
     figures = [
         {
-            "command": what,
-            **{f"{size} s": one[what][0] for size, one in zip(("small", "large"), columns, strict=True)},
-            **{f"{size} MB": one[what][1] for size, one in zip(("small", "large"), columns, strict=True)},
+            "": what,
+            **{f"{messages:,}: CPU s": column[what].cpu for messages, column in columns.items()},
+            "s": taken.seconds,
+            "MB": taken.megabytes,
         }
-        for what in columns[1]
+        for what, taken in last.items()
     ]
     common.report(figures, options.json)
 
@@ -82,21 +108,21 @@ class Site:
             f"ledger: {self.ledger}\nservice: {{copies: 0}}\n"
         )
         begin = time.perf_counter()
-        make_ledger(self.ledger, str(directory / "Maildir"), messages, tokens)
+        _apart(make_ledger, self.ledger, str(directory / "Maildir"), messages, tokens)
         self.seconds = time.perf_counter() - begin
         self._numbers = 0
 
-    def measured(self, runs: int) -> dict[str, tuple[float, float]]:
-        """Median seconds and megabytes of each command of every day."""
-        found: dict[str, list[tuple[float, float]]] = {}
+    def measured(self, runs: int) -> dict[str, Taken]:
+        """What each command of every day takes, and the steps of the service: medians."""
+        found: dict[str, list[Taken]] = {"daily copy": [_apart(daily_copy, self.ledger)]}  # which `doctor` looks for
         for _ in range(runs):
             usual, rare = self._message(usual=150), self._message(usual=0)
             for what, command in {
-                "judge (score FILE)": ["score", usual],
+                "score FILE": ["score", usual],
                 "explain": ["explain", usual],
                 "explain, rare": ["explain", rare],
-                "learn (train FILE)": ["train", "--ham", usual],
-                "learn, of unknown words": ["train", "--spam", self._message(usual=0, unknown=200)],
+                "train FILE": ["train", "--ham", usual],
+                "train, of unknown words": ["train", "--spam", self._message(usual=0, unknown=200)],
                 "undo": ["undo", "--yes", "--since", "30s"],
                 "status": ["status"],
                 "history": ["history"],
@@ -105,13 +131,16 @@ class Site:
                 "start (run --once)": ["run", "--once"],
             }.items():
                 found.setdefault(what, []).append(self._run(command))
-        return {what: (statistics.median(s for s, _ in one), max(m for _, m in one)) for what, one in found.items()}
+        new = [self._message(usual=150) for _ in range(_REPEATED)]
+        return _apart(steps, self.ledger, new) | {
+            what: Taken(*map(statistics.median, zip(*taken, strict=True))) for what, taken in found.items()
+        }
 
-    def measured_once(self) -> dict[str, tuple[float, float]]:
+    def measured_once(self) -> dict[str, Taken]:
         """Of those of every month."""
         target = f"{int(0.9 * self.ledger.stat().st_size / 1000)}K"
         commands = {
-            "daily copy (backup)": ["backup", str(self._directory / "copy.sqlite")],
+            "backup": ["backup", str(self._directory / "copy.sqlite")],
             "verify": ["verify"],
             "prune to 90 %": ["prune", "--to", target],
         }
@@ -128,8 +157,8 @@ class Site:
         path.write_text(f"Message-ID: <{self._numbers}@example.org>\nSubject: hello\n\n{' '.join(words)}\n")
         return str(path)
 
-    def _run(self, command: list[str]) -> tuple[float, float]:
-        """Seconds, and megabytes of this process' largest child so far, which the last one is or hides behind."""
+    def _run(self, command: list[str]) -> Taken:
+        """What a command takes, as a process of its own."""
         begin = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, "-m", "spamnb", "--config", str(self._config), "-q", *command],
@@ -140,11 +169,51 @@ class Site:
         with process.stderr or contextlib.nullcontext():
             fault = process.stderr.read() if process.stderr else b""
             _, status, used = os.wait4(process.pid, 0)
-        print(f"{command[0]}: {time.perf_counter() - begin:.2f} s", file=sys.stderr)
         seconds, process.returncode = time.perf_counter() - begin, os.waitstatus_to_exitcode(status)
+        print(f"{command[0]}: {seconds:.2f} s", file=sys.stderr)
         if process.returncode not in (0, 1, 2):
             raise RuntimeError(f"{' '.join(command)} failed with {process.returncode}: {fault.decode()}")
-        return seconds, used.ru_maxrss / 1000
+        return Taken(used.ru_utime + used.ru_stime, seconds, used.ru_maxrss / 1000)
+
+
+def _apart(work: Callable[..., _Result], *arguments: object) -> _Result:
+    """The work, done by a process of its own: a child of a large one would count as large as that."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as workers:
+        return workers.submit(work, *arguments).result()
+
+
+def steps(path: Path, messages: list[str]) -> dict[str, Taken]:
+    """What the service does with the ledger: opening it, and each message, a half of which is learned."""
+    found: dict[str, list[Taken]] = {}
+    for _ in range(3):
+        with _timed(found, "open"), Ledger(str(path)):
+            pass
+    with Ledger(str(path)) as ledger:
+        judge = Filter(ledger.lessons, Scoring())
+        for number, name in enumerate(messages):
+            reading = read(Path(name).read_bytes())
+            with _timed(found, "judge one"):
+                judge.judge(reading)
+            if number % 2:
+                with _timed(found, "learn one"):
+                    learn(ledger, reading, Label.HAM, "it was read and kept", time.time())
+    return {what: Taken(*map(statistics.median, zip(*taken, strict=True))) for what, taken in found.items()}
+
+
+def daily_copy(path: Path) -> Taken:
+    """What the service's copy of the day takes."""
+    found: dict[str, list[Taken]] = {}
+    with _timed(found, "copy"):
+        roll(str(path), time.time(), 1)
+    return found["copy"][0]
+
+
+@contextlib.contextmanager
+def _timed(found: dict[str, list[Taken]], what: str) -> Iterator[None]:
+    cpu, begin = time.process_time(), time.perf_counter()
+    yield
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    found.setdefault(what, []).append(Taken(time.process_time() - cpu, time.perf_counter() - begin, megabytes))
 
 
 def word(number: int) -> str:
@@ -166,13 +235,14 @@ def make_ledger(path: Path, maildir: str, messages: int, tokens: int) -> None:
         _write_history(db, maildir, messages)
         db.execute("COMMIT")
         db.execute("PRAGMA journal_mode = WAL")
+    with path.open("rb") as file:
+        os.fsync(file.fileno())  # else the first command that writes waits for all of it
 
 
 def _write_lessons(db: sqlite3.Connection, messages: int, tokens: int) -> None:
     sums = np.zeros((tokens + 1, 4), dtype=np.int64)
     now = time.time()
     for start in range(0, messages, _BATCH):
-        now - 60.0 * (messages - np.arange(start, min(start + _BATCH, messages)))
         numbers = np.arange(start, min(start + _BATCH, messages))
         ids, lengths = _ids(numbers, messages, tokens)
         blobs = pack_all(ids, np.ones(len(ids), dtype=np.int64), lengths)
@@ -186,19 +256,21 @@ def _write_lessons(db: sqlite3.Connection, messages: int, tokens: int) -> None:
             (
                 (n + 1, n.to_bytes(16), f"message {n} (somebody@example.org)", n + 1, n % 2, at, VERSION, blob)
                 for n, at, blob in zip(
-                    numbers.tolist(), (now - (messages - numbers) * 60.0).tolist(), blobs, strict=True
+                    numbers.tolist(), (now - (messages - numbers) / messages * _PERIOD).tolist(), blobs, strict=True
                 )
             ),
         )
     db.executemany("INSERT INTO token VALUES (?, ?)", sorted((word(one), one + 1) for one in range(tokens)))
-    rows = np.column_stack([np.arange(1, tokens + 1), sums[1:]])
-    for start in range(0, tokens, 100_000):
-        db.executemany("INSERT INTO count VALUES (?, ?, ?, ?, ?)", rows[start : start + 100_000].tolist())
+    blocks = np.zeros((tokens // TOKENS + 1, TOKENS, COLUMNS), dtype=np.int64)
+    blocks.reshape(-1, COLUMNS)[: tokens + 1] = sums
+    for start in range(0, len(blocks), _BLOCKS):
+        rows = enumerate(packed(blocks[start : start + _BLOCKS]), start)
+        db.executemany("INSERT INTO counts VALUES (?, ?)", rows)
     of = [messages - messages // 2, messages // 2]
     vocabulary = int((sums[:, :2].sum(axis=1) > 0).sum())
-    total = (*of, *sums[:, :2].sum(axis=0).tolist(), *sums[:, 2:].sum(axis=0).tolist(), vocabulary, messages)
+    total = (*of, *sums[:, :2].sum(axis=0).tolist(), *sums[:, 2:].sum(axis=0).tolist(), vocabulary, messages, tokens)
     db.execute("DELETE FROM total")
-    db.execute("INSERT INTO total VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)", total)
+    db.execute("INSERT INTO total VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", total)
 
 
 def _ids(numbers: NDArray[np.int64], messages: int, tokens: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -222,11 +294,11 @@ def _ids(numbers: NDArray[np.int64], messages: int, tokens: int) -> tuple[NDArra
 def _write_history(db: sqlite3.Connection, maildir: str, messages: int) -> None:
     """Each message was judged, moved away by its owner, and learned."""
     now = time.time()
-    db.execute("INSERT INTO mailbox VALUES (1, ?, ?)", (os.fsencode(maildir), now - messages * 60.0))
+    db.execute("INSERT INTO mailbox VALUES (1, ?, ?)", (os.fsencode(maildir), now - _PERIOD))
     db.execute("INSERT INTO folder VALUES (1, 1, 'INBOX'), (2, 1, 'Junk')")
     db.execute(
         "INSERT INTO message SELECT id, digest, substr(hex(digest), 17), summary, learned_at,"
-        " iif(label, 'spam', 'ham'), iif(label, 0.99, 0.01), NULL, label, 0, learned_at FROM lesson"
+        " iif(label, 'spam', 'ham'), iif(label, 0.99, 0.01), NULL, label, 0, learned_at, NULL, NULL FROM lesson"
     )
     db.execute(
         "INSERT INTO file SELECT 1, CAST(id || '.M1P1.host' AS BLOB), id, 'new', digest, 'S', learned_at,"

@@ -23,15 +23,23 @@ def learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *
 
     weak: no person may have decided it; a weak label never replaces a decision, and any decision replaces it.
     """
-    with ledger.transaction():
-        changed = ledger.lessons.learn([reading], label, why, at, weak=weak)
-        ledger.record_lessons()
-        ledger.messages.came_from([(reading.digest, reading.relations.sender, reading.relations.list_id)])
-        if label is Label.SPAM and not weak:  # who calls a message spam does not want it out of spam any more
-            known = ledger.messages.find(reading.digest)
-            if known is not None and known.rescued_at is not None:
-                ledger.messages.rescued(known.id, None)
+    changed = learn_together(ledger, [reading], label, why, at, weak=weak)
     return changed[0] if changed else None
+
+
+def learn_together(
+    ledger: Ledger, readings: Sequence[Reading], label: Label, why: str, at: float, *, weak: bool = False
+) -> list[Change]:
+    """As `learn`, several messages in one transaction. Returns those that changed, and what they were before."""
+    with ledger.transaction():
+        changed = ledger.lessons.learn(readings, label, why, at, weak=weak)
+        ledger.record_lessons()
+        ledger.messages.came_from((one.digest, one.relations.sender, one.relations.list_id) for one in readings)
+        if label is Label.SPAM and not weak:  # who calls a message spam does not want it out of spam any more
+            for known in filter(None, map(ledger.messages.find, (one.digest for one in readings))):
+                if known.rescued_at is not None:
+                    ledger.messages.rescued(known.id, None)
+    return changed
 
 
 def learn_batches(

@@ -64,3 +64,10 @@ def take_back(ledger: Ledger, imported: int, at: float) -> None:
     action = ledger.journal.get(imported)
     assert action is not None
     take_back_import(ledger, action, at)
+
+
+def wrong_count(token: int) -> str:
+    """A statement that says that one of the first 31 tokens is in 99 ham messages; some of them must be in ham."""
+    before = 4 + token  # bytes of its block: the widths of the columns, and the first column
+    parts = f"substr(numbers, 1, {before}) || x'63' || substr(numbers, {before + 2})"
+    return f"UPDATE counts SET numbers = CAST({parts} AS BLOB) WHERE block = 0"

@@ -7,10 +7,11 @@ example:
 """
 
 import argparse
+from itertools import chain
 
 from spamnb.cli import exit_codes
 from spamnb.cli.context import open_ledger
-from spamnb.cli.output import inform, warn
+from spamnb.cli.output import inform, progress, warn
 from spamnb.wording import plural
 
 _SHOWN = 20  # faults
@@ -19,7 +20,8 @@ _SHOWN = 20  # faults
 def run(options: argparse.Namespace) -> int:
     """Print the faults, or what the counts are the sum of."""
     with open_ledger(options)[1] as ledger:
-        faults = ledger.verify()
+        learned = int(ledger.lessons.totals()[:2].sum())
+        faults = list(chain.from_iterable(progress(ledger.verification(), "verifying", options.quiet, learned)))
         pending = len(ledger.journal.intents())
         ham, spam, *_, tokens = ledger.lessons.totals().tolist()
         imported = ledger.imports.messages()

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
@@ -98,8 +99,13 @@ class Ledger:
 
     def verify(self) -> list[str]:
         """The faults of what was learned, and of the sums in the history. Empty: all is well."""
+        return list(chain.from_iterable(self.verification()))
+
+    def verification(self) -> Iterator[list[str]]:
+        """As `verify`, in steps: about one for each learned message."""
         with self.snapshot():
-            return [*self.lessons.verify(), *self.figures.faults()]
+            yield from self.lessons.verification()
+            yield self.figures.faults()
 
     def check(self) -> None:
         """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from spamnb import training
 from spamnb.config import Config, Role
@@ -76,12 +76,15 @@ class Context:
 
     def learn(self, reading: Reading, label: Label, why: str, *, weak: bool = False) -> None:
         """Learn a message, and log it if that is news. weak: no person may have decided it."""
-        changed = training.learn(self.ledger, reading, label, why, self.now(), weak=weak)
-        if changed is None:
-            return
-        before, how = changed.before, "weakly " if weak else ""
-        was = "" if before is None else f" (it was {before.word}{', weakly' if before is label else ''})"
-        _log.info("learned %sas %s%s, %s: %s", how, label.word, was, why, self.name_of(reading))
+        self.learn_together([reading], label, why, weak=weak)
+
+    def learn_together(self, readings: Sequence[Reading], label: Label, why: str, *, weak: bool) -> None:
+        """As `learn`, several messages in one transaction."""
+        how, named = "weakly " if weak else "", {one.digest: one for one in reversed(readings)}
+        for changed in training.learn_together(self.ledger, readings, label, why, self.now(), weak=weak):
+            before = changed.before
+            was = "" if before is None else f" (it was {before.word}{', weakly' if before is label else ''})"
+            _log.info("learned %sas %s%s, %s: %s", how, label.word, was, why, self.name_of(named[changed.digest]))
 
     def name_of(self, message: Reading | LazyReading) -> str:
         """The message as the log names it: by subject and sender, unless these are to stay out of the log."""

@@ -17,6 +17,7 @@ import pytest
 
 from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
+from spamnb.ledger.lessons.count_block import TOKENS, counts_in
 
 PATIENCE = 60.0
 COMMAND = (sys.executable, "-m", "spamnb")
@@ -138,12 +139,10 @@ def ledger_file(home: Path) -> Path:
 def counts(home: Path) -> list[tuple[object, ...]]:
     """The counts of all tokens that were learned, by text."""
     with contextlib.closing(sqlite3.connect(ledger_file(home))) as db:
-        rows = db.execute(
-            "SELECT text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
-            " FROM token JOIN count ON count.token = token.id"
-            " WHERE ham_messages + spam_messages > 0 ORDER BY text"
-        )
-        return rows.fetchall()
+        rows = db.execute("SELECT id, text FROM token ORDER BY text").fetchall()
+        blocks = dict(db.execute("SELECT block, numbers FROM counts"))
+    found = ((text, *counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for id_, text in rows)
+    return [one for one in found if one[1] or one[2]]
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import COMMAND, Run, counts, ledger_file, mail
+from tests.lessons import wrong_count
 
 
 def former(home: Path) -> list[Path]:
@@ -264,7 +265,7 @@ def test_restore_where_there_is_none(taught: Path, run: Run) -> None:
 
 def broken_count(path: Path) -> None:
     with Ledger(str(path)) as ledger:
-        ledger._connection.execute("UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 7")
+        ledger._connection.execute(wrong_count(7))
 
 
 def cut(path: Path) -> None:
@@ -298,7 +299,7 @@ def with_a_trigger(path: Path) -> None:
     import sqlite3
 
     with contextlib.closing(sqlite3.connect(path)) as db:
-        db.execute("CREATE TRIGGER evil AFTER INSERT ON message BEGIN DELETE FROM count; END")
+        db.execute("CREATE TRIGGER evil AFTER INSERT ON message BEGIN DELETE FROM counts; END")
 
 
 def gone(path: Path) -> None:

@@ -21,6 +21,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.tokens.tokenizer import VERSION
 from spamnb.policy import BREAKER_NOTE
 from tests.cli.conftest import Run, ledger_file, maildir
+from tests.lessons import wrong_count
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
 
@@ -247,10 +248,21 @@ def test_mounts(tmp_path: Path) -> None:
     assert network_file_system("/home/x", str(tmp_path / "none")) == ""
 
 
+def test_a_large_ledger_was_examined_when_it_was_copied(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for the proof of a large ledger, where its copy of the day was proven; where that is late, it is."""
+    monkeypatch.setattr("spamnb.checkup.ledger._LARGE", 1)
+    with Ledger(str(ledger_file(well))) as ledger:
+        ledger._connection.execute(wrong_count(7))
+    assert said(run, "ok", "they were right when it was copied")
+    (copy,) = (ledger_file(well).parent / "copies").iterdir()
+    os.utime(copy, (time.time() - 4 * 86_400.0,) * 2)
+    assert said(run, "fault", "token 7")
+
+
 def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
     """Wrong counts, and a file that is no ledger any more, are faults that name what puts it right."""
     with Ledger(str(ledger_file(well))) as ledger:
-        ledger._connection.execute("UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 7")
+        ledger._connection.execute(wrong_count(7))
     code, found = findings(run)
     assert code == 1
     assert any(state == "fault" and "token 7" in means for state, _, means in found)

@@ -16,6 +16,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.policy import BREAKER_NOTE
 from spamnb.wording import clock
 from tests.cli.conftest import Run, ledger_file, mail, maildir
+from tests.lessons import wrong_count
 
 
 def test_status_says_what_is_missing(home: Path, run: Run) -> None:
@@ -36,7 +37,7 @@ def test_verify_finds_a_wrong_count(home: Path, run: Run) -> None:
     run("train", "--ham", mail(home / "a", "ham", 3))
     assert "3 ham and 0 spam messages" in run("verify").out
     with contextlib.closing(sqlite3.connect(ledger_file(home))) as db, db:
-        db.execute("UPDATE count SET ham_messages = ham_messages + 1 WHERE token = 1")
+        db.execute(wrong_count(1))
     result = run("verify")
     assert result.code == 3
     assert "token 1" in result.err

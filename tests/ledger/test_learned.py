@@ -15,7 +15,7 @@ from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from tests.ledger.lessons import known, learn, lesson, set_label
-from tests.lessons import label_of
+from tests.lessons import label_of, wrong_count
 
 HAM, SPAM = 0, 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -175,16 +175,18 @@ def test_tokenizers(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 DAMAGE = {
-    "a changed count": ("UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 1", "token 1: counted"),
-    "changed occurrences": ("UPDATE count SET ham_occurrences = 7 WHERE token = 1", "token 1: counted"),
+    "a changed count": (wrong_count(1), "token 1: counted [99, "),
+    "a count of no token": (wrong_count(30), "token 30: counted [99, 0, 0, 0], learned messages give [0, 0, 0, 0]"),
     "a changed total": ("UPDATE total SET spam_occurrences = spam_occurrences - 1", "totals"),
     "a changed vocabulary": ("UPDATE total SET vocabulary = 99", "totals"),
     "tokens cut short": ("UPDATE lesson SET tokens = substr(tokens, 1, 5) WHERE digest = x'61'", "message 1"),
-    "a token's counts deleted": ("DELETE FROM count WHERE token = 1", "token 1: learned, but not counted"),
+    "counts deleted": ("DELETE FROM counts", "token 1: learned, but not counted"),
+    "counts cut short": ("UPDATE counts SET numbers = substr(numbers, 1, 50)", "the counts in the ledger are damaged"),
+    "an id that is given again": ("UPDATE total SET last_token = 2", "the last token is said to be 2, but there is 3"),
     "a token without counts": ("INSERT INTO token VALUES ('w', 77)", "token 77: it has no counts"),
     "a token's text deleted": ("DELETE FROM token WHERE text = 'x'", "it has no text"),
     "an id that is none": ("UPDATE token SET id = 'x' WHERE text = 'x'", "something other than numbers"),
-    "counts that are none": ("UPDATE count SET spam_messages = 'x' WHERE token = 1", "something other than numbers"),
+    "counts that are none": ("UPDATE counts SET numbers = 'x'", "the counts in the ledger are damaged"),
     "a text given to another token": ("UPDATE token SET id = 1", "token 1: it has several texts"),
     "a changed label": ("UPDATE lesson SET label = 1 - label WHERE digest = x'61'", "token"),
     "a learned message deleted": ("DELETE FROM message WHERE digest = x'61'", "refers to nothing"),

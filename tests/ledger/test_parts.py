@@ -16,7 +16,7 @@ from tests.lessons import learn
 
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {
-    "lessons": {"lesson", "token", "count", "total", "import", "sent", "known"},
+    "lessons": {"lesson", "token", "counts", "total", "import", "sent", "known"},
     "history": {
         "message",
         "early_verdict",

@@ -19,6 +19,7 @@ from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_copies import DAY, fill
 from tests.ledger.test_schema import unprivileged
+from tests.lessons import wrong_count
 
 WRITE = """
 import sys
@@ -185,7 +186,7 @@ def test_a_log_that_a_kill_left(closed: str) -> None:
 # --- what only another program can have put into the file --------------------------------------------------
 
 FOREIGN = {
-    "a trigger": "CREATE TRIGGER evil AFTER INSERT ON message BEGIN DELETE FROM count; END",
+    "a trigger": "CREATE TRIGGER evil AFTER INSERT ON message BEGIN DELETE FROM counts; END",
     "a view": "CREATE VIEW evil AS SELECT * FROM message",
     "an index": "CREATE INDEX evil ON message (summary)",
     "a table": "CREATE TABLE evil (a)",
@@ -276,7 +277,7 @@ def test_plain_copies_of_before(closed: str) -> None:
 def test_counts_of_a_copy_are_compared(closed: str) -> None:
     """A ledger whose counts are not the sum of its lessons makes no daily copy."""
     for statement in (
-        "UPDATE count SET spam_messages = spam_messages + 1 WHERE token = 7",
+        wrong_count(7),
         "UPDATE total SET vocabulary = vocabulary - 1",
         "DELETE FROM lesson WHERE label = 1",
     ):

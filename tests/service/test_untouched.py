@@ -1,8 +1,9 @@
 """Mail that nobody has touched, over months: kept in the inbox, or left in the spam folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,10 @@ from spamnb.config import Scoring
 from spamnb.filter import Filter
 from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.port import Lesson, Relabel
+from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.identity import identity
-from spamnb.mail.reading import read
+from spamnb.mail.reading import Reading, read
+from spamnb.service import untouched
 from spamnb.service.untouched import OutdatedLessons
 from spamnb.silence import LAY_IN_SPAM, MissedSpam
 from spamnb.training import learn, relabel
@@ -72,6 +74,28 @@ def test_spam_that_was_read_and_kept_is_no_ham(desk: Desk) -> None:
     assert [desk.lesson(one) for one in ham] == [(Label.HAM, True)] * 3
     mark(desk, spam[0], "INBOX", "RS")
     assert desk.lesson(spam[0]) == (Label.HAM, False), "an answer is a decision, whatever the verdict"
+
+
+@pytest.mark.parametrize(("tokens", "times"), [(10**6, 1), (0, 4)])
+def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPatch, tokens: int, times: int) -> None:
+    """Several kept messages are one transaction, of so many tokens at most; each can be undone by itself."""
+    monkeypatch.setattr(untouched, "_TOKENS", tokens)
+    together = []
+    learn_together = desk.ledger.lessons.learn
+
+    def counted(readings: Sequence[Reading], *arguments: Any, **options: Any) -> list[Change]:
+        together.append(len(readings))
+        return learn_together(readings, *arguments, **options)
+
+    monkeypatch.setattr(desk.ledger.lessons, "learn", counted)
+    ham = leave_lying(desk, "ham", range(100, 104))
+    assert together == [4 // times] * times
+    before = desk.ledger.lessons.totals().tolist()
+    (action,) = [one for one in desk.ledger.journal.newest(4) if one.digest == identity(ham[1])]
+    assert [outcome.fault for outcome in undo(desk.ledger, [action], desk.now)] == [None]
+    assert [desk.lesson(one)[0] for one in ham] == [Label.HAM, None, Label.HAM, Label.HAM]
+    assert desk.ledger.lessons.totals()[0] == before[0] - 1
+    assert desk.ledger.verify() == []
 
 
 def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:

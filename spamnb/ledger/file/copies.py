@@ -23,6 +23,7 @@ from spamnb.ledger.file.parts import PACKED, directory_of, of_day, rolling
 from spamnb.ledger.file.readonly import Alive, faults_of, look_into
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons import count_table
 from spamnb.ledger.sqlite_errors import FAULTS, plain, primary_code
 
 _PAGES = 2048  # a step: 8 MB, some hundredths of a second
@@ -33,14 +34,14 @@ _CHUNK = 1 << 20  # bytes
 _LEVEL = 1  # most of a ledger is tokens that are compressed already: a higher level or xz gains little, and is slower
 _SPARE = 16_000_000  # bytes of the disk that unpacking leaves free
 
-# What the ledger keeps as sums, and the same from the rows that they are the sums of.
-_SUMS = (
+# What the ledger keeps as sums, and the messages that it has sums of.
+_TOTALS = (
     "SELECT ham_messages, spam_messages, ham_token_messages, spam_token_messages, ham_occurrences, spam_occurrences,"
-    " vocabulary FROM total",
+    " vocabulary FROM total"
+)
+_MESSAGES = (
     "SELECT (SELECT count(*) FROM lesson WHERE label = 0) + (SELECT total(ham_messages) FROM import),"
-    " (SELECT count(*) FROM lesson WHERE label = 1) + (SELECT total(spam_messages) FROM import),"
-    " total(ham_messages), total(spam_messages), total(ham_occurrences), total(spam_occurrences),"
-    " total(ham_messages > 0 OR spam_messages > 0) FROM count",
+    " (SELECT count(*) FROM lesson WHERE label = 1) + (SELECT total(spam_messages) FROM import)"
 )
 
 
@@ -240,7 +241,11 @@ def _copy_pages(old: sqlite3.Connection, target: str, alive: Alive) -> None:
 
 
 def _unequal_sums(sqlite: sqlite3.Connection) -> list[str]:
-    kept, summed = ([*map(int, sqlite.execute(statement).fetchone())] for statement in _SUMS)
+    kept, messages = ([*map(int, sqlite.execute(statement).fetchone())] for statement in (_TOTALS, _MESSAGES))
+    try:
+        summed = messages + count_table.sums(sqlite.execute(count_table.ALL))
+    except LedgerError as fault:
+        return [str(fault)]
     return [] if kept == summed else [f"totals: counted {kept}, the rows sum to {summed}"]
 
 

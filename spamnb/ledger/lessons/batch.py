@@ -31,6 +31,18 @@ class TokenMatrix(NamedTuple):
     hashed_by: int = 0
 
 
+def hash_of(text: str) -> int:
+    """The hash of a token, by which those of 64 bits are told apart.
+
+    QUIRK: Python hashes the bytes in which it keeps a text, of one, two or four bytes a character, so that "op" and
+    U+706F have the same hash, and a stranger could write tokens that count as others.
+
+    >>> hash("op") == hash("\u706f"), hash_of("op") == hash_of("\u706f")
+    (True, False)
+    """
+    return hash(text) if text.isascii() else hash(text.encode("utf-8", "surrogatepass"))
+
+
 def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
     """The matrix of some messages, each given as its tokens with their occurrences.
 
@@ -47,7 +59,7 @@ def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
         array("I", map(len, rows)),
         array("I", list(map(column.__getitem__, tokens))),
         array("I", list(chain.from_iterable(row.values() for row in rows))),
-        array("q", map(hash, vocabulary)),
+        array("q", map(hash_of, vocabulary)),
         HASHED_BY,
     )
 

@@ -10,20 +10,13 @@ from numpy.typing import NDArray
 from spamnb.errors import LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.batch import HASHED_BY, TokenMatrix
-from spamnb.ledger.lessons.lookup import look_up
+from spamnb.ledger.lessons import count_table
+from spamnb.ledger.lessons.batch import HASHED_BY, TokenMatrix, hash_of
+from spamnb.ledger.lessons.lookup import IDS_OF_TEXTS, look_up, total
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
 _MOST_REMEMBERED = 500_000  # tokens, in some 60 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
-_IDS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
-_COUNTED = (
-    "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences FROM count"
-    " WHERE token IN (SELECT value FROM json_each(?)) ORDER BY token"
-)
-_USED_BY = (
-    "SELECT count(*) FROM count WHERE token IN (SELECT value FROM json_each(?)) AND ham_messages + spam_messages = ?"
-)
 
 
 class Dictionary:
@@ -54,14 +47,14 @@ class Dictionary:
         """
         ids = self._remembered(hashes)
         unknown = sorted(np.flatnonzero(ids == 0).tolist(), key=tokens.__getitem__)  # quick where runs are sorted
-        (first,) = self._db.row("SELECT coalesce(max(token), 0) + 1 FROM count")
-        if first > 1:
+        (last,) = total(self._db, "last_token")
+        if last:
             asked = [tokens[place] for place in unknown]  # neighbours in the index come together: a page is read once
-            found = dict(look_up(self._db, _IDS, asked))
+            found = dict(look_up(self._db, IDS_OF_TEXTS, asked))
             ids[unknown] = [found.get(token, 0) for token in asked]
         places = np.array(unknown, dtype=np.int64)
         new = places[ids[places] == 0]
-        ids[new[np.argsort(met[new])]] = np.arange(first, first + len(new))
+        ids[new[np.argsort(met[new])]] = np.arange(last + 1, last + 1 + len(new))
         self._remember(hashes[places], ids[places])
         return ids, list(zip([tokens[place] for place in new.tolist()], ids[new].tolist(), strict=True))
 
@@ -86,24 +79,18 @@ class Dictionary:
 
 def hashes_of(tokens: Sequence[str]) -> NDArray[np.int64]:
     """The hashes of tokens, int64 (n,), by which a dictionary remembers them."""
-    return np.fromiter(map(hash, tokens), np.int64, len(tokens))
+    return np.fromiter(map(hash_of, tokens), np.int64, len(tokens))
 
 
 def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The counts of tokens, int64 (n, 4), by their ids, int64 (n,), distinct and sorted.
+    """The counts of tokens of learned messages, int64 (n, 4), by their ids, int64 (n,).
 
-    Raises LedgerError where one of them is not there.
+    Raises LedgerError where one of them is in no message.
     """
-    rows = db.all(_COUNTED, (str(ids.tolist()),))
-    try:
-        return np.fromiter(chain.from_iterable(rows), np.int64, 4 * len(ids)).reshape(-1, 4)
-    except ValueError as fault:
-        raise LedgerError("a learned message holds a token that has no counts: see `spamnb verify`") from fault
-
-
-def in_messages(db: Connection, ids: NDArray[np.int64], number: int) -> int:
-    """How many of these tokens, int64 (n,), are in so many learned messages."""
-    return int(db.row(_USED_BY, (str(ids.tolist()), number))[0])
+    counts = count_table.read(db, ids)
+    if not counts[:, :2].any(axis=1).all():
+        raise LedgerError("a learned message holds a token that has no counts: see `spamnb verify`")
+    return counts
 
 
 def of_class(label: Label, messages: NDArray[np.int64] | int, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -238,16 +225,14 @@ class Sum:
         if not self._ids:
             return
         ids, changes = self._added_up()
-        old = len(ids) - len(self.new)  # the new ones have the highest ids
         self._db.insert("INSERT INTO token VALUES", 2, list(chain.from_iterable(self.new)))
-        self._db.insert("INSERT INTO count VALUES", 5, np.column_stack([ids[old:], changes[old:]]).ravel().tolist())
-        vocabulary = len(self.new) + self._update(ids[:old], changes[:old])
+        vocabulary = count_table.add(self._db, ids, changes)
         self._db.execute(
             "UPDATE total SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
             " ham_token_messages = ham_token_messages + ?, spam_token_messages = spam_token_messages + ?,"
             " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ?,"
-            " vocabulary = vocabulary + ?",
-            (*self._total.tolist(), vocabulary),
+            " vocabulary = vocabulary + ?, last_token = last_token + ?",
+            (*self._total.tolist(), vocabulary, len(self.new)),
         )
 
     def _added_up(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -257,14 +242,3 @@ class Sum:
         ids = ids[order]
         first = np.flatnonzero(np.diff(ids, prepend=-1))
         return ids[first], np.add.reduceat(changes[order], first)
-
-    def _update(self, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> int:
-        """Change the counts of tokens in the dictionary. Returns by how many the vocabulary grew."""
-        unused = in_messages(self._db, ids, 0)
-        self._db.executemany(
-            "UPDATE count SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
-            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ? WHERE token = ?",
-            zip(*changes.T.tolist(), ids.tolist(), strict=True),
-        )
-        is_gain = bool((changes[:, :2].min(axis=1, initial=0) >= 0).all() and changes[:, :2].any(axis=1).all())
-        return unused - (0 if is_gain else in_messages(self._db, ids, 0))

@@ -7,6 +7,7 @@ from typing import Any
 
 from spamnb.errors import LedgerError
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.known import NEVER, Known, Seen, asked, known
 from spamnb.mail.relations import Relations
@@ -14,10 +15,8 @@ from spamnb.mail.relations import Relations
 _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 # CROSS JOIN: SQLite goes through what is asked, as it comes; for `text IN (SELECT …)` it would sort that first, in a
 # table of its own, which takes a fifth more.
-COUNTS = (
-    "SELECT token.id, text, ham_messages, spam_messages, ham_occurrences, spam_occurrences"
-    " FROM {asked} CROSS JOIN token ON text = asked.value CROSS JOIN count ON count.token = token.id"
-)
+IDS_OF_TEXTS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
+_BLOCKS = "SELECT block, numbers FROM {asked} CROSS JOIN counts ON block = asked.value"
 _SEEN = "SELECT known.value, ham, spam, sent FROM {asked} CROSS JOIN known ON known.value = asked.value"
 TOTALS = (
     "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
@@ -36,6 +35,15 @@ def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) ->
         one = select.format(asked="(SELECT ? AS value) AS asked")
         return [row for key in keys for row in db.all(one, (key,))]
     return db.all(select.format(asked="json_each(?) AS asked"), (as_json,)) if keys else []
+
+
+def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str, tuple[int, int, int, int]]]:
+    """Those of the tokens that are in the dictionary: id, text and counts, as `Evidence` has them."""
+    found = look_up(db, IDS_OF_TEXTS, tokens)
+    blocks = dict(look_up(db, _BLOCKS, sorted({id_ // TOKENS for _, id_ in found})))
+    return [
+        (id_, text, counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for text, id_ in found if id_ // TOKENS in blocks
+    ]
 
 
 def look_up_bound(db: Connection, select: str, keys: Sequence[object]) -> list[Any]:
@@ -75,8 +83,8 @@ class SqliteEvidence:
     def evidence(self, tokens: Sequence[str]) -> Evidence:
         """The counts of these tokens."""
         with self._db.snapshot():  # counts and totals of one moment: a class has the messages of its tokens
-            rows = look_up(self._db, COUNTS, tokens)
-            return Evidence({row[1]: row[2:] for row in rows}, total(self._db, TOTALS))
+            rows = look_up_counts(self._db, tokens)
+            return Evidence({text: counts for _, text, counts in rows}, total(self._db, TOTALS))
 
     def known(self, messages: Sequence[Relations]) -> list[frozenset[Known]]:
         """What decisions and sent mail say of each of these messages."""

@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from spamnb.errors import LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons import count_table
 from spamnb.ledger.lessons.counts import ONE, Sum, of_class
 from spamnb.ledger.lessons.imports import imported, keep_only
-from spamnb.ledger.lessons.token_blob import pack, unpack
+from spamnb.ledger.lessons.token_blob import pack_all, unpack
 
 _LEVELS = 100
 _MESSAGES = 100  # a transaction
@@ -33,12 +34,9 @@ _TOKENS = 20_000  # a transaction
 # SQLite waits for a lock by looking again at most every 100 ms: with a pause after each transaction, a quarter as long
 # as it, a process that waits gets in after a few looks.
 _SHARE, _SHORTEST = 0.25, 0.01
-_TOKEN_BYTES = 20  # of a token's rows in the two tables of tokens, beside its text
+_TOKEN_BYTES = 8  # of a token's row, beside its text
 _FULL = 1.02  # the size of a file that is written again, in its net bytes
-_UNCOUNTED = (
-    "SELECT text, id FROM token JOIN count ON count.token = id WHERE text > ? AND ham_messages + spam_messages = 0"
-    " ORDER BY text LIMIT ?"
-)
+_NEXT = "SELECT text, id FROM token WHERE text > ? ORDER BY text LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +66,9 @@ class Pruning:
     def plan(self, target: int) -> Plan:
         """The fewest tokens, in hundredths of all, without which the file is not larger than `target` bytes."""
         with self._db.snapshot():
-            tokens = self._db.rows(
-                "SELECT id, length(CAST(text AS BLOB)), ham_messages, spam_messages"
-                " FROM token JOIN count ON count.token = token.id"
-            )
-            table = np.array(list(tokens), dtype=np.int64).reshape(-1, 4)
-            ids, lengths, messages = table[:, 0], table[:, 1], table[:, 2:]
+            tokens = self._db.rows("SELECT id, length(CAST(text AS BLOB)) FROM token ORDER BY id")
+            ids, lengths = np.fromiter(chain.from_iterable(tokens), np.int64).reshape(-1, 2).T
+            messages = count_table.read(self._db, ids)[:, :2]
             of = np.array(self._db.row("SELECT ham_messages, spam_messages FROM total"), dtype=np.int64)
             try:
                 uses, last = self._uses(int(ids.max(initial=0)) + 1)
@@ -148,7 +143,7 @@ class Pruning:
     def _shorten(self, messages: list[int], forgotten: NDArray[np.bool_]) -> None:
         sum_ = Sum(self._db)
         marks = ",".join("?" * len(messages))
-        shortened = []
+        shortened: list[tuple[int, NDArray[np.int64], NDArray[np.int64]]] = []
         for message, label, blob in self._db.all(
             f"SELECT id, label, tokens FROM lesson WHERE id IN ({marks})",  # noqa: S608 - question marks only
             messages,
@@ -157,11 +152,15 @@ class Pruning:
             gone = _among(ids, forgotten)
             if not gone.any():
                 continue
-            shortened.append((pack(ids[~gone], occurrences[~gone]), message))
+            shortened.append((message, ids[~gone], occurrences[~gone]))
             if label is not None:
                 sum_.add_counts(ids[gone], of_class(Label(label), -1, -occurrences[gone]), 0 * ONE[label])
         sum_.write()
-        self._db.executemany("UPDATE lesson SET tokens = ? WHERE id = ?", shortened)
+        if not shortened:
+            return
+        numbers, kept, of_kept = zip(*shortened, strict=True)
+        blobs = pack_all(np.concatenate(kept), np.concatenate(of_kept), np.array(list(map(len, kept))))
+        self._db.executemany("UPDATE lesson SET tokens = ? WHERE id = ?", zip(blobs, numbers, strict=True))
 
     def _shorten_imports(self, forgotten: NDArray[np.bool_]) -> None:
         sum_ = Sum(self._db)
@@ -177,16 +176,15 @@ class Pruning:
 
         Returns the last one that was looked at, where the next step goes on, or None at the end.
         """
-        words = self._db.all(_UNCOUNTED, (after, _TOKENS))
+        words = self._db.all(_NEXT, (after, _TOKENS))
         if not words:
             return None
         ids = np.array([id_ for _, id_ in words], dtype=np.int64)
-        free = _among(ids, forgotten)
+        free = _among(ids, forgotten) & ~count_table.read(self._db, ids)[:, :2].any(axis=1)
         held = [unpack(row[0])[0] for row in self._db.rows("SELECT tokens FROM lesson WHERE change > ?", (since,))]
         held += [one.ids for one in imported(self._db, "WHERE change > ?", since)]
         if held:
             free &= ~np.isin(ids, np.concatenate(held))
-        self._db.executemany("DELETE FROM count WHERE token = ?", zip(np.sort(ids[free]).tolist(), strict=True))
         self._db.executemany(
             "DELETE FROM token WHERE text = ?", ((text,) for text, _ in compress(words, free.tolist()))
         )

@@ -1,6 +1,7 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.label import Label, label_or_none
+from spamnb.ledger.lessons import count_table
 from spamnb.ledger.lessons.batch import Batch
-from spamnb.ledger.lessons.counts import Dictionary, Rows, Sum, counts_of, in_messages
+from spamnb.ledger.lessons.counts import Dictionary, Rows, Sum, counts_of
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
 from spamnb.ledger.lessons.known import (
@@ -23,23 +25,23 @@ from spamnb.ledger.lessons.known import (
 )
 from spamnb.ledger.lessons.known_counts import write_changes
 from spamnb.ledger.lessons.lookup import (
-    COUNTS,
     TOTALS,
     SqliteEvidence,
     all_asked,
-    look_up,
     look_up_bound,
+    look_up_counts,
     look_up_seen,
     total,
 )
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
 from spamnb.ledger.lessons.token_blob import pack_all, unpacked
-from spamnb.ledger.lessons.verification import faults
+from spamnb.ledger.lessons.verification import verification
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations, Sent
 from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
+_EXPORTED = 20_000  # tokens together
 _LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_back FROM lesson"
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
 # As `kind` has it, in half of the time.
@@ -65,16 +67,16 @@ class SqliteLessons(SqliteEvidence):
         if without is None:
             return super().evidence(tokens)
         with self._db.snapshot():
-            rows, totals = look_up(self._db, COUNTS, tokens), self.totals()
+            rows, totals = look_up_counts(self._db, tokens), self.totals()
             own = self._learned(without)
             if own is None:
-                return Evidence({row[1]: row[2:] for row in rows}, totals.tolist())
+                return Evidence({text: counts for _, text, counts in rows}, totals.tolist())
             _, label, ids, occurrences = own
             totals[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
-            totals[6] -= in_messages(self._db, ids, 1)
+            totals[6] -= int((counts_of(self._db, ids)[:, :2].sum(axis=1) == 1).sum())
         held = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
-        counts = {row[1]: list(row[2:]) for row in rows}
-        for id_, text, *_ in rows:
+        counts = {text: list(each) for _, text, each in rows}
+        for id_, text, _ in rows:
             if id_ in held:
                 counts[text][label] -= 1
                 counts[text][2 + label] -= held[id_]
@@ -131,8 +133,8 @@ class SqliteLessons(SqliteEvidence):
     def kinds(self) -> NDArray[np.int64]:
         """Which tokens are of one kind: int64 (n,), a number for each id."""
         with self._db.snapshot():
-            (last,) = self._db.row("SELECT coalesce(max(token), -1) FROM count")
-            kinds = np.zeros(last + 1, dtype=np.int64)
+            (last,) = total(self._db, "last_token")
+            kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
             for number, (ids,) in enumerate(self._db.rows(_KINDS)):
                 kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
@@ -270,12 +272,12 @@ class SqliteLessons(SqliteEvidence):
         older messages hold, or imports, of which no message is here, cost no more than that.
         """
         own = self._learned(without)
-        rows = look_up(self._db, COUNTS, tokens)
-        texts = {row[0]: row[1] for row in rows}
+        rows = look_up_counts(self._db, tokens)
+        texts = {id_: text for id_, text, _ in rows}
         wanted = np.zeros(max(texts, default=0) + 1, dtype=bool)
         wanted[list(texts)] = True
         # A rare token has fewer teachers than `most`.
-        missing = {row[0]: min(most, row[2] + row[3] - (own is not None and row[0] in own[2])) for row in rows}
+        missing = {id_: min(most, sum(in_[:2]) - (own is not None and id_ in own[2])) for id_, _, in_ in rows}
         left = sum(missing.values())
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
         columns = "id, summary, label, learned_at, digest, tokens"
@@ -295,18 +297,25 @@ class SqliteLessons(SqliteEvidence):
 
     def verify(self) -> list[str]:
         """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+        return list(chain.from_iterable(self.verification()))
+
+    def verification(self) -> Iterator[list[str]]:
+        """As `verify`, in steps: about one for each learned message."""
         with self._db.snapshot():
-            return list(faults(self._db, self.totals().tolist()))
+            yield from verification(self._db, self.totals().tolist())
 
     def export(self) -> Iterator[str]:
         """All counts as lines of text, as they are at this moment, imports included."""
         with self._db.snapshot():
             ham, spam, *_, number = self.totals().tolist()
-            rows = self._db.rows(
-                "SELECT ham_messages, spam_messages, ham_occurrences, spam_occurrences, text"
-                " FROM token JOIN count ON count.token = token.id WHERE ham_messages + spam_messages > 0 ORDER BY text"
-            )
-            yield from write(rows, number, ham, spam, self.tokenizers())
+            yield from write(self._counted(), number, ham, spam, self.tokenizers())
+
+    def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
+        """The counts and the text of each token that learned messages hold, sorted by text."""
+        tokens = self._db.rows("SELECT text, id FROM token ORDER BY text")
+        while some := list(islice(tokens, _EXPORTED)):
+            counts = count_table.read(self._db, np.array([id_ for _, id_ in some], dtype=np.int64)).tolist()
+            yield from ((*of, text) for of, (text, _) in zip(counts, some, strict=True) if of[0] or of[1])
 
     def _learned(self, digest: bytes | None) -> tuple[int, Label, NDArray[np.int64], NDArray[np.int64]] | None:
         """A learned message: its number, its label, and the ids of its tokens, sorted, with their occurrences."""
