@@ -14,7 +14,7 @@ from spamnb.ledger.lessons.batch import HASHED_BY, TokenMatrix
 from spamnb.ledger.lessons.lookup import look_up
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
-_MOST_REMEMBERED = 500_000  # tokens, in some 60 MB
+_MOST_REMEMBERED = 1_000_000  # tokens, in 16 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
 _IDS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
 _COUNTED = (
@@ -33,8 +33,8 @@ class Dictionary:
     where a transaction fails in which ids were given.
 
     Tokens are remembered by their hashes (SipHash of 64 bits, by a key that no message can know), in arrays: in a
-    tenth of the time and of the memory that a dictionary of texts takes. That two of 500,000 have the same, and count
-    as one token, has the probability 7e-9.
+    tenth of the time and of the memory that a dictionary of texts takes. That two of a million have the same, and count
+    as one token, has the probability 3e-8.
     """
 
     def __init__(self, db: Connection) -> None:
@@ -42,6 +42,7 @@ class Dictionary:
         self._hashes = np.zeros(0, dtype=np.int64)  # sorted
         self._ids = np.zeros(0, dtype=np.int64)
         self._version = 0
+        self._are_all = False  # that are remembered: the ledger had none when it was asked
 
     def ids(
         self, tokens: Sequence[str], hashes: NDArray[np.int64], met: NDArray[np.int64]
@@ -55,7 +56,8 @@ class Dictionary:
         ids = self._remembered(hashes)
         unknown = sorted(np.flatnonzero(ids == 0).tolist(), key=tokens.__getitem__)  # quick where runs are sorted
         (first,) = self._db.row("SELECT coalesce(max(token), 0) + 1 FROM count")
-        if first > 1:
+        self._are_all |= first == 1
+        if not self._are_all:
             asked = [tokens[place] for place in unknown]  # neighbours in the index come together: a page is read once
             found = dict(look_up(self._db, _IDS, asked))
             ids[unknown] = [found.get(token, 0) for token in asked]
@@ -69,7 +71,8 @@ class Dictionary:
         """The ids of those that are remembered, int64 (n,), and 0 for the others."""
         (version,) = self._db.row("PRAGMA data_version")
         if version != self._version or len(self._ids) > _MOST_REMEMBERED:
-            self._hashes, self._ids, self._version = self._hashes[:0], self._ids[:0], version
+            self._hashes, self._ids = self._hashes[:0], self._ids[:0]
+            self._version, self._are_all = version, False
         places = np.searchsorted(self._hashes, hashes)
         ids = np.append(self._ids, 0)[places]
         ids[np.append(self._hashes, 0)[places] != hashes] = 0
