@@ -37,8 +37,10 @@ class Dictionary:
     as one token, has the probability 3e-8.
     """
 
-    def __init__(self, db: Connection) -> None:
+    def __init__(self, db: Connection, *, is_kept: bool = True) -> None:
+        """is_kept: more tokens will be asked for."""
         self._db = db
+        self._is_kept = is_kept
         self._hashes = np.zeros(0, dtype=np.int64)  # sorted
         self._ids = np.zeros(0, dtype=np.int64)
         self._version = 0
@@ -64,7 +66,8 @@ class Dictionary:
         places = np.array(unknown, dtype=np.int64)
         new = places[ids[places] == 0]
         ids[new[np.argsort(met[new])]] = np.arange(first, first + len(new))
-        self._remember(hashes[places], ids[places])
+        if self._is_kept:
+            self._remember(hashes[places], ids[places])
         return ids, list(zip([tokens[place] for place in new.tolist()], ids[new].tolist(), strict=True))
 
     def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -136,12 +139,13 @@ class Rows(NamedTuple):
         columns = [np.array(matrix.columns, dtype=np.int64) for matrix in matrices]
         tokens = list(chain.from_iterable(matrix.vocabulary for matrix in matrices))
         hashes = np.concatenate([_hashes_of_matrix(matrix) for matrix in matrices])
-        first, column = _distinct(hashes)
+        begins = np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns)))
+        first, column = _distinct(hashes) if len(matrices) > 1 else (np.arange(len(tokens)),) * 2
         return cls(
             [tokens[place] for place in first.tolist()],
             hashes[first],
             np.concatenate([np.array(matrix.lengths, dtype=np.int64) for matrix in matrices]),
-            column[np.concatenate(columns) + np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns)))],
+            column[np.concatenate(columns) + begins],
             np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
         )
 
