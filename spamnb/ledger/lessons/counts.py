@@ -15,7 +15,7 @@ from spamnb.ledger.lessons.batch import HASHED_BY, TokenMatrix, hash_of
 from spamnb.ledger.lessons.lookup import IDS_OF_TEXTS, look_up, total
 from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
 
-_MOST_REMEMBERED = 500_000  # tokens, in some 60 MB
+_MOST_REMEMBERED = 1_000_000  # tokens, in 16 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
 
 
@@ -26,15 +26,18 @@ class Dictionary:
     where a transaction fails in which ids were given.
 
     Tokens are remembered by their hashes (SipHash of 64 bits, by a key that no message can know), in arrays: in a
-    tenth of the time and of the memory that a dictionary of texts takes. That two of 500,000 have the same, and count
-    as one token, has the probability 7e-9.
+    tenth of the time and of the memory that a dictionary of texts takes. That two of a million have the same, and count
+    as one token, has the probability 3e-8.
     """
 
-    def __init__(self, db: Connection) -> None:
+    def __init__(self, db: Connection, *, is_kept: bool = True) -> None:
+        """is_kept: more tokens will be asked for."""
         self._db = db
+        self._is_kept = is_kept
         self._hashes = np.zeros(0, dtype=np.int64)  # sorted
         self._ids = np.zeros(0, dtype=np.int64)
         self._version = 0
+        self._are_all = False  # that are remembered: the ledger had none when it was asked
 
     def ids(
         self, tokens: Sequence[str], hashes: NDArray[np.int64], met: NDArray[np.int64]
@@ -48,21 +51,24 @@ class Dictionary:
         ids = self._remembered(hashes)
         unknown = sorted(np.flatnonzero(ids == 0).tolist(), key=tokens.__getitem__)  # quick where runs are sorted
         (last,) = total(self._db, "last_token")
-        if last:
+        self._are_all |= not last
+        if not self._are_all:
             asked = [tokens[place] for place in unknown]  # neighbours in the index come together: a page is read once
             found = dict(look_up(self._db, IDS_OF_TEXTS, asked))
             ids[unknown] = [found.get(token, 0) for token in asked]
         places = np.array(unknown, dtype=np.int64)
         new = places[ids[places] == 0]
         ids[new[np.argsort(met[new])]] = np.arange(last + 1, last + 1 + len(new))
-        self._remember(hashes[places], ids[places])
+        if self._is_kept:
+            self._remember(hashes[places], ids[places])
         return ids, list(zip([tokens[place] for place in new.tolist()], ids[new].tolist(), strict=True))
 
     def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The ids of those that are remembered, int64 (n,), and 0 for the others."""
         (version,) = self._db.row("PRAGMA data_version")
         if version != self._version or len(self._ids) > _MOST_REMEMBERED:
-            self._hashes, self._ids, self._version = self._hashes[:0], self._ids[:0], version
+            self._hashes, self._ids = self._hashes[:0], self._ids[:0]
+            self._version, self._are_all = version, False
         places = np.searchsorted(self._hashes, hashes)
         ids = np.append(self._ids, 0)[places]
         ids[np.append(self._hashes, 0)[places] != hashes] = 0
@@ -120,12 +126,13 @@ class Rows(NamedTuple):
         columns = [np.array(matrix.columns, dtype=np.int64) for matrix in matrices]
         tokens = list(chain.from_iterable(matrix.vocabulary for matrix in matrices))
         hashes = np.concatenate([_hashes_of_matrix(matrix) for matrix in matrices])
-        first, column = _distinct(hashes)
+        begins = np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns)))
+        first, column = _distinct(hashes) if len(matrices) > 1 else (np.arange(len(tokens)),) * 2
         return cls(
             [tokens[place] for place in first.tolist()],
             hashes[first],
             np.concatenate([np.array(matrix.lengths, dtype=np.int64) for matrix in matrices]),
-            column[np.concatenate(columns) + np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns)))],
+            column[np.concatenate(columns) + begins],
             np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
         )
 

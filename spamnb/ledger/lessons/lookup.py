@@ -96,6 +96,7 @@ class SqliteEvidence:
 def evidence_to_read(path: str) -> Iterator[SqliteEvidence]:
     """What the ledger at a path knows at this moment; it is only read. Raises LedgerError where it cannot be."""
     with closing(Connection(path, only_read=True)) as connection, connection.snapshot():
+        connection.row("PRAGMA cache_size = -16000")  # KB, a tenth of the time less for many messages
         yield SqliteEvidence(connection)
 
 

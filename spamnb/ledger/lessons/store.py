@@ -200,7 +200,9 @@ class SqliteLessons(SqliteEvidence):
                 _count(history, kept, change)
             learned = int(label), weak, at, why
             rows = rows.take(new).with_more(more)
-            self._learn_new(sum_, [messages[row] for row in new], rows, learned, dictionary or self.dictionary())
+            self._learn_new(
+                sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
+            )
             for change in changes:
                 if change.before is not None:
                     self._set_label(sum_, change, at)
