@@ -39,17 +39,6 @@ class Left(NamedTuple):
     clues: tuple[Clue, ...] = ()
 
 
-def without_themselves(lessons: Lessons, scoring: Scoring, *, weak: bool | None = None) -> Iterator[Left]:
-    """Judge each learned message as a filter would that has not learned it, the message learned last at the end.
-
-    weak: only those that were learned weakly (True), or by a decision (False).
-
-    Where other processes may learn meanwhile, hold a snapshot of the ledger, and learn and forget when this is done.
-    """
-    found = learned(lessons)
-    return without_groups(lessons, scoring, ([one.digest] for one in found if weak is None or one.weak is weak))
-
-
 def without_groups(
     lessons: Lessons, scoring: Scoring, groups: Iterable[Sequence[bytes]], clues: int = 0
 ) -> Iterator[Left]:
@@ -57,6 +46,8 @@ def without_groups(
 
     Messages that are not learned are left out. A message is to be in one group only. A group is held at once.
     clues: how many of the clues of each judgement are given.
+
+    Where other processes may learn meanwhile, hold a snapshot of the ledger, and learn and forget when this is done.
     """
     leaving = LeaveOneOut(lessons, scoring)
     for some in _packed(groups):

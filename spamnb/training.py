@@ -14,7 +14,6 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.counts import Dictionary
 from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.ledger.lessons.port import Change, Relabel
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
 
 
@@ -76,11 +75,6 @@ def forget(ledger: Ledger, digests: Iterable[bytes], why: str, at: float) -> int
     forgotten = ledger.lessons.forget(digests, why, at)
     ledger.record_lessons()
     return forgotten
-
-
-def forget_message(ledger: Ledger, raw: bytes, why: str, at: float) -> bool:
-    """As `forget`, from the bytes of a message; whether it was learned."""
-    return forget(ledger, [identity(raw)], why, at) == 1
 
 
 def relabel(ledger: Ledger, changes: Sequence[Relabel], at: float) -> list[bool]:

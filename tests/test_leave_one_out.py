@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spamnb.config import Model, Scoring
 from spamnb.filter import Filter, Judgement
 from spamnb.label import Label, Verdict
-from spamnb.leave_one_out import without_groups, without_themselves
+from spamnb.leave_one_out import Left, learned, without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lessons
@@ -64,6 +64,11 @@ def same(one: Judgement, other: Judgement) -> None:
     """Both judgements are equal, but for the last digits of a sum."""
     assert one.log_odds == pytest.approx(other.log_odds, rel=1e-12, abs=1e-12)
     assert one.probability == pytest.approx(other.probability, rel=1e-12)
+
+
+def without_themselves(lessons: Lessons, scoring: Scoring) -> Iterator[Left]:
+    """Each learned message alone is left out."""
+    return without_groups(lessons, scoring, [[one.digest] for one in learned(lessons)])
 
 
 def judged_everywhere(directory: Path, messages: Drawn, scoring: Scoring, grouped: bool) -> list[dict[int, Judgement]]:
@@ -124,13 +129,11 @@ def test_the_cutoffs_are_the_filters() -> None:
     assert (alone.judgement.probability, alone.judgement.verdict) == (0.5, Verdict.UNSURE)
 
 
-def test_only_weak_ones_and_only_learned_ones(ledger: Ledger) -> None:
-    """Weak lessons can be asked for alone; what was forgotten, or never learned, is left out."""
+def test_only_learned_ones(ledger: Ledger) -> None:
+    """What was forgotten, or never learned, is left out."""
     learn(ledger, sample_lessons(3))
-    weak = Reading(b"weak", "weak", {"a": 1})
-    ledger.lessons.learn([weak], HAM, "a test", 1.0, weak=True)
-    assert [one.lesson.digest for one in without_themselves(ledger.lessons, Scoring(), weak=True)] == [b"weak"]
-    assert len(list(without_themselves(ledger.lessons, Scoring(), weak=False))) == 6
+    ledger.lessons.learn([Reading(b"weak", "weak", {"a": 1})], HAM, "a test", 1.0, weak=True)
+    assert len(list(without_themselves(ledger.lessons, Scoring()))) == 7
     ledger.lessons.forget([b"weak"], "a test", 2.0)
     assert list(without_groups(ledger.lessons, Scoring(), [[b"weak", b"never"], [b"nor this"]])) == []
     assert list(without_themselves(MemoryLessons(), Scoring())) == []

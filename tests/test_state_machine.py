@@ -691,7 +691,7 @@ class Sorting(RuleBasedStateMachine):
         with Ledger(self.path) as other:
             if label is not None:
                 training.learn(other, read(file.content), Label(label), "by hand", self.now())
-            elif not training.forget_message(other, file.content, "by hand", self.now()):
+            elif not training.forget(other, [identity(file.content)], "by hand", self.now()):
                 return
         self.labels[file.digest] = label
         self.unforeseen.add(file.digest)

@@ -30,9 +30,8 @@ def test_from_bytes(ledger: Ledger) -> None:
     assert training.learn_message(ledger, RAW, Label.HAM, "first", 1.0) == (DIGEST, None)
     assert training.learn_message(ledger, RAW, Label.HAM, "again", 2.0) is None
     assert training.learn_message(ledger, RAW, Label.SPAM, "corrected", 3.0) == (DIGEST, Label.HAM)
-    assert training.forget_message(ledger, RAW, "forgotten", 4.0)
-    assert not training.forget_message(ledger, RAW, "forgotten", 5.0)
-    assert not training.forget_message(ledger, message("ham", 1), "never learned", 5.0)
+    assert training.forget(ledger, [DIGEST], "forgotten", 4.0) == 1
+    assert training.forget(ledger, [DIGEST, b"never learned"], "forgotten", 5.0) == 0
     assert [(one.at, one.why, one.before, one.after) for one in ledger.journal.newest(9)] == [
         (4.0, "forgotten", Label.SPAM, None),
         (3.0, "corrected", Label.HAM, Label.SPAM),

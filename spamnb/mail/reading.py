@@ -46,11 +46,6 @@ def read_content(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Content:
     return Content(tokenize(message, limits), relations(message))
 
 
-def read_sent(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Sent:
-    """Whom a message makes known that the person has sent."""
-    return sent(parse(raw, limits))
-
-
 class LazyReading:
     """A message of which no more is read than is asked: its digests do for most moves, and cost little."""
 

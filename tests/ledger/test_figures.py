@@ -45,7 +45,6 @@ def test_by_span(ledger: Ledger) -> None:
         Judged(10 * DAY, 11 * DAY, ham=2, spam=1, lost=1, missed=1),
         Judged(11 * DAY, 12 * DAY, unsure=1, spam=1, settled=1),
     ]
-    assert ledger.figures.first_judged() == 10 * DAY
     training.forget(ledger, [lost], "a test", 9.0)
     assert ledger.figures.judged([10 * DAY, 11 * DAY])[0].lost == 0, "what is undone is corrected no more"
     assert ledger.verify() == []
@@ -55,7 +54,6 @@ def test_nothing_yet(ledger: Ledger) -> None:
     """An empty ledger has empty figures."""
     assert ledger.figures.judged([0.0, DAY]) == [Judged(0.0, DAY)]
     assert ledger.figures.judged([0.0]) == []
-    assert ledger.figures.first_judged() is None
     assert {one.messages for one in ledger.figures.probabilities(20)} == {0}
 
 

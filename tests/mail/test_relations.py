@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.mail.parsing.message import parse
-from spamnb.mail.reading import read, read_content, read_sent
+from spamnb.mail.reading import read, read_content
 from spamnb.mail.relations import Relations, Sent, hashed, path_of, relations, sent
 
 OWN = "from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026 10:00:00 +0000"
@@ -78,7 +78,7 @@ def test_only_the_nearest_references_count() -> None:
 def written(fields: str = "", text: str = "See you tomorrow.", to: str = "Bob <Bob@B.example>") -> Sent:
     """What a sent message makes known."""
     head = f"From: Me <me@example.org>\nTo: {to}\nMessage-ID: <9@example.org>\nSubject: Lunch\n"
-    return read_sent(f"{fields}{head}\n{text}\n".encode())
+    return sent(parse(f"{fields}{head}\n{text}\n".encode()))
 
 
 def test_whom_a_sent_message_makes_known() -> None:

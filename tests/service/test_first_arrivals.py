@@ -228,7 +228,7 @@ def test_rescued_is_never_moved_again(desk: Desk) -> None:
     known = desk.known(spam)
     assert known is not None
     assert known.rescued_at is not None
-    training.forget_message(desk.ledger, spam, "by hand", desk.now())  # `untrain`
+    training.forget(desk.ledger, [identity(spam)], "by hand", desk.now())  # `untrain`
     again = b"Received: by another.example\n" + spam
     desk.deliver(again)
     assert desk.where(again) == ["INBOX"]
@@ -245,7 +245,7 @@ def test_rescued_before_the_ledger_was_restored(desk: Desk) -> None:
     desk.take(spam, "Junk", "INBOX", "")
     known = desk.known(spam)
     assert known is not None
-    training.forget_message(desk.ledger, spam, "by hand", desk.now())
+    training.forget(desk.ledger, [identity(spam)], "by hand", desk.now())
     copy, path = str(desk.directory / "copy"), desk.ledger.path
     desk.stop()
     desk.ledger.close()

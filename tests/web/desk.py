@@ -19,9 +19,9 @@ from spamnb.mail.reading import read
 from spamnb.web import keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application
-from spamnb.web.pages import all_routes, routes_of_a_host
+from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
-from spamnb.web.routes import Router
+from spamnb.web.routes import Route, Router
 from spamnb.web.visit import Site
 from tests.service.desk import Desk
 
@@ -100,6 +100,11 @@ class Browser:
         started: list[Any] = []
         parts = self._application(environ, lambda *said: started.extend(said))
         return Answer(path, *started, b"".join(parts))
+
+
+def all_routes() -> list[Route]:
+    """The routes of all pages."""
+    return [*first_routes(), *other_routes()]
 
 
 def pages_of(

@@ -7,8 +7,7 @@ from spamnb.audit.answers import ON_A_PAGE
 from spamnb.checkup.metrics import how
 from spamnb.cli.sample_mail import message
 from spamnb.label import Label
-from spamnb.web.pages import all_routes
-from tests.web.desk import Answer, Browser, WebDesk
+from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
 HAM, SPAM = Label
 LETTER, OFFER = message("ham", 100), message("spam", 100)

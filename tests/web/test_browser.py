@@ -11,10 +11,9 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.web import keys
-from spamnb.web.pages import all_routes
 from spamnb.web.server import key_file
 from tests.service.conftest import until
-from tests.web.desk import WebDesk
+from tests.web.desk import WebDesk, all_routes
 from tests.web.markup import FOLDER, MARKUP, fill
 from tests.web.served import as_if_running, live_some_weeks, served
 

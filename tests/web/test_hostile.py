@@ -7,9 +7,8 @@ import pytest
 
 from spamnb.config.writing import render
 from spamnb.maildir.messages import deliver
-from spamnb.web.pages import all_routes
 from tests.mail.hostile import MESSAGES
-from tests.web.desk import Answer, Browser, WebDesk, pages_of
+from tests.web.desk import Answer, Browser, WebDesk, all_routes, pages_of
 from tests.web.markup import FOLDER, HARMLESS, HARMLESS_FOLDER, MARKUP, fill
 
 _ADDRESSES = ("href", "src", "action", "data-load", "formaction", "content")

@@ -8,10 +8,9 @@ import pytest
 
 import spamnb.web
 from spamnb.cli.sample_mail import message
-from spamnb.web.pages import all_routes
 from spamnb.web.rendering import NAVIGATION
 from spamnb.web.routes import Router
-from tests.web.desk import WebDesk
+from tests.web.desk import WebDesk, all_routes
 
 TEMPLATES = sorted((Path(spamnb.web.__file__).parent / "templates").glob("*.html"))
 ROUTES = all_routes()

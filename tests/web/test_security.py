@@ -10,9 +10,8 @@ from spamnb.errors import SpamnbError
 from spamnb.web import keys
 from spamnb.web.access import HEADERS, Door
 from spamnb.web.http import MAX_BODY
-from spamnb.web.pages import all_routes
 from spamnb.web.routes import Route
-from tests.web.desk import HOST, KEY, Answer, Browser, WebDesk, pages_of
+from tests.web.desk import HOST, KEY, Answer, Browser, WebDesk, all_routes, pages_of
 
 ROUTES = all_routes()
 POSTS = [route for route in ROUTES if route.method == "POST"]

@@ -18,9 +18,8 @@ from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.checked import Checked
 from spamnb.web.config_file import ConfigFile
-from spamnb.web.pages import all_routes
 from spamnb.web.rendering import NAVIGATION
-from tests.web.desk import Browser, WebDesk, pages_of
+from tests.web.desk import Browser, WebDesk, all_routes, pages_of
 
 OFFER = message("spam", 100)
 PAGES = [one.pattern for one in all_routes() if one.method == "GET" and not one.is_public and "{" not in one.pattern]

@@ -86,11 +86,6 @@ class Figures:
             for since, until in pairwise(bounds)
         ]
 
-    def first_judged(self) -> float | None:
-        """The begin of the quarter of an hour in which the first message was judged, or None."""
-        (quarter,) = self._db.row("SELECT min(quarter) FROM judged_quarter")
-        return None if quarter is None else float(quarter * QUARTER)
-
     def probabilities(self, bins: int = 1000) -> list[Bin]:
         """All judged messages by the probability of their verdict, in bins of equal width; a divisor of 1000."""
         rows = self._db.all(

@@ -33,8 +33,3 @@ def other_routes() -> list[Route]:
 
     modules = (history, message, undo, moving, review, tune, audit, words, senders, health)
     return [route for module in modules for route in module.ROUTES]
-
-
-def all_routes() -> list[Route]:
-    """The routes of all pages."""
-    return [*first_routes(), *other_routes()]
