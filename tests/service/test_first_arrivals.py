@@ -200,7 +200,7 @@ def test_a_keyword_that_could_not_be_learned(desk: Desk, monkeypatch: pytest.Mon
     (path,) = desk.paths(letter, "INBOX")
     path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{parse_name(path.name).key}:2,a")
     with monkeypatch.context() as patched, pytest.raises(DeathError):
-        patched.setattr(training, "learn", Mock(side_effect=DeathError))
+        patched.setattr(training, "learn_together", Mock(side_effect=DeathError))
         desk.work()
     desk.restart()
     desk.work()
