@@ -2,7 +2,8 @@
 
 Each page is asked for over a Unix socket of `spamnb web`; its CPU is that of the server's process, a mean over several
 requests after the first, which compiles the template. The first is listed too. What a page begins and does not wait for
-(Tune, Audit: all learned mail judged without itself; Health: the check-up) is listed behind it, as "what it begins".
+(Tune, Audit: all learned mail judged without itself; Health: the check-up) is listed as "what it begins": that is
+another process, with a memory of its own, which ends.
 
 highest: the largest VmRSS during these requests (the kernel's VmHWM, begun again before each). after: VmRSS when free
 memory was given back.
@@ -50,6 +51,7 @@ _TRANSACTION = 5000
 _YEAR = 365 * 86_400.0
 _TIMES = 5
 _IDLE = 2.5  # seconds after which free memory was given back
+_PAUSE = 0.02  # seconds, before it is looked again whether what was begun has ended
 _TO_UNDO = 1000  # actions
 _NUMBERS = "numbers.json"  # of the messages and actions that pages are asked for, in a directory that is kept
 _PAGES = (
@@ -184,14 +186,29 @@ def _measured(pid: int, path: Path, page: str, address: str) -> Iterator[Figure]
     _ask(path, address)
     first = _cpu(pid) - before
     if _threads(pid) > threads:
-        common.until(lambda: _threads(pid) <= threads, "what was begun to end")
-        begun = _cpu(pid) - before - first
-        yield Figure(f"/{page}: what it begins", begun, None, _megabytes(pid, "VmHWM"), _idle(pid))
+        yield _begun(pid, f"/{page}: what it begins", threads)
     before = _cpu(pid)
     for _ in range(_TIMES):
         _ask(path, address)
     then = (_cpu(pid) - before) / _TIMES
     yield Figure(f"/{page}", first, then, _megabytes(pid, "VmHWM"), _idle(pid))
+
+
+def _begun(pid: int, what: str, threads: int) -> Figure:
+    """What a page has begun: CPU and memory of another process, until the server has no more threads than before."""
+    before, highest = _cpu_of_children(pid), 0.0
+    while _threads(pid) > threads:
+        for child in Path(f"/proc/{pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError, KeyError):  # it has ended
+                highest = max([highest, *(_megabytes(int(one), "VmHWM") for one in child.read_text().split())])
+        time.sleep(_PAUSE)
+    return Figure(what, _cpu_of_children(pid) - before, None, highest, _megabytes(pid, "VmRSS"))
+
+
+def _cpu_of_children(pid: int) -> float:
+    """CPU milliseconds of the processes that a process has begun and seen ending."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def _start(spamnb: common.Spamnb, path: Path) -> "subprocess.Popen[bytes]":

@@ -66,6 +66,20 @@ class Corrected:
     corrected: int
 
 
+_OF_DAY = "FROM judged_quarter WHERE quarter >= 96 * day AND quarter < 96 * (day + 1)"
+# A day after the other, each by the key of the table: GROUP BY would sort all quarters, in twice the time and 2 MB.
+_BY_DAY = f"""
+    WITH RECURSIVE one (day) AS (
+        SELECT min(quarter) / 96 FROM judged_quarter
+        UNION ALL
+        SELECT (SELECT min(quarter) / 96 FROM judged_quarter WHERE quarter >= 96 * (day + 1)) FROM one
+        WHERE day IS NOT NULL
+    )
+    SELECT day, (SELECT sum(number) {_OF_DAY}), (SELECT coalesce(sum(number), 0) {_OF_DAY}
+        AND (verdict = 'spam' AND decided = 0 OR verdict = 'ham' AND decided = 1))
+    FROM one WHERE day IS NOT NULL"""  # noqa: S608 - no text from outside
+
+
 class Figures:
     """Numbers of judged messages."""
 
@@ -106,12 +120,8 @@ class Figures:
 
         What was judged last may be fewer.
         """
-        rows = self._db.rows(
-            "SELECT quarter / 96, sum(number), sum(number * (verdict = 'spam' AND decided = 0"
-            " OR verdict = 'ham' AND decided = 1)) FROM judged_quarter GROUP BY 1 ORDER BY 1"
-        )
         spans: list[Corrected] = []
-        for day, messages, corrected in rows:
+        for day, messages, corrected in self._db.all(_BY_DAY):
             last = spans.pop() if spans and spans[-1].messages < least else Corrected(0.0, 0, 0)
             spans.append(Corrected((day + 1) * 96.0 * QUARTER, last.messages + messages, last.corrected + corrected))
         return spans
