@@ -179,6 +179,16 @@ def test_the_breaker_is_open(desk: WebDesk) -> None:
     assert "Nothing is moved since" not in desk.browser.get("/").words
 
 
+def test_one_answer_is_not_told_twice(desk: WebDesk) -> None:
+    """The history tells what an answer taught, not besides that nobody asks again; where that is all, it is told."""
+    desk.deliver(LETTER)
+    desk.browser.post(f"/m/{desk.number_of(LETTER)}/teach", label="ham")
+    words = desk.browser.get("/history").words
+    assert "learned as ham" in words and "not asked about again" not in words
+    desk.ledger.journal.settled(desk.number_of(LETTER), "a test", desk.now() + 60)
+    assert "not asked about again" in desk.browser.get("/history").words
+
+
 def test_search_and_show(desk: WebDesk) -> None:
     """The history is searched by subject and sender, shown by what was done, and by pages without gaps."""
     for number in range(100, 130):
