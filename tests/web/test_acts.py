@@ -42,6 +42,17 @@ def test_not_spam(desk: WebDesk) -> None:
     assert desk.ledger.lessons.verify() == []
 
 
+def test_the_move_alone_is_undone(desk: WebDesk) -> None:
+    """The page of a message that the filter has moved takes the move back, and nothing is learned from that."""
+    desk.deliver(OFFER)
+    page = desk.browser.get(f"/m/{desk.number_of(OFFER)}")
+    (button,) = page.tree.xpath("//div[contains(@class, 'card')]//button[text()='Undo the move only']")
+    desk.browser.post("/undo", id_=button.xpath("../input[@name='id']/@value"))
+    desk.work()
+    assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], None)
+    assert "Undo the move only" not in desk.browser.get(f"/m/{desk.number_of(OFFER)}").words
+
+
 def test_spam(desk: WebDesk) -> None:
     """A message in the inbox is moved to Junk and learned as spam by one button; pressed twice, it is learned once."""
     desk.deliver(LETTER)
