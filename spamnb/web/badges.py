@@ -40,7 +40,10 @@ class Badges:
             with Ledger(str(config.ledger), busy_seconds=_BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
                 self._counted_at = now
                 since = now - LASTING
-                found, _ = self.weak.look(ledger, config, since)
+                found, is_current = self.weak.look(ledger, config, since)
+                if not is_current:
+                    self.weak.judge(config, since)
+                    found, _ = self.weak.look(ledger, config, since)
                 self.tell("review", len(waiting(ledger, config, since, found).asked))
         finally:
             self._running.release()

@@ -119,6 +119,17 @@ def _hour(one: Told) -> int:
     return int(datetime.fromtimestamp(one.action.at).replace(minute=0, second=0, microsecond=0).timestamp())
 
 
+def without_repeats(lines: Sequence[Line]) -> list[Line]:
+    """Lines without those that only say that nobody asks again, where the answer itself is among them."""
+    said = {(one.action.message, round(one.action.at)) for one in lines if one.action.kind == "learned"}
+    return [
+        one
+        for one in lines
+        if one.action.kind != "settled"
+        or all((one.action.message, round(one.action.at) + off) not in said for off in (-1, 0, 1))
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Flash:
     """What an act did, for the page that follows it. actions: those that are undone by its button."""

@@ -8,7 +8,7 @@ import pytest
 from spamnb import training
 from spamnb.audit.answers import Answer, Answers, Done
 from spamnb.audit.findings import Finding, misfiled
-from spamnb.audit.queue import to_answer
+from spamnb.audit.queue import to_answer, waiting
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
 from spamnb.errors import MaildirError
@@ -208,6 +208,33 @@ def test_weak_lessons_are_asked_about(desk: Asked) -> None:
         training.learn_message(desk.ledger, message("spam", number), label, "a test", 2.0, weak=True)
     (found,) = to_answer(desk.ledger, desk.config)
     assert (found.digest, found.label, found.weak) == (read(message("spam", 100)).digest, HAM, True)
+
+
+def test_the_newest_weak_lessons(desk: Asked) -> None:
+    """Weak lessons are found by when they were learned, the newest first; a decision is none any more."""
+    first, second, third = (message("ham", number) for number in (100, 101, 102))
+    for at, content in ((10.0, first), (20.0, second), (30.0, third)):
+        training.learn_message(desk.ledger, content, HAM, "read and kept", at, weak=True)
+    digests = [read(content).digest for content in (third, second, first)]
+    assert desk.ledger.messages.learned_weakly(0.0, 10) == digests
+    assert desk.ledger.messages.learned_weakly(15.0, 10) == digests[:2]
+    assert desk.ledger.messages.learned_weakly(0.0, 1) == digests[:1]
+    training.learn_message(desk.ledger, third, HAM, "said", 40.0)
+    training.forget(desk.ledger, [digests[1]], "said", 50.0)
+    assert desk.ledger.messages.learned_weakly(0.0, 10) == digests[2:]
+
+
+def test_what_is_clear_hides_nothing(desk: Asked) -> None:
+    """However much has become clear meanwhile, what is still unsure behind it is asked about."""
+    odd = b"Subject: odd\nFrom: x@y.example\nMessage-ID: <1@y>\n\nunheard words\n"
+    desk.deliver(odd)
+    for number in range(100, 105):
+        desk.deliver(message("ham", number))
+        known = desk.ledger.messages.ensure(read(message("ham", number)).digest, "")
+        desk.ledger.messages.judged(known.id, "unsure", 0.5, desk.now())
+    found = waiting(desk.ledger, desk.config, most=2)
+    assert ([one.digest for one in found.asked], found.cleared) == ([read(odd).digest], 5)
+    assert waiting(desk.ledger, desk.config, most=2, reading=2) == ([], 2)
 
 
 def test_what_the_filter_forgot_is_asked_about(desk: Asked) -> None:

@@ -41,6 +41,17 @@ def test_not_spam(desk: WebDesk) -> None:
     assert desk.ledger.lessons.verify() == []
 
 
+def test_the_move_alone_is_undone(desk: WebDesk) -> None:
+    """The page of a message that the filter has moved takes the move back, and nothing is learned from that."""
+    desk.deliver(OFFER)
+    page = desk.browser.get(f"/m/{desk.number_of(OFFER)}")
+    (button,) = page.tree.xpath("//div[contains(@class, 'card')]//button[text()='Undo the move only']")
+    desk.browser.post("/undo", id_=button.xpath("../input[@name='id']/@value"))
+    desk.work()
+    assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], None)
+    assert "Undo the move only" not in desk.browser.get(f"/m/{desk.number_of(OFFER)}").words
+
+
 def test_spam(desk: WebDesk) -> None:
     """A message in the inbox is moved to Junk and learned as spam by one button; pressed twice, it is learned once."""
     desk.deliver(LETTER)
@@ -176,6 +187,16 @@ def test_the_breaker_is_open(desk: WebDesk) -> None:
     assert "Move again" in words
     desk.browser.post("/resume")
     assert "Nothing is moved since" not in desk.browser.get("/").words
+
+
+def test_one_answer_is_not_told_twice(desk: WebDesk) -> None:
+    """The history tells what an answer taught, not besides that nobody asks again; where that is all, it is told."""
+    desk.deliver(LETTER)
+    desk.browser.post(f"/m/{desk.number_of(LETTER)}/teach", label="ham")
+    words = desk.browser.get("/history").words
+    assert "learned as ham" in words and "not asked about again" not in words
+    desk.ledger.journal.settled(desk.number_of(LETTER), "a test", desk.now() + 60)
+    assert "not asked about again" in desk.browser.get("/history").words
 
 
 def test_search_and_show(desk: WebDesk) -> None:

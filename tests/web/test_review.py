@@ -112,6 +112,18 @@ def test_what_has_become_clear(desk: WebDesk, asked: list[bytes]) -> None:
     assert "clear to it by now" in page.words or "Nothing is unsure" in page.words
 
 
+def test_the_newest_first(desk: WebDesk, asked: list[bytes]) -> None:
+    """The queue can be had as the mail came, the newest first, also after an answer."""
+    numbers = sorted(map(desk.number_of, asked), reverse=True)
+    page = desk.browser.get("/review?order=new")
+    said = [one.get("name") for one in page.tree.xpath("//input[@type='radio' and @checked]")]
+    assert said == [f"say.{number}" for number in numbers]
+    assert page.tree.xpath("//form[@data-review]/input[@name='order']/@value") == ["new"]
+    answer = desk.browser.post("/review", order="new", **{f"say.{numbers[0]}": "spam"})
+    assert "order=new" in answer.location
+    assert desk.browser.follow(answer).status == 200
+
+
 def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
     """What was learned weakly, and looks otherwise without itself, is asked about, as `spamnb review` does."""
     kept = message("spam", 100)

@@ -47,6 +47,7 @@ def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
     assert "in force" in chosen.text_content()
     assert "of 31 ham lost" in page.words
     assert page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]//a/@href") == [f"m/{desk.number_of(WRONG)}"]
+    assert page.tree.xpath("string(//pre[@id='yaml'])").splitlines() == ["scoring:", "  spam_cutoff: 0.95"]
     last = browser.get("/tune?at=10")
     assert "0.999" in last.tree.xpath("//tr[@class='chosen']")[0].text_content()
     assert [one["yaml"] for one in json.loads(last.tree.xpath("//script[@id='cutoffs']")[0].text)][5] == (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.journal import Line, Wanted
 from spamnb.web.http import Response, as_json
-from spamnb.web.lines import by_day, told
+from spamnb.web.lines import by_day, told, without_repeats
 from spamnb.web.mailboxes import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -34,7 +34,7 @@ def history(visit: Visit) -> Response:
     return visit.page(
         "history.html",
         title="History",
-        days=list(by_day(told(visit.ledger, lines, names), visit.now)),
+        days=list(by_day(told(visit.ledger, without_repeats(lines), names), visit.now)),
         rest=rest,
         is_searched=bool(show or text or mailbox),
         is_cut=rest is not None and len(lines) < _ON_A_PAGE,

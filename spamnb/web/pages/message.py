@@ -19,7 +19,7 @@ from spamnb.mail.reading import Reading, read
 from spamnb.maildir.names import parse_name
 from spamnb.reasons import Flip, Named, flip, kept_reading, main_reasons, sides
 from spamnb.web.http import HttpError, Response, as_json
-from spamnb.web.lines import told
+from spamnb.web.lines import Told, told
 from spamnb.web.mailboxes import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -48,6 +48,7 @@ def message(visit: Visit) -> Response:
     raw = _raw(places, found, known)
     reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
     names = Names(visit.config)
+    lines = told(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
     subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
     return visit.page(
@@ -65,9 +66,15 @@ def message(visit: Visit) -> Response:
         head=None if raw is None else excerpt(raw, _TEXT),
         with_text=bool(visit.request.query.text("text")),
         most=10_000 if visit.request.query.text("all") else _CLUES,
-        lines=told(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names),
+        lines=lines,
+        moved=next((one.action.id for one in reversed(lines) if _is_open_move(one)), None),
         files=sorted(files, key=lambda one: one.since),
     )
+
+
+def _is_open_move(one: Told) -> bool:
+    """Whether a move of the filter stands, and could be undone."""
+    return one.action.kind == "moved" and one.action.takes_back is None and not one.hindrance
 
 
 def _subject_and_sender(summary: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import charts
 from spamnb.web.http import Response, as_json
-from spamnb.web.lines import told
+from spamnb.web.lines import told, without_repeats
 from spamnb.web.mailboxes import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -55,7 +55,7 @@ def overview(visit: Visit) -> Response:
         sureness=charts.histogram(
             ledger.figures.probabilities(_BINS), scoring.ham_cutoff, scoring.spam_cutoff, "How sure it was"
         ),
-        lines=told(ledger, ledger.journal.page(_LATELY), Names(config)),
+        lines=told(ledger, without_repeats(ledger.journal.page(_LATELY)), Names(config)),
         copied_at=_copied_at(str(config.ledger)),
     )
 

@@ -11,6 +11,7 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _SAYS = "say."  # and the message's number: the name of a field
+_NEWEST = "new"  # the other order: as the mail came, the newest first
 _LABELS = {label.word: label for label in Label}
 
 
@@ -22,10 +23,13 @@ def review(visit: Visit) -> Response:
         visit.after.append(lambda: visit.site.badges.weak.judge(config, visit.now - LASTING))
     visit.site.badges.tell("review", len(found.asked))
     numbers = {one.digest: known.id for one in found.asked if (known := ledger.messages.find(one.digest)) is not None}
+    asked = [(numbers[one.digest], one) for one in found.asked]
+    order = visit.request.query.one_of("order", (_NEWEST,))
     return visit.page(
         "review.html",
         title=f"{len(found.asked)} to review" if found.asked else "Review",
-        asked=[(numbers[one.digest], one) for one in found.asked],
+        asked=sorted(asked, key=lambda one: -one[0]) if order else asked,
+        order=order,
         cleared=found.cleared,
         is_current=is_current,
         missing=visit.missing(ledger, config.scoring, config.learning),
@@ -45,8 +49,9 @@ def _waiting(visit: Visit) -> tuple[Waiting, bool]:
 def answer(visit: Visit) -> Response:
     """Learn what was answered, and move each message where it belongs; what was left for later stays as it is."""
     said = list(_said(visit.request.form.pairs()))
+    order = visit.request.form.one_of("order", (_NEWEST,))
     if not said:
-        return visit.redirect("review")
+        return visit.redirect("review", order=order)
     answers = Answers(visit.ledger, visit.config, visit.site.now)
     visit.after.append(answers.end)
     actions: list[int] = []
@@ -61,7 +66,8 @@ def answer(visit: Visit) -> Response:
             failed += 1
     answered = len(said) - failed
     moved = _moved(visit, {number for number, _ in said}) if answered else 0
-    return visit.done(actions, back="review", answered=answered, moved=moved or None, failed=failed or None)
+    told = {"answered": answered, "moved": moved or None, "failed": failed or None, "order": order}
+    return visit.done(actions, back="review", **told)
 
 
 def _moved(visit: Visit, said: Set[int]) -> int:
