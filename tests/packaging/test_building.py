@@ -56,7 +56,8 @@ def inside(root: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 def test_built_and_looked_at(root: Path) -> None:
     """dpkg-buildpackage makes the package, and lintian finds no error in it, and nothing to warn of."""
-    done = inside(root, "dpkg-buildpackage --no-sign --build=binary")
+    # Not build-essential: nothing is compiled.
+    done = inside(root, "dpkg-checkbuilddeps -I && dpkg-buildpackage --no-check-builddeps --no-sign --build=binary")
     assert done.returncode == 0, done.stdout + done.stderr
     done = inside(root, "lintian --fail-on=none --allow-root ../spamnb_*_all.deb")
     assert (done.returncode, done.stdout) == (0, "")
