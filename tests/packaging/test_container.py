@@ -3,6 +3,7 @@
 import logging
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,7 +78,9 @@ def owner(package: Path) -> Iterator[Person]:
             pytest.skip(f"no container can be run here: {fault}")
         for file in (package, _FILE):
             shutil.copy(file, made.home)
+        began = time.monotonic()
         made.run(block("docs/install.md", "container-build"), timeout=900)
+        _log.info("built in %.0f s, with what is fetched for it", time.monotonic() - began)
         _log.info("images: %s", made.run("podman images --format '{{.Repository}} {{.Size}}'").split("\n"))
         yield made
 
