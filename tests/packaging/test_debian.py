@@ -138,6 +138,8 @@ def test_tab(services: dict[str, Unit], shell: str) -> None:
         "spamnb history --verdict un\t": "unsure ",
         "spamnb history --folder Ju\t": "Junk",
         "spamnb score a-let\t": "a-letter.eml",
+        "spamnb install-unit --sy\t": "--system ",
+        "spamnb train --exec\t": "--executor ",
     }
     pairs = [word for pair in typed.items() for word in pair]
     done = machine.run(

@@ -59,9 +59,12 @@ def debian(release: str = "bookworm", more: Sequence[str] = ()) -> Path:
     return _tree(release, [f"--include={','.join((*_PACKAGES, *more))}", *(() if more else (_NO_MANUAL,))])
 
 
-def minimal(release: str) -> Path:
-    """The archive of a Debian tree with the essential packages and apt, as images of containers have it."""
-    return _tree(release, [_NO_MANUAL])
+def minimal(release: str, more: Sequence[str] = ()) -> Path:
+    """The archive of a Debian tree with the essential packages and apt, as images of containers have it.
+
+    more: other packages.
+    """
+    return _tree(release, [_NO_MANUAL, *([f"--include={','.join(more)}"] if more else [])])
 
 
 def _tree(release: str, options: Sequence[str]) -> Path:
