@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
+from spamnb.bayes.score import kind
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.counts import Dictionary, Rows, Sum, counts_of, in_messages
@@ -42,8 +43,10 @@ from spamnb.mail.tokens.tokenizer import VERSION
 _NEWEST = 5000
 _LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_back FROM lesson"
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
-# As `kind` has it, in half of the time.
-_KINDS = "SELECT group_concat(id) FROM token GROUP BY substr(text, 1, instr(text, ':'))"
+# Bare words are gone through; the tokens with one prefix stand together, since `;` follows `:`. To group by the prefix,
+# for which all tokens are sorted, takes three times as long.
+_NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND instr(text, ':') LIMIT 1"
+_BETWEEN = "SELECT group_concat(id) FROM token WHERE text >= ? AND text < ?"
 
 
 class _New(NamedTuple):
@@ -130,7 +133,11 @@ class SqliteLessons(SqliteEvidence):
         with self._db.snapshot():
             (last,) = self._db.row("SELECT coalesce(max(token), -1) FROM count")
             kinds = np.zeros(last + 1, dtype=np.int64)
-            for number, (ids,) in enumerate(self._db.rows(_KINDS)):
+            begin, number = "", 0
+            while (found := self._db.row(_NEXT_WITH_PREFIX, (begin,))) is not None:
+                prefix = kind(found[0])
+                begin, number = f"{prefix[:-1]};", number + 1
+                (ids,) = self._db.row(_BETWEEN, (prefix, begin))
                 kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
 
