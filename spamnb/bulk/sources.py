@@ -170,9 +170,10 @@ def _may_hold_several(content: BinaryIO) -> bool:
     if content.read(5) != b"From ":
         return False
     content.seek(0)
-    start = content.read(_LOOKED_THROUGH)
+    size = os.fstat(content.fileno()).st_size
+    start = content.read(min(size, _LOOKED_THROUGH))
     content.seek(0)
-    return len(start) == _LOOKED_THROUGH or b"\n\nFrom " in start or b"\n\r\nFrom " in start
+    return size > _LOOKED_THROUGH or b"\n\nFrom " in start or b"\n\r\nFrom " in start
 
 
 def _numbered(path: str, contents: Iterator[bytes]) -> Iterator[Source]:

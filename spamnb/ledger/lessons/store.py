@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
+from spamnb.bayes.score import kind
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.lessons import count_table
 from spamnb.ledger.lessons.batch import Batch
@@ -44,8 +45,10 @@ _NEWEST = 5000
 _EXPORTED = 20_000  # tokens together
 _LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_back FROM lesson"
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
-# As `kind` has it, in half of the time.
-_KINDS = "SELECT group_concat(id) FROM token GROUP BY substr(text, 1, instr(text, ':'))"
+# Bare words are gone through; the tokens with one prefix stand together, since `;` follows `:`. To group by the prefix,
+# for which all tokens are sorted, takes three times as long.
+_NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND instr(text, ':') LIMIT 1"
+_BETWEEN = "SELECT group_concat(id) FROM token WHERE text >= ? AND text < ?"
 # The second parameter has a byte for each id, 1 where it is wanted: of 500,000 tokens 80 of the most frequent are found
 # in 24 ms, and 250 of any in 60 ms. By IN (SELECT value FROM json_each(?)) it is 42 ms and 82 to 92 ms.
 _TEXTS = "SELECT id, text FROM token WHERE id < ?1 AND substr(?2, id + 1, 1) = x'01'"
@@ -135,7 +138,11 @@ class SqliteLessons(SqliteEvidence):
         with self._db.snapshot():
             (last,) = total(self._db, "last_token")
             kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
-            for number, (ids,) in enumerate(self._db.rows(_KINDS)):
+            begin, number = "", 0
+            while (found := self._db.row(_NEXT_WITH_PREFIX, (begin,))) is not None:
+                prefix = kind(found[0])
+                begin, number = f"{prefix[:-1]};", number + 1
+                (ids,) = self._db.row(_BETWEEN, (prefix, begin))
                 kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
 
