@@ -15,7 +15,8 @@ from spamnb.patterns import lazy_pattern
 
 _SAMPLE_BYTES = 1024  # ten times what most texts need
 _WINDOW = 8192  # where it begins to have some, so that a long Latin text is not scanned to its end
-_RUN = lazy_pattern(rb"[\x80-\xff]+(?:[@-~][\x80-\xff]+)*[@-~]?")  # the second byte of two may be an ASCII letter
+# The second byte of two may be an ASCII letter. `re` finds a set faster than a repeated one.
+_RUN = lazy_pattern(rb"[\x80-\xff][\x80-\xff]*(?:[@-~][\x80-\xff]+)*[@-~]?")
 # What makes runs in Latin text: spaces that do not break, which French sets inside its quotation marks (after 0x82 it
 # is the commonest letter of Shift_JIS), and bullets, dashes and the like in rows. No language writes a letter thrice.
 _NO_LETTERS = lazy_pattern(rb"(?<!\x82)\xa0|([\x80-\xff])\1{2,}")

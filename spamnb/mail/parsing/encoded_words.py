@@ -10,7 +10,7 @@ from spamnb.patterns import lazy_pattern
 _ENCODED_WORD = lazy_pattern(r"=\?([^?]{1,60})\?([bqBQ])\?")
 _SPECIAL = lazy_pattern(r"[,;:<>@()\[\]]")
 _UNITS_A_WORD = 200  # of work: 15 where its charset holds, so much where the likeliest one must be found
-_FOLD = lazy_pattern(r"[\r\n]+[ \t]*")
+_FOLD = lazy_pattern(r"[\r\n][\r\n]*[ \t]*")  # `re` finds a set faster than a repeated one
 _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
 
 

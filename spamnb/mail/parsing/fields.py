@@ -40,7 +40,10 @@ class HeaderBlock(NamedTuple):
 
     def first(self, name: str) -> str:
         """The value of the first field of that name, or ""."""
-        return next((value for field, value in self.fields if field == name), "")
+        for field, value in self.fields:
+            if field == name:
+                return value
+        return ""
 
 
 def read_fields(block: bytes, limits: Limits) -> HeaderBlock:
@@ -81,6 +84,8 @@ def first_word(value: str) -> str:
     >>> first_word("Base64 (why not)")
     'base64'
     """
+    if not value:
+        return ""
     return re.split(r"[;(\s]", value[:200].strip().lower(), maxsplit=1)[0].strip("'\"")
 
 

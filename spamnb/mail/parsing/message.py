@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
@@ -59,7 +59,10 @@ class Message(NamedTuple):
 
     def first(self, name: str) -> str:
         """The value of the first field of that name, or ""."""
-        return next((value for field, value in self.fields if field == name), "")
+        for field, value in self.fields:
+            if field == name:
+                return value
+        return ""
 
 
 def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
@@ -73,7 +76,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     entity = parse_entity(raw, limits, some)
     work.rejoin(some)
     notes.extend(entity.notes)
-    spoken = cache(partial(_spoken, entity))
+    spoken = cache(lambda: _spoken(entity))
     texts, attachments, charsets = [], [], []
     left = {False: limits.text_chars, True: limits.html_chars}
     tags_left = limits.html_tags

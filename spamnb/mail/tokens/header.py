@@ -3,6 +3,7 @@
 import re
 import string
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from spamnb.mail.limits import Limits
 from spamnb.mail.parsing.fields import address, addresses
@@ -81,8 +82,8 @@ def _subject(value: str, limits: Limits) -> Iterator[str]:
     if not text.strip():
         yield "subject:"
     yield from (f"subject:{run}" for run in runs_of_marks(text))
-    letters = [c for c in text if c.isalpha()]
-    if len(letters) > 5 and all(c.isupper() for c in letters):
+    letters = "".join(filter(str.isalpha, text))
+    if len(letters) > 5 and all(map(str.isupper, letters)):
         yield "subject-shouts"
 
 
@@ -133,15 +134,19 @@ def _received(values: list[str]) -> Iterator[str]:
     for position, value in enumerate(value[:1000].lower() for value in values[:12]):
         prefix = "received" if position == 0 else "received-claimed"
         for name in dict.fromkeys(_NAMES.findall(value)):
-            if "." not in name:
-                continue
-            if name.rpartition(".")[2].isalpha():
-                yield from hosts(prefix, name)
-            elif IPV4.fullmatch(name):
-                a, b, c, d = name.split(".")
-                yield f"{prefix}-ip:{a}.{b}"
-                yield f"{prefix}-ip:{a}.{b}.{c}"
-                yield f"{prefix}-ip:{a}.{b}.{c}.{d}"
+            if "." in name:
+                yield from _server(prefix, name)
+
+
+@lru_cache(maxsize=2048)  # as those of `hosts`
+def _server(prefix: str, name: str) -> tuple[str, ...]:
+    """A name or an address of a server that a Received field names; nothing for anything else that has a full stop."""
+    if name.rpartition(".")[2].isalpha():
+        return hosts(prefix, name)
+    if IPV4.fullmatch(name):
+        a, b, c, d = name.split(".")
+        return (f"{prefix}-ip:{a}.{b}", f"{prefix}-ip:{a}.{b}.{c}", f"{prefix}-ip:{a}.{b}.{c}.{d}")
+    return ()
 
 
 def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:

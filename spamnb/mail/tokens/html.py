@@ -4,7 +4,9 @@ BeautifulSoup reads the markup with the lxml builder, but no tree is built: `_Re
 text down as the parser's events come. That is several times faster than a tree, of which a filter has no use.
 """
 
+import inspect
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +28,9 @@ _UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes",
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
 )
+_LOOKED_AT = (*sorted(STYLING), "class", "id")
+_LINKING = frozenset({"a", "area", "img", "form"})
+_Text = list[str] | deque[str]
 _UNITS_STYLED = 15  # of work, to find out how an element looks
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _XML_DECLARATION = lazy_pattern(r"\A\s*<\?xml[^>]{0,200}\?>")
@@ -76,12 +81,16 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
         super().__init__()
         self.visible: list[str] = []
         self.hidden: list[str] = []
+        self._unread: deque[str] = deque(maxlen=0)
         self._read = read
         self._work = work
         self._limits = limits
         self._css: list[str] | None = None
         self._sheet = Sheet()
-        self._styles: list[Style | None] = [Style()]  # of the open elements; None in those whose text no reader shows
+        self._styles: dict[tuple[object, ...], Style] = {}
+        # Of the open elements: the style, None where no reader shows their text; and where that is written.
+        self._open: list[tuple[Style | None, _Text]] = [(Style(), self.visible)]
+        self._met: set[str] = set()  # names of elements
         self._link: tuple[str, int] | None = None
 
     def prepare_markup(self, markup: str, *_: Any, **__: Any) -> Iterator[tuple[str, None, None, bool]]:
@@ -90,54 +99,42 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
         """Note what an element means for the text in it."""
+        if name not in self._met:
+            self._meet(name)
         if name not in _INLINE:
             self._break()
-        if name in _MEANINGFUL:
-            self._read.features.add(name)
-        if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
-            self._read.elements.add(name)
-        style = self._styles[-1]
-        if len(self._styles) > self._limits.html_depth:
+        style, text = self._open[-1]
+        if len(self._open) > self._limits.html_depth:
             self._note("limit:html_depth")
-            style = None
+            style, text = None, self._unread
         if name in _UNSEEN:
-            style = None
+            style, text = None, self._unread
             if name == "style" and _is_for_all(attrs):
-                self._css = []
+                text = self._css = []
         elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
             style = self._styled(name, attrs, style)
-        self._styles.append(style)
-        if name == "a":
-            self._open_link(attrs)
-        elif name == "area":
-            self._add(self._read.links, attrs.get("href", ""))
-        elif name == "img":
-            self._image(attrs)
-        elif name == "form":
-            self._add(self._read.links, attrs.get("action", ""))
+            if style is not None:
+                text = self.hidden if style.conceals else self.visible
+        self._open.append((style, text))
+        if name in _LINKING:
+            self._read_links(name, attrs)
 
     def end(self, name: str) -> None:
         """Close an element; lxml closes each one that it opened, in order."""
         if name not in _INLINE:
             self._break()
-        if name == "a":
+        elif name == "a":
             self._close_link()
-        elif name == "style" and self._css is not None:
+        if name == "style" and self._css is not None:
             self._sheet.add("".join(self._css))
+            self._styles.clear()
             self._css = None
-        if len(self._styles) > 1:
-            self._styles.pop()
+        if len(self._open) > 1:
+            self._open.pop()
 
     def data(self, text: str) -> None:
         """Write text down where a reader would, or would not, see it."""
-        style = self._styles[-1]
-        if style is None:
-            if self._css is not None:
-                self._css.append(text)
-        elif style.conceals:
-            self.hidden.append(text)
-        else:
-            self.visible.append(text)
+        self._open[-1][1].append(text)
 
     def comment(self, _: str) -> None:
         """Note that there are comments."""
@@ -149,10 +146,20 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
     def doctype(self, name: str, pubid: str, system: str) -> None:
         """Nothing is kept of a declaration."""
 
+    def _meet(self, name: str) -> None:
+        """Note an element of a kind that was not met before."""
+        self._met.add(name)
+        if name in _MEANINGFUL:
+            self._read.features.add(name)
+        if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
+            self._read.elements.add(name)
+
     def _break(self) -> None:
-        for text in (self.visible, self.hidden):
-            if text and text[-1] != "\n":
-                text.append("\n")
+        visible, hidden = self.visible, self.hidden
+        if visible and visible[-1] != "\n":
+            visible.append("\n")
+        if hidden and hidden[-1] != "\n":
+            hidden.append("\n")
 
     def _note(self, note: str) -> None:
         if note not in self._read.notes:
@@ -169,6 +176,13 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
     def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> Style | None:
         if not self._work.take(_UNITS_STYLED) or above is None:
             return above
+        attrs = attrs or {}  # lxml's mapping without attributes takes long to say that it has none
+        like = (name, above, *map(attrs.get, _LOOKED_AT))  # a page has few kinds of element, and many of each
+        if like not in self._styles:
+            self._styles[like] = self._find_style(name, attrs, above)
+        return self._styles[like]
+
+    def _find_style(self, name: str, attrs: Mapping[str, str], above: Style) -> Style:
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
         if not sheet and STYLING.isdisjoint(attrs):
             return above
@@ -178,6 +192,16 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
         return style
+
+    def _read_links(self, name: str, attrs: Mapping[str, str]) -> None:
+        if name == "a":
+            self._open_link(attrs)
+        elif name == "area":
+            self._add(self._read.links, attrs.get("href", ""))
+        elif name == "img":
+            self._image(attrs)
+        else:
+            self._add(self._read.links, attrs.get("action", ""))
 
     def _open_link(self, attrs: Mapping[str, str]) -> None:
         href = attrs.get("href", "")
@@ -205,6 +229,10 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
             self.data(f" {alt} ")
+
+
+# lxml asks for it at each message, and `inspect` takes as long to find it as lxml to read a short text.
+_Reader.start.__signature__ = inspect.signature(_Reader.start)  # type: ignore[attr-defined]
 
 
 def _is_for_all(attrs: Mapping[str, str]) -> bool:

@@ -53,9 +53,9 @@ def _structure(message: Message) -> Iterator[str]:
         yield f"mime:{'>'.join(path[-3:])}"
     yield f"mime-parts:{len(message.structure).bit_length()}"
     yield from (f"charset:{name[:30]}" for name in dict.fromkeys(message.charsets))
-    yield from (
-        f"transfer:{value.strip().lower()[:20]}" for value in message.by_name().get("content-transfer-encoding", ())
-    )
+    for name, value in message.fields:
+        if name == "content-transfer-encoding":
+            yield f"transfer:{value.strip().lower()[:20]}"
     yield from message.notes
     for attachment in message.attachments:
         yield from _attachment(attachment)
