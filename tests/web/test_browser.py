@@ -49,8 +49,10 @@ class Window:
     def _is_made(self, path: str) -> bool:
         answer = self.page.goto(f"{self.base}/{path}")
         assert answer.status == 200, (path, answer.status)
+        if " data-again" in answer.text():  # it loads itself again, at any moment
+            return False
         self.page.wait_for_load_state("networkidle")
-        return self.page.locator("[data-again], [data-unfinished]").count() == 0
+        return self.page.locator("[data-unfinished]").count() == 0
 
     def is_clean(self) -> None:
         """Nothing was said in the console, and nothing was asked of others."""
