@@ -11,7 +11,8 @@ import select
 import sys
 import time
 
-_ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[a-zA-Z]|[=>()][0B]?|\][^\x07]*\x07)")
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?<=>]*[a-zA-Z]|[=>()][0B]?|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_PROMPT = r"[%$]\s*$"  # fish goes to the beginning of the line and on again
 _SECONDS = 60.0
 
 
@@ -46,7 +47,7 @@ class Shell:
 
 if __name__ == "__main__":
     shell = Shell(sys.argv[1])
-    failed = not shell.wait(r"[%$] ?$")
+    failed = not shell.wait(_PROMPT)
     for typed, expected in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
         shell.type(typed)
         failed = not shell.wait(expected) or failed
