@@ -36,9 +36,9 @@ class Badges:
         """Count what waits for Review, unless that is being done. Raises LedgerError."""
         if not self._running.acquire(blocking=False):
             return
+        self._counted_at = now  # also where the ledger is busy: it is tried again in a minute
         try:
             with Ledger(str(config.ledger), busy_seconds=_BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
-                self._counted_at = now
                 since = now - LASTING
                 found, is_current = self.weak.look(ledger, config, since)
                 if not is_current:

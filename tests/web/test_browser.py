@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from spamnb import policy
 from spamnb.cli.sample_mail import message
 from spamnb.web import keys
 from spamnb.web.server import key_file
@@ -135,6 +136,22 @@ def test_accessible(lived: Chromium, page: str, colours: str, size: str) -> None
         width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert width <= 0
         window.is_clean()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_states_are_accessible(fresh: Chromium, colours: str) -> None:
+    """A page that is not there, moving that is stopped, and what an act did, have nothing that axe finds."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    fresh.desk.deliver(message("spam", 100))
+    fresh.desk.ledger.set_note(policy.BREAKER_NOTE, str(fresh.desk.now()))
+    with fresh.window(color_scheme=colours, viewport=PHONE) as window:
+        for go in ("nowhere", "", "history", "undo"):
+            window.page.goto(f"{fresh.base}/{go}")
+            if go == "history":
+                window.page.locator("[data-say]").first.click()
+            found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
+            assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+        assert window.foreign == []
 
 
 @pytest.mark.parametrize("page", PAGES)
