@@ -65,7 +65,7 @@ def test_a_new_token_follows_the_one_that_was_met_before(tmp_path: Path) -> None
     assert list(dict(sorted(texts.items())).values()) == ["c0", "a0", "b0", "c1", "a1", "b1", "c2", "a2", "b2"]
 
 
-@pytest.mark.parametrize(("seconds", "sizes"), [(0.0, [32, 8]), (0.1, [8, 8, 8, 8, 8])])
+@pytest.mark.parametrize(("seconds", "sizes"), [(0.0, [32, 8]), (0.1, [16, 16, 8])])
 def test_a_transaction_is_of_what_was_read_meanwhile(seconds: float, sizes: list[int]) -> None:
     """Where batches have to be waited for, few make a transaction; where they are there already, many."""
     one = Batch.of([])
