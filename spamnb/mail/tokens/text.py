@@ -141,7 +141,13 @@ def split_words(text: str) -> list[str]:
     # Most of what stands between spaces is one word of letters; full stops and commas behind it are taken off.
     separated = encoded.translate(_SEPARATED).replace(b". ", b" ").replace(b", ", b" ")
     pieces = separated.decode("utf-8", "surrogatepass").split()
-    return [word for piece in pieces for word in ((piece,) if piece.isalpha() else _words_in(piece))]
+    found: list[str] = []
+    for piece in pieces:
+        if piece.isalpha():
+            found.append(piece)
+        else:
+            found += _words_in(piece)
+    return found
 
 
 def _words_in(piece: str) -> list[str]:
