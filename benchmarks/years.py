@@ -79,6 +79,8 @@ def main() -> None:
             size = site.ledger.stat().st_size
             print(f"{messages:,} messages: {size / 1e6:.0f} MB, made in {site.seconds:.0f} s", file=sys.stderr)
             columns[messages] = {**site.measured(options.runs), **(site.measured_once() if options.slow else {})}
+        for what, taken in columns[messages].items():
+            print(f"{messages:,}, {what}: {taken.cpu:.4f} s of CPU, {taken.megabytes:.0f} MB", file=sys.stderr)
     print(f"{platform.python_implementation()} {platform.python_version()}, {platform.python_compiler()}")
     last = columns[options.messages[-1]]
     figures = [

@@ -27,7 +27,7 @@ _UNUSUAL_SILENCE = 30 * _DAY
 _UNUSUAL_BALANCE = 20
 _NO_ROOM = 1_000_000  # bytes; learning a few messages needs as much
 _COPY_IS_LATE = 3 * _DAY
-_LARGE = 50_000_000  # bytes, which are examined in some 5 seconds (benchmarks/years.py)
+_LARGE = 20_000_000  # bytes, which are examined in some 3 seconds (benchmarks/years.py)
 _RECENT = 7 * _DAY  # so long a restore, and what it set aside, is a warning
 
 
