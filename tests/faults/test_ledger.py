@@ -190,17 +190,17 @@ def test_upgraded_while_running(site: Faulty, busy: bool) -> None:
             other.execute("PRAGMA writable_schema = ON")
             other.execute("BEGIN IMMEDIATE")
             other.execute(f"ALTER TABLE {former} RENAME TO {later}")
-            other.execute("UPDATE sqlite_master SET sql = replace(sql, '\"count\"', 'count')")  # as it was, in the end
+            other.execute("UPDATE sqlite_master SET sql = replace(sql, '\"counts\"', 'counts')")  # as it was, in the end
             other.execute(f"PRAGMA user_version = {version}")
             other.execute("COMMIT")
 
-    become(VERSION + 1, "count", "counts_of_a_later_version")
+    become(VERSION + 1, "counts", "counts_of_a_later_version")
     late = [site.spam(858)] if busy else []
     assert site.ended() == 3  # not 78, with which the unit does not start it again
     assert site.log().splitlines()[-1].endswith("was upgraded while it was in use, to a later version: start again")
     assert site.log().count("was upgraded") == 1
     assert [one for one in late if one in site.contents("INBOX")] == late
-    become(VERSION, "counts_of_a_later_version", "count")  # what the new program would find
+    become(VERSION, "counts_of_a_later_version", "counts")  # what the new program would find
     site.start()
     until(lambda: all(one in site.contents("Junk") for one in late), "what came meanwhile judged and moved")
     site.goes_on(859)
