@@ -4,24 +4,25 @@ The numbers are those of the last look: the pages say what they have found, and 
 the other pages, at most once a minute. A page waits for neither.
 """
 
-import threading
+from functools import partial
 
 from spamnb.audit.queue import LASTING, waiting
 from spamnb.config import Config
 from spamnb.ledger.ledger import Ledger
+from spamnb.web.background import Run, Tell, here
+from spamnb.web.kept import BUSY_SECONDS, Kept
 from spamnb.web.weak_lessons import KeptWeakLessons
 
 _EVERY = 60.0  # seconds
-_BUSY_SECONDS = 10.0
 
 
 class Badges:
     """The numbers of one person's pages. weak: what was learned weakly and is in doubt."""
 
-    def __init__(self) -> None:
-        self.weak = KeptWeakLessons()
+    def __init__(self, run: Run = here) -> None:
+        self.weak = KeptWeakLessons(run)
         self.numbers: dict[str, int] = {}
-        self._running = threading.Lock()
+        self._review: Kept[int] = Kept()
         self._counted_at = float("-inf")
 
     def tell(self, page: str, number: int) -> None:
@@ -34,16 +35,15 @@ class Badges:
 
     def count(self, config: Config, now: float) -> None:
         """Count what waits for Review, unless that is being done. Raises LedgerError."""
-        if not self._running.acquire(blocking=False):
-            return
         self._counted_at = now  # also where the ledger is busy: it is tried again in a minute
-        try:
-            with Ledger(str(config.ledger), busy_seconds=_BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
-                since = now - LASTING
+        self._review.find(partial(self._waiting, config, now - LASTING))
+        if self._review.found is not None:
+            self.tell("review", self._review.found)
+
+    def _waiting(self, config: Config, since: float, _: Tell) -> int:
+        with Ledger(str(config.ledger), busy_seconds=BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
+            found, is_current = self.weak.look(ledger, config, since)
+            if not is_current:
+                self.weak.judge(config, since)
                 found, is_current = self.weak.look(ledger, config, since)
-                if not is_current:
-                    self.weak.judge(config, since)
-                    found, _ = self.weak.look(ledger, config, since)
-                self.tell("review", len(waiting(ledger, config, since, found).asked))
-        finally:
-            self._running.release()
+            return len(waiting(ledger, config, since, found).asked)

@@ -24,6 +24,7 @@ from spamnb.web import keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
+from spamnb.web.badges import Badges
 from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import MAX_BODY
 from spamnb.web.listening import (
@@ -240,7 +241,8 @@ def _application(
         environ,
         KeptOwnMail(later.apart),
         KeptCheckup(later.apart),
-        missing=KeptMissing(later.apart),
+        Badges(later.apart),
+        KeptMissing(later.apart),
         others=settings.others,
     )
     return Application(site, router, later)

@@ -190,7 +190,9 @@ def test_upgraded_while_running(site: Faulty, busy: bool) -> None:
             other.execute("PRAGMA writable_schema = ON")
             other.execute("BEGIN IMMEDIATE")
             other.execute(f"ALTER TABLE {former} RENAME TO {later}")
-            other.execute("UPDATE sqlite_master SET sql = replace(sql, '\"counts\"', 'counts')")  # as it was, in the end
+            other.execute(
+                "UPDATE sqlite_master SET sql = replace(sql, '\"counts\"', 'counts')"
+            )  # as it was, in the end
             other.execute(f"PRAGMA user_version = {version}")
             other.execute("COMMIT")
 

@@ -191,7 +191,7 @@ def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path) -> None:
     assert "the service makes one a day; or: spamnb backup" in browser.get("/").words
     assert application._site.checkup.last is None, "the ledger is not proved for that"
     many = tuple(warning("one", f"warning {number}", "a step") for number in range(5))
-    application._site.checkup.glance = Checked(many, desk.now())
+    application._site.checkup.found = Checked(many, desk.now())
     with only_service(desk.ledger.path):
         page = browser.get("/")
     assert page.tree.findtext(".//title") == "5 warnings · spamnb"

@@ -45,7 +45,7 @@ def _config(visit: Visit) -> str:
 
 def _begin(visit: Visit) -> None:
     site = visit.site
-    visit.after.append(lambda: site.checkup.check(Path(site.config_path), site.environ, site.now))
+    visit.after.append(lambda: site.checkup.check(Path(site.config_path), site.environ, site.now()))
 
 
 def check(visit: Visit) -> Response:

@@ -34,8 +34,8 @@ def overview(visit: Visit) -> Response:
     ledger, config, checkup = visit.ledger, visit.config, visit.site.checkup
     if checkup.is_due(visit.now):
         path, environ = Path(visit.site.config_path), visit.site.environ
-        visit.after.append(lambda: checkup.check(path, environ, visit.site.now, whole=False))
-    troubles = [] if checkup.glance is None else checkup.glance.troubles
+        visit.after.append(lambda: checkup.check(path, environ, visit.site.now(), whole=False))
+    troubles = [] if checkup.found is None else checkup.found.troubles
     known = status(config, ledger, visit.now, visit.missing)
     span = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[span])
