@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 from spamnb.audit.findings import CLUES, Finding, with_clues, with_places
 from spamnb.audit.near_copies import groups, shape
 from spamnb.audit.places import Place, Places
-from spamnb.config import Config
+from spamnb.config import Config, Scoring
 from spamnb.filter import Filter, FrozenFilter, Judgement
 from spamnb.label import Label, Verdict
 from spamnb.leave_one_out import without_groups
@@ -119,7 +119,7 @@ def waiting(
     return Waiting([*_by_now(first), *_by_now(then)], cleared)
 
 
-def weak_lessons(ledger: Ledger, config: Config, since: float = 0.0, most: int = WEAK) -> list[Finding]:
+def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int = WEAK) -> list[Finding]:
     """Of the newest mail that was learned weakly that about which the filter, without it, is not of that opinion.
 
     Without its near-copies either. since: seconds since the epoch. Without clues and places.
@@ -127,7 +127,7 @@ def weak_lessons(ledger: Ledger, config: Config, since: float = 0.0, most: int =
     with ledger.snapshot():
         found = []
         copies = _copies(ledger, ledger.messages.learned_weakly(since, most))
-        for one in without_groups(ledger.lessons, config.scoring, copies):
+        for one in without_groups(ledger.lessons, scoring, copies):
             label = one.lesson.label
             if label is not None and one.judgement.verdict != label.word:
                 found.append(Finding(one.lesson.digest, one.lesson.summary, label, True, one.judgement))
@@ -137,7 +137,7 @@ def weak_lessons(ledger: Ledger, config: Config, since: float = 0.0, most: int =
 def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Finding]:
     """What to ask about first, whenever it was judged, each with the clues for what the filter says."""
     with ledger.snapshot():
-        weak = weak_lessons(ledger, config)
+        weak = weak_lessons(ledger, config.scoring)
         asked = waiting(ledger, config, weak=weak, most=most, reading=READ_AT_THE_PROMPT).asked
         digests = ledger.messages.learned_weakly(0.0, WEAK)
         lessons = [one for one in asked if one.weak]

@@ -42,8 +42,8 @@ class Badges:
 
     def _waiting(self, config: Config, since: float, _: Tell) -> int:
         with Ledger(str(config.ledger), busy_seconds=BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
-            found, is_current = self.weak.look(ledger, config, since)
+            found, is_current = self.weak.look(ledger, config.scoring, since)
             if not is_current:
-                self.weak.judge(config, since)
-                found, is_current = self.weak.look(ledger, config, since)
+                self.weak.judge(ledger.path, config.scoring, since)
+                found, is_current = self.weak.look(ledger, config.scoring, since)
             return len(waiting(ledger, config, since, found).asked)

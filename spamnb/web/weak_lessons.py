@@ -4,7 +4,7 @@ from functools import partial
 
 from spamnb.audit.findings import Finding
 from spamnb.audit.queue import weak_lessons
-from spamnb.config import Config
+from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.background import Tell
 from spamnb.web.kept import BUSY_SECONDS, Kept
@@ -13,7 +13,7 @@ from spamnb.web.kept import BUSY_SECONDS, Kept
 class KeptWeakLessons(Kept[tuple[object, list[Finding]]]):
     """Judges the weak lessons of a ledger, and keeps what is in doubt."""
 
-    def look(self, ledger: Ledger, config: Config, since: float) -> tuple[list[Finding], bool]:
+    def look(self, ledger: Ledger, scoring: Scoring, since: float) -> tuple[list[Finding], bool]:
         """What was in doubt when it was judged last, and whether nothing was learned since.
 
         Where nothing was learned weakly since a time (seconds since the epoch), nothing has to be judged.
@@ -23,17 +23,17 @@ class KeptWeakLessons(Kept[tuple[object, list[Finding]]]):
         if self.found is None:
             return [], False
         asked, found = self.found
-        return found, asked == _asked(ledger, config)
+        return found, asked == _asked(ledger, scoring)
 
-    def judge(self, config: Config, since: float) -> None:
+    def judge(self, path: str, scoring: Scoring, since: float) -> None:
         """Judge them, unless that is being done. Raises LedgerError."""
-        self.find(partial(_judged, config, since))
+        self.find(partial(_judged, path, scoring, since))
 
 
-def _judged(config: Config, since: float, _: Tell) -> tuple[object, list[Finding]]:
-    with Ledger(str(config.ledger), busy_seconds=BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
-        return _asked(ledger, config), weak_lessons(ledger, config, since)
+def _judged(path: str, scoring: Scoring, since: float, _: Tell) -> tuple[object, list[Finding]]:
+    with Ledger(path, busy_seconds=BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
+        return _asked(ledger, scoring), weak_lessons(ledger, scoring, since)
 
 
-def _asked(ledger: Ledger, config: Config) -> object:
-    return ledger.path, ledger.lessons.last_change(), config.scoring
+def _asked(ledger: Ledger, scoring: Scoring) -> object:
+    return ledger.path, ledger.lessons.last_change(), scoring

@@ -7,6 +7,8 @@ from spamnb.audit.queue import to_answer
 from spamnb.cli.sample_mail import message
 from spamnb.label import Label
 from spamnb.mail.reading import read
+from spamnb.web.background import Apart
+from spamnb.web.weak_lessons import KeptWeakLessons
 from tests.service.desk import DAY
 from tests.web.desk import Browser, WebDesk
 
@@ -143,6 +145,17 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
     after = browser.follow(browser.post("/review", **{f"say.{desk.number_of(kept)}": "spam"}))
     assert f"say.{desk.number_of(kept)}" not in after.text
     assert (desk.label(kept), desk.where(kept)) == ((Label.SPAM, False), ["Junk"])
+
+
+def test_weak_lessons_are_judged_in_another_process(desk: WebDesk) -> None:
+    """What is in doubt comes from the one process to the other."""
+    kept, scoring = KeptWeakLessons(Apart()), desk.config.scoring
+    desk.deliver(message("spam", 100), "INBOX", "S")
+    training.learn_message(desk.ledger, message("spam", 100), Label.HAM, "read and kept", desk.now(), weak=True)
+    assert kept.look(desk.ledger, scoring, 0.0) == ([], False)
+    kept.judge(desk.ledger.path, scoring, 0.0)
+    (found,), is_current = kept.look(desk.ledger, scoring, 0.0)
+    assert (found.weak, found.label, is_current) == (True, Label.HAM, True)
 
 
 def test_what_the_answers_changed(desk: WebDesk, asked: list[bytes]) -> None:

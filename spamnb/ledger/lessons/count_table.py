@@ -12,7 +12,7 @@ from spamnb.ledger.lessons.count_block import CODES, COLUMNS, TOKENS, damaged
 ALL = "SELECT block, numbers FROM counts ORDER BY block"
 _SELECT = "SELECT block, numbers FROM counts WHERE block IN (SELECT value FROM json_each(?)) ORDER BY block"
 _WRITE = "INSERT INTO counts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET numbers = excluded.numbers"
-_TOGETHER = 4096  # blocks, in 4 MB
+_TOGETHER = 256  # blocks, in 256 KB; what is computed on the way takes several times as much
 _LIMITS = np.array([0, *((1 << 8 * width) - 1 for width in CODES if width < 8)], dtype=np.int64)
 _WIDTHS = np.array([0, *CODES], dtype=np.int64)  # beside the limits of the narrower ones
 

@@ -4,7 +4,7 @@ The ids are chosen in the table of counts, and their texts looked for once, for 
 """
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +37,8 @@ class Words:
         ids, found = self._counted(least)
         if kinds is not None:
             bounds = [bound for kind in kinds for bound in (kind, kind + _LAST)]
-            named = self._db.all(" UNION ALL ".join([_BETWEEN] * len(kinds)), bounds)
-            of_kinds = np.isin(ids, np.array(named, dtype=np.int64).reshape(-1))
+            rows = self._db.rows(" UNION ALL ".join([_BETWEEN] * len(kinds)), bounds)
+            of_kinds = np.isin(ids, np.fromiter(chain.from_iterable(rows), dtype=np.int64))
             ids, found = ids[of_kinds], found[of_kinds]
         totals = np.array(
             self._db.row(

@@ -20,7 +20,7 @@ def review(visit: Visit) -> Response:
     ledger, config = visit.ledger, visit.config
     found, is_current = _waiting(visit)
     if not is_current:
-        visit.after.append(lambda: visit.site.badges.weak.judge(config, visit.now - LASTING))
+        visit.after.append(lambda: visit.site.badges.weak.judge(ledger.path, config.scoring, visit.now - LASTING))
     visit.site.badges.tell("review", len(found.asked))
     numbers = {one.digest: known.id for one in found.asked if (known := ledger.messages.find(one.digest)) is not None}
     asked = [(numbers[one.digest], one) for one in found.asked]
@@ -42,7 +42,7 @@ def review(visit: Visit) -> Response:
 def _waiting(visit: Visit) -> tuple[Waiting, bool]:
     """What waits, and whether all that was learned weakly has been judged by what is known now."""
     since = visit.now - LASTING
-    weak, is_current = visit.site.badges.weak.look(visit.ledger, visit.config, since)
+    weak, is_current = visit.site.badges.weak.look(visit.ledger, visit.config.scoring, since)
     return waiting(visit.ledger, visit.config, since, weak), is_current
 
 
