@@ -37,6 +37,9 @@ CROWD = -0.25
 # 0.024 for 0.021 over shuffled orders of csdmc2010.
 UNKNOWN = 1.0
 
+# Log-odds below this are 0 but for rounding, which differs between versions of numpy: the weight must not depend on it.
+NOTHING = 1e-12
+
 
 def weights(log_odds: Sequence[float], kinds: Sequence[str]) -> list[float]:
     """The weight of each token of a message, for log-odds that are 0 for tokens never learned, and their kinds.
@@ -52,7 +55,8 @@ def weights(log_odds: Sequence[float], kinds: Sequence[str]) -> list[float]:
 
 def strength(log_odds: float) -> float:
     """The weight of a token that is alone of its kind."""
-    return abs(log_odds) or UNKNOWN
+    size = abs(log_odds)
+    return size if size > NOTHING else UNKNOWN
 
 
 def in_crowd(strengths: Iterable[float], kinds: Sequence[str]) -> list[float]:

@@ -7,7 +7,7 @@ import numpy as np
 from spamnb.bayes.arrays import FloatArray, IntArray, log_difference
 from spamnb.bayes.base import Counts, log_prob
 from spamnb.bayes.estimate import Estimate
-from spamnb.bayes.score import CROWD, UNKNOWN, mean
+from spamnb.bayes.score import CROWD, NOTHING, UNKNOWN, mean
 from spamnb.label import Label
 
 
@@ -26,7 +26,8 @@ def weights(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
 
     crowd: int64 (n,), how many tokens of the message are of its kind.
     """
-    strength = np.where(log_odds == 0.0, UNKNOWN, np.abs(log_odds))
+    size = np.abs(log_odds)
+    strength = np.where(size > NOTHING, size, UNKNOWN)
     return strength * crowd.astype(np.float64) ** CROWD
 
 

@@ -19,6 +19,7 @@ from spamnb import wording
 _HERE = os.path.dirname(__file__)
 _LONGEST = 300  # characters of one text from mail
 _NO_BREAK = "\u00a0"
+_OF_FIRST = ("base.html", "macros.html", "charts.html", "banner.html", "keys.html", "overview.html")
 _STATIC = {
     "spamnb.css": "text/css; charset=utf-8",
     "spamnb.js": "text/javascript; charset=utf-8",
@@ -64,6 +65,8 @@ class Pages:
             "navigation": navigation,
             "static": {name: f"static/{name}?v={one.mark}" for name, one in self.static.items()},
         }
+        for name in _OF_FIRST:  # compiled at the start, or the first request would take twice as long
+            _environment().get_template(name)
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """A template as HTML."""
