@@ -103,7 +103,11 @@ class _Result:
 def answer() -> None:
     """In the other process: do the work that comes by the one pipe, and write what comes of it to the other."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # where a service is stopped, the server ends this one
-    with open(_IN, "rb") as source, open(os.dup(_OUT), "wb") as pipe:
+    with (
+        contextlib.suppress(BrokenPipeError),  # nobody waits any more; also where what is left is written at the end
+        open(_IN, "rb") as source,
+        open(os.dup(_OUT), "wb") as pipe,
+    ):
         os.dup2(_LOG, _OUT)  # what a library may print is no answer
         work = pickle.load(source)  # noqa: S301 - from the server
 
@@ -111,8 +115,7 @@ def answer() -> None:
             pickle.dump(what, pipe)
             pipe.flush()
 
-        with contextlib.suppress(BrokenPipeError):  # nobody waits any more
-            say(_Result(work(lambda done, of: say((done, of)))))
+        say(_Result(work(lambda done, of: say((done, of)))))
 
 
 class Later:

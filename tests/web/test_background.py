@@ -1,10 +1,14 @@
 """What no request waits for: in threads, and in processes of their own."""
 
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from functools import partial
+from subprocess import PIPE
 
 import pytest
 
@@ -52,6 +56,18 @@ def test_fault(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match="has ended with 1"):
         Apart()(failing, lambda *_: None)
     assert "ValueError: a fault" in capfd.readouterr().err
+
+
+def test_killed_meanwhile() -> None:
+    """Where the server is killed, such a work ends without a word."""
+    command = [sys.executable, "-c", "from spamnb.web.background import answer; answer()"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(pickle.dumps(partial(counted, 3)))
+        process.stdin.close()
+        said = process.stderr.read()
+    assert (process.returncode, said.count(b"Traceback")) == (0, 0)
 
 
 def test_end() -> None:
