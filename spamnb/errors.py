@@ -4,6 +4,18 @@ Each error says what is wrong, where, and what to do next; the command line prin
 `exit_code`. The codes are bogofilter's and those of sysexits.h, which delivery recipes and service managers test.
 """
 
+import errno
+
+_LIMITS = {
+    errno.EMFILE: "raise the limit of open files (LimitNOFILE= in the unit of the service; ulimit -n in a shell)",
+    errno.ENFILE: "raise the sysctl fs.file-max, or end programs that have many files open",
+}
+
+
+def next_step(fault: OSError, usual: str) -> str:
+    """What to do where the system refuses to open something: about a limit that any call may reach; else `usual`."""
+    return _LIMITS.get(fault.errno or 0, usual)
+
 
 class SpamnbError(Exception):
     """A fault that the user can fix; its text is shown as it is."""

@@ -6,6 +6,7 @@ import io
 import itertools
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,11 +23,13 @@ from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
 from spamnb.maildir.names import unique_base
 from tests.documents import BY_HAND, DOCUMENTS, ROOT, Block, block, blocks, read
+from tests.service.conftest import until
 from tests.systemd.tree import sources
 
 _MINUTES = 10 * 60.0
 _OF_OTHERS = {  # what the kernel and watchdog say
-    *("No space left on device", "Read-only file system", "Permission denied", "Inotify queue overflowed")
+    *("No space left on device", "Read-only file system", "Permission denied", "Too many open files"),
+    "Inotify queue overflowed",
 }
 
 
@@ -162,9 +165,22 @@ def test_set_up_commands_are_those_of_the_checks() -> None:
     assert f"\n{second.rpartition('.venv/bin/')[2]}\n" in (ROOT / ".ci/run").read_text()
 
 
+_SPOKEN = ("*.md", "docs/*", "spamnb/**/*.py", "systemd/*", "debian/*", ".ci/*", "config.example.yaml")
+_BY_NAME = re.compile(r"spamnb\[\w|\bpipx? (?:install|upgrade|download)\b[^\n`]*[ '\"]spamnb(?![-\w./])")
+
+
+def test_nothing_asks_an_index_for_this_project() -> None:
+    """No document, help, message or script installs the project by its name, which no index has: whoever takes the name
+    there would own the machine.
+    """
+    files = {path for pattern in _SPOKEN for path in ROOT.glob(pattern) if path.is_file()}
+    assert len(files) > 250
+    assert [(str(path), found) for path in files for found in _BY_NAME.findall(path.read_text())] == []
+
+
 @pytest.mark.real_system
 def test_demo_on_a_fresh_machine(tmp_path: Path) -> None:
-    """The README's first block installs the package from its directory and shows the loop."""
+    """The README's first block installs the package from its directory and shows the loop; the pages are there too."""
     sources(tmp_path / "spamnb")
     # no variable of these tests: not their environment, nor where they find the package
     environ = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
@@ -179,6 +195,19 @@ def test_demo_on_a_fresh_machine(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Junk" in done.stdout
+    make_mail(tmp_path)
+    spamnb, listen = str(tmp_path / "spamnb/.venv/bin/spamnb"), str(tmp_path / "web.sock")
+    subprocess.run([spamnb, "init", "--no-learn"], env=environ, capture_output=True, timeout=_MINUTES, check=True)
+    with subprocess.Popen([spamnb, "web", "--listen", listen], env=environ, stdout=subprocess.DEVNULL) as pages:
+        try:
+            until(lambda: pages.poll() is not None or Path(listen).is_socket(), "the pages to be served")
+            with socket.socket(socket.AF_UNIX) as browser:
+                browser.settimeout(60)
+                browser.connect(listen)
+                browser.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert browser.recv(100).startswith(b"HTTP/1.1 200 ")
+        finally:
+            pages.terminate()
 
 
 def test_functions_in_the_text_exist() -> None:

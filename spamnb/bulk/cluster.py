@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 from spamnb.errors import SpamnbError, UsageError
+from spamnb.libraries import how_to_install
 from spamnb.mail.tokens.tokenizer import VERSION
 
 P = ParamSpec("P")
@@ -26,7 +27,7 @@ def dask_workers(address: str) -> Iterator[Executor]:
     try:
         dask: Any = import_module("distributed")  # it has types that it does not use
     except ImportError as fault:
-        raise UsageError("dask:// needs dask.distributed: pip install 'spamnb[cluster]'") from fault
+        raise UsageError(f"dask:// needs dask.distributed: {how_to_install('distributed')}") from fault
     try:
         client = dask.Client(f"tcp://{address}", timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError) as fault:  # its timeouts are of the first kind

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--seed", type=at_least(0), default=0, help="of the order of ham and spam (default: 0)")
     add_executor(parser)
     add_json(parser, "one JSON object a trial, with its ROC curve")
-    option("--plots", metavar="DIR", help="write ROC curves there (needs the extra `plots`)")
+    option("--plots", metavar="DIR", help="write ROC curves there (needs matplotlib)")
 
 
 def run(options: argparse.Namespace) -> int:

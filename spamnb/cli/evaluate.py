@@ -29,6 +29,7 @@ from spamnb.cli.output import as_json, progress
 from spamnb.errors import SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, own_mail, samples
 from spamnb.evaluation.habits import HABITS
+from spamnb.libraries import how_to_install
 
 if TYPE_CHECKING:
     from spamnb.config import Config, Scoring
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--no-header", action="store_true", help="read subject and body only")
     cutoff = "tell which cutoff loses no more ham than that"
     option("--at-most-one-ham-in", type=at_least(2), metavar="N", help=cutoff)
-    option("--plots", metavar="DIR", help="write pictures there (needs the extra `plots`)")
+    option("--plots", metavar="DIR", help="write pictures there (needs matplotlib)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -132,7 +133,7 @@ def check_places(scores: str | None, plots: str | None) -> None:
     if scores is not None:
         output_files.check(scores)
     if plots is not None and find_spec("matplotlib") is None:
-        raise SpamnbError("pictures need matplotlib: pip install 'spamnb[plots]'")
+        raise SpamnbError(f"pictures need matplotlib: {how_to_install('matplotlib')}")
 
 
 def _messages(options: argparse.Namespace) -> list[Labelled]:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from spamnb.cli import arguments, exit_codes
 from spamnb.cli.output import warn
-from spamnb.errors import SpamnbError
+from spamnb.errors import SpamnbError, next_step
 
 
 def main(typed: Sequence[str] | None = None) -> int:
@@ -33,8 +33,9 @@ def main(typed: Sequence[str] | None = None) -> int:
         return _failed("interrupted: what was done so far is kept", 128 + signal.SIGINT)
     except OSError as fault:
         where = f" ({fault.filename})" if fault.filename else ""
-        step = ": free some space; nothing was lost" if fault.errno in {errno.ENOSPC, errno.EDQUOT} else ""
-        return _failed(f"{fault.strerror or fault}{where}{step}", exit_codes.ERROR)
+        is_full = fault.errno in {errno.ENOSPC, errno.EDQUOT}
+        step = next_step(fault, "free some space; nothing was lost" if is_full else "")
+        return _failed(f"{fault.strerror or fault}{where}{step and ': '}{step}", exit_codes.ERROR)
     except Exception as fault:  # a mistake of ours; Python's own exit code 1 would mean "ham" to a mail recipe
         if verbose:
             import traceback

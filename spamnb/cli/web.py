@@ -3,7 +3,7 @@
 In your browser, where you can also say what is wrong, and take it back. The pages are for
 you alone: on this machine, after a login that this command opens; for another one run it
 again, with --open. Pages for others are the affair of a proxy with a login of its own, which
-asks by a Unix socket. Needs `pip install 'spamnb[web]'`.
+asks by a Unix socket.
 
 example:
   spamnb web --open
@@ -18,19 +18,17 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spamnb.cli.argument_types import span
 from spamnb.cli.context import config_path
 from spamnb.cli.output import inform
-from spamnb.errors import SpamnbError, UsageError
+from spamnb.errors import UsageError
 
 if TYPE_CHECKING:
     from spamnb.web.config_file import ConfigFile
 
-_NEEDED = {"waitress": "waitress", "jinja2": "Jinja2"}
 _LEAST_IDLE = 60  # seconds: as long as a login's code is good, the server must remember that it was used
 
 
@@ -55,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve the pages until SIGTERM or SIGINT."""
-    _check_installed()
     gc.disable()  # nothing of what is imported is garbage; to look for it takes a thirtieth of the start
     try:
         from spamnb.web.config_file import ConfigFile
@@ -83,12 +80,6 @@ def run(options: argparse.Namespace) -> int:
     gc.freeze()  # it need not be looked through again: the first page takes a seventh less
     server.run()
     return 0
-
-
-def _check_installed() -> None:
-    missing = [name for module, name in _NEEDED.items() if find_spec(module) is None]
-    if missing:
-        raise SpamnbError(f"the pages need {' and '.join(missing)}: pip install 'spamnb[web]'")
 
 
 def _say(options: argparse.Namespace, file: "ConfigFile", port: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Pictures: ROC curves and learning curves (the extra `plots`)."""
+"""Pictures: ROC curves and learning curves (by matplotlib)."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -11,6 +11,7 @@ from spamnb.errors import SpamnbError
 from spamnb.evaluation.comparison import Trial
 from spamnb.evaluation.measures import Outcome
 from spamnb.label import Label, Verdict
+from spamnb.libraries import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +63,7 @@ def _figure() -> tuple["Figure", Any]:
     try:
         from matplotlib.figure import Figure
     except ImportError as fault:
-        raise SpamnbError("pictures need matplotlib: pip install 'spamnb[plots]'") from fault
+        raise SpamnbError(f"pictures need matplotlib: {how_to_install('matplotlib')}") from fault
     figure = Figure(figsize=(7, 5), layout="constrained")
     return figure, figure.subplots()
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from spamnb.errors import MaildirError
+from spamnb.errors import MaildirError, next_step
 from spamnb.patterns import lazy_pattern
 
 Layout = Literal["maildir++", "fs"]
@@ -161,9 +161,8 @@ def _check_listable(root: str) -> None:
     try:
         os.scandir(root).close()
     except OSError as error:
-        raise FolderUnavailableError(
-            f"cannot list the mail directory {root!r}: {error.strerror}; is the path right, and mounted?"
-        ) from error
+        step = next_step(error, "is the path right, and mounted?")
+        raise FolderUnavailableError(f"cannot list the mail directory {root!r}: {error.strerror}; {step}") from error
 
 
 def _directories(path: str) -> list[str]:

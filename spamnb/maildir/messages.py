@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from spamnb import durable
-from spamnb.errors import MaildirError
+from spamnb.errors import MaildirError, next_step
 from spamnb.maildir.folders import Folder, FolderUnavailableError
 from spamnb.maildir.names import parse_name
 from spamnb.maildir.rename import open_message, rename_noreplace
@@ -85,9 +85,8 @@ def _messages(folder: Folder, subdir: str) -> Iterator[str]:
         finally:
             os.close(directory)
     except OSError as error:
-        raise FolderUnavailableError(
-            f"cannot list {path!r}: {error.strerror}; its messages are unknown until it is back"
-        ) from error
+        step = next_step(error, "its messages are unknown until it is back")
+        raise FolderUnavailableError(f"cannot list {path!r}: {error.strerror}; {step}") from error
 
 
 def linked_until(path: str) -> float:

@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 
-from spamnb.errors import MaildirError, SpamnbError
+from spamnb.errors import MaildirError, SpamnbError, next_step
 from spamnb.ledger.file.locks import open_lock, take
 from spamnb.maildir.folders import Folder
 
@@ -38,7 +38,8 @@ class MailboxLock:
             except PermissionError:  # the directory around `cur/` is another user's, as where root has made it
                 wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as fault:
-            raise MaildirError(f"cannot open {fault.filename}: {fault.strerror}; check who owns it") from fault
+            step = next_step(fault, "check who owns it")
+            raise MaildirError(f"cannot open {fault.filename}: {fault.strerror}; {step}") from fault
         if self._held is not None and os.path.samestat(os.fstat(wanted), os.fstat(self._held)):
             os.close(wanted)
             return

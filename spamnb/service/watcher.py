@@ -50,8 +50,9 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from spamnb.config import Watch
-from spamnb.errors import SpamnbError
+from spamnb.errors import SpamnbError, next_step
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry
+from spamnb.service import open_files
 
 _log = logging.getLogger(__name__)
 _PROBE_SECONDS = 2.0
@@ -76,6 +77,13 @@ _ADVICE = {
     errno.ENOSPC: "the limit of inotify watches is reached: raise the sysctl fs.inotify.max_user_watches",
     errno.EMFILE: "the limit of inotify instances is reached: raise the sysctl fs.inotify.max_user_instances",
 }
+
+
+def _advice(fault: OSError) -> str:
+    usual = _ADVICE.get(fault.errno or 0, str(fault))
+    if fault.errno == errno.EMFILE and open_files.are_used_up():  # the same error of another limit
+        return f"too many files are open: {next_step(fault, usual)}"
+    return usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +137,7 @@ class Watcher:
                 observer.schedule(handler, directory, recursive=True, **_CHOSEN)
             observer.start()
         except OSError as fault:
-            self._cannot_watch(observer, _ADVICE.get(fault.errno or 0, str(fault)))
+            self._cannot_watch(observer, _advice(fault))
             return
         self._observer = observer
         self._kernel_tells = not _unwatched(roots)  # else a file system whose inode numbers are not those of its files

@@ -19,7 +19,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,17 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import encode, find_folders
 from spamnb.moves import bases_now
+from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
 from tests.lessons import learn, sample_lessons
 from tests.service.conftest import PATIENCE, Site, until
+from tests.systemd import tree
 
 _LESSONS = 40
 _DWELL = 0.4
 _NUMBERS = itertools.count(1000)
-_FAULT = re.compile(r" (?:Warning|Error|Fatal|Panic): (?!Killed with signal 15)")  # that is how we stop it
+_FAULT = re.compile(
+    r" (?:Warning|Error|Fatal|Panic): (?!Killed with signal 15|Shutting down logging)"  # that is how we stop it
+)
 _SERVICE_FAULT = re.compile("warning|error|cannot|Traceback|should not", re.IGNORECASE)
 
 LAYOUTS = ("maildir++", "fs")
@@ -50,52 +54,6 @@ ROLES = {
     "Trash": Role.NEUTRAL,
     ABROAD: Role.HAM,
 }
-_CONFIGURATION = """
-base_dir = {home}/run
-state_dir = {home}/run
-log_path = {home}/dovecot.log
-default_internal_user = {user}
-default_internal_group = {group}
-default_login_user = {user}
-first_valid_uid = 1
-protocols = imap
-listen = 127.0.0.1
-ssl = no
-disable_plaintext_auth = no
-mail_location = maildir:{home}/Maildir{location}
-passdb {{
-  driver = passwd-file
-  args = {home}/users
-}}
-userdb {{
-  driver = passwd-file
-  args = {home}/users
-}}
-service anvil {{
-  chroot =
-}}
-service imap-urlauth-login {{
-  chroot =
-}}
-service imap-login {{
-  chroot =
-  inet_listener imap {{
-    port = {port}
-  }}
-  inet_listener imaps {{
-    port = 0
-  }}
-}}
-namespace inbox {{
-  inbox = yes
-  separator = /
-  mailbox Junk {{
-    auto = create
-    special_use = \\Junk
-  }}
-}}
-{more}
-"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -212,8 +170,10 @@ class Host(Site):
         home: Path,
         layout: str,
         taught: Path | None,
-        more: str = "",
-        location: str = "",
+        dovecot: Dovecot,
+        more: str | Mapping[str, str] = "",  # of Dovecot's configuration, or by its version
+        *,
+        utf8: bool = False,  # folder names are not in modified UTF-7 on the disk
         folders: Iterable[str] = tuple(ROLES),
         names: Iterable[str] = ("anna",),  # under which she logs in
     ) -> None:
@@ -227,7 +187,8 @@ class Host(Site):
         self.owner = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
         self._dovecot: subprocess.Popen[bytes] | None = None
         self._clients: list[Client] = []
-        self._start_dovecot(more, (":LAYOUT=fs" if layout == "fs" else "") + location, names)
+        self.dovecot = dovecot
+        self._start_dovecot(more if isinstance(more, str) else more[dovecot.version], utf8, names)
         client = self.client()
         for name in folders:
             client.create(client.wire(name))
@@ -257,26 +218,35 @@ class Host(Site):
             **self._owner(),  # type: ignore[call-overload]
         )
 
+    def by_lda(self, content: bytes, *arguments: str) -> bytes:
+        """Deliver a message by dovecot-lda, which must succeed; what it writes to standard error."""
+        command = self._dovecot_command("dovecot-lda", "-c", str(self.conf), "-d", "anna", "-e", *arguments)
+        done = subprocess.run(command, input=content, capture_output=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    def _dovecot_command(self, name: str, *arguments: str) -> list[str]:
+        return self.dovecot.command(self.directory, self.owner, name, *arguments)
+
     def _owner(self) -> dict[str, object]:
         owner = self.owner
         return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
 
-    def _start_dovecot(self, more: str, location: str, names: Iterable[str]) -> None:
+    def _start_dovecot(self, more: str, utf8: bool, names: Iterable[str]) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         owner, group = self.owner, grp.getgrgid(self.owner.pw_gid).gr_name
-        values = {"user": owner.pw_name, "group": group, "port": self.port, "location": location, "more": more}
+        values = {"user": owner.pw_name, "group": group, "port": self.port}
         self.conf = self.directory / "dovecot.conf"
-        self.conf.write_text(_CONFIGURATION.format(home=self.directory, **values))
+        self.conf.write_text(self.dovecot.configuration(self.directory, more, layout=self.layout, utf8=utf8, **values))
         account = f"{{PLAIN}}secret:{owner.pw_uid}:{owner.pw_gid}::{self.directory}::\n"
         (self.directory / "users").write_text("".join(f"{name}:{account}" for name in names))
         os.chmod(self.directory, 0o755)
         self.own(self.directory)
         self._dovecot = subprocess.Popen(
-            [program("dovecot") or "", "-F", "-c", str(self.conf)],
+            self._dovecot_command("dovecot", "-F", "-c", str(self.conf)),
             stderr=subprocess.DEVNULL,
-            **self._owner(),  # type: ignore[call-overload]
         )
         until(self._answers, "Dovecot to answer")
 
@@ -392,10 +362,33 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def debian_13() -> Iterator[Path]:
+    """A tree of Debian 13 with Dovecot; skips with the reason where there is none."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to run Dovecot 2.4 in a tree of Debian 13")
+    if shutil.which("mmdebstrap") is None:
+        pytest.skip("needs mmdebstrap, to make a tree of Debian 13 (Debian: apt install mmdebstrap)")
+    try:
+        archive = tree.minimal("trixie", PACKAGES)
+    except tree.CannotSetUpError as fault:
+        pytest.skip(f"no tree of Debian 13: {fault}")
+    with tempfile.TemporaryDirectory(prefix="spamnb-debian-") as place:
+        os.chmod(place, 0o755)
+        subprocess.run(["tar", "-C", place, "-xf", str(archive)], check=True, timeout=300)
+        yield Path(place)
+
+
+@pytest.fixture(params=[OLD, pytest.param(NEW, marks=pytest.mark.slow)])
+def dovecot(request: pytest.FixtureRequest) -> Dovecot:
+    """Each version; what depends on it more than the rest is marked with BOTH, and runs with both each time."""
+    return Dovecot(request.getfixturevalue("debian_13") if request.param == NEW else None)
+
+
 @pytest.fixture
-def make_host(taught: Path) -> Iterator[Callable[..., Host]]:
+def make_host(taught: Path, dovecot: Dovecot) -> Iterator[Callable[..., Host]]:
     """Makes homes with Dovecot. At the end no log may hold a fault, nor the ledger."""
-    if program("dovecot") is None:
+    if dovecot.program("dovecot") is None:
         pytest.skip("needs Dovecot (Debian: dovecot-imapd)")
     made: list[Host] = []
     with contextlib.ExitStack() as stack:
@@ -403,7 +396,7 @@ def make_host(taught: Path) -> Iterator[Callable[..., Host]]:
         def make(layout: str = "maildir++", *, knows: bool = True, **how: Any) -> Host:
             # A short path, which anna can reach: it holds sockets.
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="spamnb-imap-"))
-            made.append(Host(Path(home).resolve(), layout, taught if knows else None, **how))
+            made.append(Host(Path(home).resolve(), layout, taught if knows else None, dovecot, **how))
             return made[-1]
 
         try:

@@ -7,6 +7,7 @@ import pytest
 from spamnb.maildir.folders import encode
 from spamnb.maildir.names import parse_name
 from tests.imap.conftest import ABROAD, LAYOUTS, Client, Host, as_sent, new_mail
+from tests.imap.dovecot import BOTH
 from tests.service.conftest import until
 
 
@@ -52,6 +53,7 @@ def test_idle_sessions_see_the_move(host: Host, client: Client) -> None:
     assert len(other.uids("Junk", spam)) == 1
 
 
+@BOTH
 def test_person_calls_ham(host: Host, client: Client) -> None:
     """A message moved out of Junk is learned as ham, once, and never moved again, whatever is done to it later."""
     spam = new_mail("spam")
@@ -68,6 +70,7 @@ def test_person_calls_ham(host: Host, client: Client) -> None:
     assert client.look_at(spam, "INBOX")["flags"] >= {"\\Seen", "\\Flagged"}
 
 
+@BOTH
 def test_person_calls_spam(host: Host, client: Client) -> None:
     """A message moved to Junk is learned as spam, once."""
     ham = new_mail("ham")
@@ -137,7 +140,7 @@ def test_copy_out_of_junk_that_is_expunged_late(host: Host, client: Client) -> N
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_names_in_utf_8_and_copies_without_links(make_host: Callable[..., Host], layout: str) -> None:
     """Folder names in plain UTF-8 on disk, and copies that are files of their own, are understood like the others."""
-    host = make_host(layout, location=":UTF-8", more="maildir_copy_with_hardlinks = no")
+    host = make_host(layout, utf8=True, more="maildir_copy_with_hardlinks = no")
     assert host.folders[ABROAD].path.endswith("Übersicht")
     host.start()
     client = host.client()

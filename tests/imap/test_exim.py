@@ -9,8 +9,11 @@ from spamnb.mail.identity import identity
 from tests.delivery.exim import Exim, exim, needed
 from tests.documents import block
 from tests.imap.conftest import Host, new_mail, program
+from tests.imap.dovecot import ONLY_OLD
 from tests.imap.test_sieve import write_sieve
 from tests.service.conftest import until
+
+pytestmark = ONLY_OLD  # Exim starts its LDA as a user who cannot enter a tree
 
 DOCUMENT = "docs/delivery.md"
 _SETTINGS = (

@@ -14,13 +14,13 @@ from spamnb.config import Role
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.policy import COPY_SECONDS
-from tests.imap.conftest import LAYOUTS, Client, Host, new_mail, program
+from tests.imap.conftest import LAYOUTS, Client, Host, new_mail
+from tests.imap.dovecot import SIEVE_AT_DELIVERY
 from tests.imap.test_mbsync import Pair, lies_in, maildir_store, sites, take
 from tests.service.conftest import PATIENCE, Site, until
 
 __all__ = ["sites"]  # the fixture
 
-_WITH_SIEVE = "protocol lda {\n  mail_plugins = sieve\n}\n"
 _RULES = """
 require ["fileinto", "imap4flags", "copy", "envelope", "subaddress"];
 if envelope :detail "to" "TrainHam" { fileinto "TrainHam"; stop; }
@@ -67,16 +67,14 @@ def with_rules(host: Host, **learning: object) -> Host:
 def deliver(host: Host, content: bytes, rule: str = "", to: str = "anna@home.example") -> bytes:
     """dovecot-lda, with a header field that a rule looks for; what was delivered."""
     content = b"X-Rule: %s\n" % rule.encode() + content
-    lda = program("dovecot-lda") or ""
-    done = host.as_owner(lda, "-c", str(host.conf), "-d", "anna", "-a", to, "-r", to, "-e", stdin=content)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert host.by_lda(content, "-a", to, "-r", to) == b""
     return content
 
 
 @pytest.fixture(params=LAYOUTS)
 def sieve_host(request: pytest.FixtureRequest, make_host: Callable[..., Host]) -> Host:
     """Anna's home with Sieve, once with Maildir++ and once with LAYOUT=fs."""
-    return make_host(request.param, more=_WITH_SIEVE)
+    return make_host(request.param, more=SIEVE_AT_DELIVERY)
 
 
 def test_what_sieve_files(sieve_host: Host) -> None:

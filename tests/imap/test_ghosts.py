@@ -15,7 +15,7 @@ import pytest
 
 from spamnb.maildir.folders import find_folders
 from spamnb.maildir.messages import scan
-from tests.imap.conftest import LAYOUTS, Client, Host, new_mail, program
+from tests.imap.conftest import LAYOUTS, Client, Host, as_sent, new_mail, program
 from tests.imap.test_delivery import Agent, Deliver, by_dovecot, by_maildrop, received
 from tests.imap.test_mbsync import maildir_store
 from tests.service.conftest import PATIENCE, until
@@ -93,7 +93,7 @@ def by_lmtp(host: Host) -> Iterator[Deliver]:
 
     def deliver(content: bytes) -> None:
         with smtplib.LMTP(str(host.directory / "run" / "lmtp"), local_hostname="mx.example") as server:
-            assert server.sendmail("a@b.example", ["anna"], content) == {}
+            assert server.sendmail("a@b.example", ["anna"], as_sent(content)) == {}
 
     yield deliver
 

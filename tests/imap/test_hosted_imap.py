@@ -16,12 +16,17 @@ import yaml
 import spamnb
 from tests.documents import block, blocks
 from tests.imap.conftest import Client, Host, new_mail
+from tests.imap.dovecot import ONLY_OLD
 from tests.imap.test_first_arrivals import WEAK, wait_for_lesson
 from tests.service.conftest import until
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("mbsync") is None or shutil.which("openssl") is None, reason="needs mbsync (Debian: isync) and openssl"
-)
+pytestmark = [
+    ONLY_OLD,  # it plays a provider
+    pytest.mark.skipif(
+        shutil.which("mbsync") is None or shutil.which("openssl") is None,
+        reason="needs mbsync (Debian: isync) and openssl",
+    ),
+]
 
 _DOCUMENT = "docs/hosted-imap.md"
 _USER = "you@gmail.com"  # as the document has it

@@ -8,19 +8,22 @@ import pytest
 
 from spamnb.mail.identity import identity
 from tests.documents import block
-from tests.imap.conftest import Client, Host, new_mail, program
+from tests.imap.conftest import Client, Host, new_mail
+from tests.imap.dovecot import BOTH, Dovecot, recipe
 from tests.imap.test_sieve import write_program, write_sieve
 from tests.lessons import label_of
 from tests.service.spamd.conftest import Service
 
+pytestmark = BOTH
+
 DOCUMENT = "docs/spamd.md"
-_SETTINGS = block(DOCUMENT, "imapsieve").replace("/usr/local/lib/spamnb", "%h/lib").replace("/etc/dovecot", "%h/sieve")
+_SETTINGS = recipe(DOCUMENT, "imapsieve-23", "imapsieve-24")
 
 
 @pytest.fixture
-def asked(make_host: Callable[..., Host], taught: Path) -> Iterator[tuple[Client, Service, Host]]:
+def asked(make_host: Callable[..., Host], dovecot: Dovecot, taught: Path) -> Iterator[tuple[Client, Service, Host]]:
     """A session of anna's mail program with the recipe, and a service that she may ask and that watches nothing."""
-    if program("sievec") is None or program("spamc") is None:
+    if dovecot.program("sievec") is None or dovecot.program("spamc") is None:
         pytest.skip("needs Pigeonhole and spamc (Debian: dovecot-sieve, spamc)")
     host = make_host(more=_SETTINGS)
     directory = host.directory / "spamd"

@@ -2,7 +2,6 @@
 
 import contextlib
 import smtplib
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +11,10 @@ import spamnb
 from spamnb.mail.identity import identity
 from tests.delivery.conftest import BROKEN, needs_a_python_for
 from tests.documents import block
-from tests.imap.conftest import Host, as_sent, new_mail, program
+from tests.imap.conftest import Host, as_sent, new_mail
+from tests.imap.dovecot import BOTH, Dovecot, recipe
+
+pytestmark = BOTH
 
 DOCUMENT = "docs/delivery.md"
 Deliver = Callable[[bytes], None]
@@ -25,10 +27,7 @@ service lmtp {
   }
 }
 """
-# The files that the document names, in anna's home.
-_SETTINGS = (
-    block(DOCUMENT, "dovecot").replace("/usr/local/lib/spamnb", "%h/lib").replace("/etc/dovecot", "%h/sieve") + _LMTP
-)
+_SETTINGS = {version: text + _LMTP for version, text in recipe(DOCUMENT, "dovecot-23", "dovecot-24").items()}
 _FORGED = b"X-Spam-Flag: YES\nX-Spamnb: spam\n"
 
 
@@ -54,9 +53,7 @@ def by_lda(host: Host) -> Iterator[Deliver]:
     """dovecot-lda."""
 
     def deliver(content: bytes) -> None:
-        lda = program("dovecot-lda") or ""
-        done = host.as_owner(lda, "-c", str(host.conf), "-d", "anna", "-e", "-f", "a@b.example", stdin=content)
-        assert done.returncode == 0, done.stderr
+        host.by_lda(content, "-f", "a@b.example")
 
     yield deliver
 
@@ -73,15 +70,15 @@ def by_lmtp(host: Host) -> Iterator[Deliver]:
 
 
 @pytest.fixture
-def filtering(make_host: Callable[..., Host]) -> Host:
+def filtering(make_host: Callable[..., Host], dovecot: Dovecot) -> Host:
     """Anna's home with the recipe and spamnb in it, and the service, which may be asked."""
-    if program("sievec") is None or program("lmtp") is None:
+    if dovecot.program("sievec") is None or dovecot.program("lmtp") is None:
         pytest.skip("needs Pigeonhole and Dovecot's LMTP server (Debian: dovecot-sieve, dovecot-lmtpd)")
     host = make_host(more=_SETTINGS)
     package = str(Path(spamnb.__file__).parent.parent)
     needs_a_python_for(host.owner.pw_name)
     write_sieve(host, "spamnb.sieve", block(DOCUMENT, "sieve"))
-    run = f'export PYTHONPATH={package}\nexec {sys.executable} -m spamnb --config {host.config} "$@"'
+    run = f'export PYTHONPATH={package}\nexec {dovecot.python} -m spamnb --config {host.config} "$@"'
     installed = write_program(host, "spamnb", f"#!/bin/sh\n{run}\n")
     write_program(
         host, "spamnb-filter", block(DOCUMENT, "sieve-script").replace("/usr/local/bin/spamnb", str(installed))

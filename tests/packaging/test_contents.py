@@ -69,8 +69,7 @@ def test_the_bounds_are_those_of_the_project(unpacked: Path) -> None:
     control = (unpacked / "DEBIAN/control").read_text()
     for field, bounds in (
         ("Depends", project["dependencies"]),
-        ("Recommends", project["optional-dependencies"]["web"]),
-        ("Suggests", project["optional-dependencies"]["plots"]),
+        ("Suggests", [bound for extra in ("plots", "cluster") for bound in project["optional-dependencies"][extra]]),
     ):
         (line,) = re.findall(rf"^{field}: (.*)$", control, re.MULTILINE)
         for bound in bounds:

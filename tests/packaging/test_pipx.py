@@ -83,7 +83,6 @@ def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path], tmp_path:
     start_manager(machine, "ben")
 
     as_ben(machine, commands("install", "pipx", first), "installed")
-    as_ben(machine, block("docs/install.md", "pipx-web"), "the libraries of the pages added")
     size = as_ben(machine, "du -sm ~/.local/share/pipx/venvs/spamnb | cut -f1").strip()
     _log.info("installed by pipx: %s MB", size)
     as_ben(machine, block("docs/install.md", "pipx-completion"))

@@ -39,6 +39,13 @@ def test_status(unit: Unit) -> None:
     until(lambda: unit.show("StatusText") == watching, "the status as before")
 
 
+def test_open_files(unit: Unit) -> None:
+    """In its sandbox too the service may open as many files as its manager allows, not only 1,024."""
+    limits = unit.machine.run("cat", f"/proc/{unit.pid()}/limits").stdout.splitlines()
+    soft, hard = next(map(int, line.split()[3:5]) for line in limits if line.startswith("Max open files"))
+    assert int(unit.show("LimitNOFILESoft")) < soft == hard
+
+
 def test_hang(unit: Unit) -> None:
     """A service that hangs is killed and started again by the watchdog, and mail that came meanwhile is moved."""
     before, since = unit.pid(), unit.now()

@@ -81,8 +81,7 @@ def wheels(python: str = "3.11") -> Path:
     """A directory with everything that `pip install` of the project needs, so that it needs no network."""
     with (PROJECT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)
-    needed = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["web"]
-    wanted = sorted([*needed, *project["build-system"]["requires"], "wheel", "pip"])
+    wanted = sorted([*project["project"]["dependencies"], *project["build-system"]["requires"], "wheel", "pip"])
     name = hashlib.sha256("\0".join((*wanted, python)).encode()).hexdigest()[:12]
     kept = cache() / f"wheels-{name}"
     if not kept.exists():

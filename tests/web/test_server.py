@@ -3,7 +3,6 @@
 import contextlib
 import os
 import socket
-import sys
 import threading
 from pathlib import Path
 
@@ -165,13 +164,6 @@ def test_log_out(desk: WebDesk, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["--config", str(config), "web", "--log-out"]) == 0
     assert (tmp_path / "web.key").read_bytes() != before
     assert "All logins are over" in capsys.readouterr().out
-
-
-def test_without_the_libraries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without the extra, the command says what to install."""
-    monkeypatch.setattr("spamnb.cli.web.find_spec", lambda name: None if name == "waitress" else sys)
-    assert main(["web"]) == 3
-    assert "pip install 'spamnb[web]'" in capsys.readouterr().err
 
 
 def test_wrong_spans(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,20 +58,19 @@ def open_lock(directory: str, name: str, *, make: bool = True) -> tuple[int, boo
     `make`: the file of that name is made if one is needed; if not, and it is not there or not to be opened, the
     descriptor is of no use as a lock. Raises OSError with the path that is at fault.
     """
-    found = os.open(directory, _OPEN_DIRECTORY)
-    try:
+    with contextlib.ExitStack() as opened:
+        found = os.open(directory, _OPEN_DIRECTORY)
+        opened.callback(os.close, found)
         status = os.fstat(found)
-        if not _is_open_to_strangers(directory, status.st_mode):
-            return os.dup(found), True
-        path = os.path.normpath(os.path.join(directory, name))
-        if make:
-            return _open_made(path, status), True
-        try:
-            return os.open(path, os.O_RDONLY | _FLAGS), True
-        except OSError:
-            return os.dup(found), False
-    finally:
-        os.close(found)
+        is_lock = not _is_open_to_strangers(directory, status.st_mode)
+        if not is_lock:
+            path = os.path.normpath(os.path.join(directory, name))
+            if make:
+                return _open_made(path, status), True
+            with contextlib.suppress(OSError):
+                return os.open(path, os.O_RDONLY | _FLAGS), True
+        opened.pop_all()
+        return found, is_lock
 
 
 def _is_open_to_strangers(directory: str, mode: int) -> bool:

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from spamnb import durable
-from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError, next_step
 from spamnb.ledger.file.locks import open_lock, take
 from spamnb.ledger.file.parts import SQLITE_PARTS, USE_LOCK
 
@@ -74,10 +74,8 @@ def _locked(path: str, exclusive: bool, deadline: float, make: bool) -> int:
             raise LedgerUnavailableError(
                 f"The disk that holds the ledger {path} is full: free some space. Nothing was lost"
             ) from fault
-        raise LedgerError(
-            f"{fault.filename} cannot be opened ({fault.strerror}): check the ledger's directory and who owns it,"
-            " or set `ledger` in the configuration to another path"
-        ) from fault
+        usual = "check the ledger's directory and who owns it, or set `ledger` in the configuration to another path"
+        raise LedgerError(f"{fault.filename} cannot be opened ({fault.strerror}): {next_step(fault, usual)}") from fault
     try:
         if is_lock and not take(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH, deadline):
             raise LedgerBusyError(f"Another spamnb is at work with the ledger {path}: try again when it has ended")

@@ -1,0 +1,28 @@
+"""How many files the service may have open: each mailbox takes one, as its lock, and each connection to spamd.
+
+A process begins with a soft limit, mostly of 1,024, since select(2) knows no more, and may raise it to the hard one,
+with systemd 524,288. The service uses no select(2), and starts no other program, which would inherit the limit.
+"""
+
+import contextlib
+import errno
+import os
+import resource
+
+_INSTANCE = 3  # files that an instance of inotify takes in watchdog: itself, and the pipe that ends its thread
+
+
+def raise_limit() -> None:
+    """Let this process open as many files as it may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # ValueError: the sysctl fs.nr_open has become lower than the hard limit. OSError: a sandbox forbids the call.
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def are_used_up() -> bool:
+    """Whether it is this limit that leaves no room for an instance of inotify, and not the limit on instances."""
+    try:
+        return len(os.listdir("/proc/self/fd")) + _INSTANCE > resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    except OSError as fault:
+        return fault.errno == errno.EMFILE

@@ -1,0 +1,81 @@
+"""How many files the service may have open: more mailboxes than the limit that a process begins with."""
+
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.maildir.folders import create_folder
+from tests.service.conftest import PATIENCE
+
+_FEW = 48  # files that a process may have open; the service itself takes some 20
+
+
+@pytest.fixture
+def mail() -> Iterator[Path]:
+    """Where mailboxes are made; a short path, since a configuration may have no more than 128 KB."""
+    with tempfile.TemporaryDirectory(prefix="spamnb-") as place:
+        yield Path(place)
+
+
+def run(mail: Path, mailboxes: int, limits: tuple[int, int], *how: str) -> subprocess.CompletedProcess[str]:
+    """`spamnb run` over so many mailboxes in a process with these limits, until it ends by itself."""
+    boxes = [mail / str(number) for number in range(mailboxes)]
+    for box in boxes:
+        create_folder(str(box), "maildir++", "INBOX")
+        create_folder(str(box), "maildir++", "Junk")
+    lines = [f"  - {{path: {box}, layout: maildir++, roles: {{INBOX: inbox, Junk: spam}}}}" for box in boxes]
+    config = mail / "config.yaml"
+    config.write_text("\n".join(["mailboxes:", *lines, f"ledger: {mail}/ledger.sqlite"]))
+    return subprocess.run(
+        [sys.executable, "-m", "spamnb", "--config", str(config), "run", *how],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits),
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("mailboxes", "soft", "hard"), [(60, _FEW, 200), pytest.param(1100, 1024, 4096, marks=pytest.mark.slow)]
+)
+def test_more_mailboxes_than_the_soft_limit(mail: Path, mailboxes: int, soft: int, hard: int) -> None:
+    """The service works with more mailboxes than files that a process may have open at its start."""
+    done = run(mail, mailboxes, (soft, hard), "--once")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("recorded 0 existing messages") == mailboxes
+
+
+@pytest.mark.parametrize("how", [(), ("--once",)])
+def test_more_mailboxes_than_the_hard_limit(mail: Path, how: tuple[str, ...]) -> None:
+    """Where the hard limit is too low the service ends, and says at which directory, and which limit to raise."""
+    done = run(mail, 60, (_FEW, _FEW), *how)
+    assert done.returncode == 3
+    assert str(mail) in done.stderr.splitlines()[-1]
+    assert (
+        "raise the limit of open files (LimitNOFILE= in the unit of the service; ulimit -n in a shell)" in done.stderr
+    )
+    assert "owns" not in done.stderr
+
+
+_WATCH = """
+import os, resource, sys
+from spamnb.service.watcher import Watcher
+watcher, soft = Watcher("inotify"), len(os.listdir("/proc/self/fd")) - 1 + int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+watcher.start([sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_no_file_left_to_watch(mail: Path, left: int) -> None:
+    """Where it is the open files that leave no room for an instance of inotify, the advice is not about instances."""
+    root = create_folder(str(mail / "Maildir"), "maildir++", "INBOX").path
+    command = [sys.executable, "-c", _WATCH, root, str(left)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert "SpamnbError: cannot watch with inotify: too many files are open: raise the limit of open" in done.stderr
