@@ -69,7 +69,7 @@ def metrics(config: Config, ledger: Ledger | None, now: float, of_service: Itera
     last = None
     if ledger is not None:
         with ledger.snapshot():
-            tallies, last = ledger.tallies.read(how), ledger.messages.last_judged_at()
+            tallies, last = ledger.tallies.read(how, now), ledger.messages.last_judged_at()
     return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service])
 
 
@@ -106,10 +106,10 @@ def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
     )
     yield counter(
         "corrected",
-        "Messages that a person called another thing than the filter had.",
+        "Messages that a person called the other thing than the filter had, and for an hour at least.",
         "corrected",
         ("verdict", "label"),
-        [(verdict, label) for verdict in verdicts for label in labels if verdict != label],
+        [(labels[1 - label], labels[label]) for label in Label],
     )
 
 

@@ -62,7 +62,7 @@ class MetricsFile:
             return
         self._not_before = now + _METRICS_SECONDS
         try:
-            ledger.tallies.keep(how)
+            ledger.tallies.keep(how, now)
             write(str(path), metrics(config, ledger, now, self._measurements.metrics(watched)))
         except LedgerUnavailableError as fault:
             self._faults.log(path, f"the metrics are not written: {fault}")
@@ -88,7 +88,7 @@ class Forgetting(Recurring):
     def _work(self, now: float) -> Iterator[None]:
         for mailbox, folders in self._present().items():
             self._ledger.retention.missing(mailbox, folders, now)
-        self._ledger.tallies.keep(how)  # of what is forgotten now the numbers stay
+        self._ledger.tallies.keep(how, now)  # of what is forgotten now the numbers stay
         forgotten, ages = 0, (self._retention.gone_days, self._retention.verdict_days)
         before = (now - days * _DAY if days else -math.inf for days in ages)
         for rows in itertools.chain(self._ledger.retention.forget(*before), forget_gone(self._ledger)):
