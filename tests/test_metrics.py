@@ -22,6 +22,7 @@ from spamnb.label import Label
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import create_folder
 from spamnb.service.measurements import Measurements
 from spamnb.silence import LAY_IN_SPAM
 from spamnb.training import learn_message
@@ -90,6 +91,19 @@ def test_changes(ledger: Ledger, config: Config) -> None:
     assert found["spamnb_last_copy_timestamp_seconds"] == Path(of_day(ledger.path, NOW)).stat().st_mtime
     without = replace(config, service=replace(config.service, copies=0))
     assert "last_copy" not in metrics(without, ledger, NOW)
+
+
+def test_mailboxes_that_are_not_there(ledger: Ledger, config: Config, tmp_path: Path) -> None:
+    """How many mailboxes have no inbox is told, by no name; an empty directory, where a disk belongs, is none."""
+    roles = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
+    create_folder(str(tmp_path / "one"), "maildir++", "INBOX")
+    create_folder(str(tmp_path / "two"), "fs", "Inbox")
+    (tmp_path / "empty").mkdir()
+    for names, number in (((), 0), (("one", "two"), 0), (("one", "empty", "none"), 2)):
+        mailboxes = tuple(Mailbox(path=tmp_path / name, roles=roles) for name in names)
+        text = metrics(replace(config, mailboxes=mailboxes), ledger, NOW)
+        assert values(text)["spamnb_missing_mailboxes"] == number
+        assert str(tmp_path) not in text
 
 
 def test_without_a_ledger(config: Config, tmp_path: Path) -> None:
@@ -176,6 +190,7 @@ def test_rules_name_what_is_there(ledger: Ledger, config: Config) -> None:
 ALERTS = {
     "SpamnbStoppedMoving": ("spamnb_breaker_open", "0 1x20", "6m"),
     "SpamnbNotRunning": ("spamnb_service_running", "1 0x20", "7m"),
+    "SpamnbMailboxMissing": ("spamnb_missing_mailboxes", "0 1x20", "12m"),
     "SpamnbJudgesNothing": ("spamnb_last_judgement_timestamp_seconds", "0x1600", "1455m"),
     "SpamnbTakesHamForSpam": ('spamnb_corrected_messages_total{verdict="spam",label="ham"}', "0x100 5x10", "105m"),
     "SpamnbLedgerNotCopied": ("spamnb_last_copy_timestamp_seconds", "0x3100", "2950m"),

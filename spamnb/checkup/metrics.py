@@ -132,6 +132,7 @@ def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metri
     yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
     yield from gauge("withheld_messages", "Messages that were not moved since moving is stopped.", found.withheld)
     yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
+    yield from gauge("missing_mailboxes", "Mailboxes that are not there, or have no inbox.", len(found.without_inbox))
     yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)
     yield from gauge("copies_bytes", "Size of the rolling copies of the ledger.", found.disk.copies)
     yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", last)
