@@ -1,4 +1,5 @@
-"""What a monitor watches. Its names are those of Prometheus' conventions; no user and no folder is in a label.
+"""What a monitor watches. Its names are those of Prometheus' conventions; no folder is in a label, and no user but by
+the instance of the unit, as `anna` of spamnb@anna.
 
 Counters are those of the ledger: they only grow, whatever is started again or forgotten. What a service measures itself
 (`spamnb/service/measurements.py`) begins at 0 with it.
@@ -7,6 +8,7 @@ Counters are those of the ledger: they only grow, whatever is started again or f
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from spamnb import __version__, durable
 from spamnb.audit.answers import ON_A_PAGE, WHY
@@ -59,10 +61,26 @@ def write(path: str, text: str) -> None:
         os.chmod(part, 0o644)  # node_exporter is another user
 
 
-def metrics(config: Config, ledger: Ledger | None, now: float, of_service: Iterable[Metric | Histogram] = ()) -> str:
+def of_instance(path: Path, instance: str) -> Path:
+    """The file of one of several services: with its instance in the name, so that each has its own.
+
+    >>> str(of_instance(Path("/m/spamnb.prom"), "anna")), str(of_instance(Path("/m/spamnb.prom"), ""))
+    ('/m/spamnb@anna.prom', '/m/spamnb.prom')
+    """
+    return path.with_name(f"{path.stem}@{instance}{path.suffix}") if instance else path
+
+
+def metrics(
+    config: Config,
+    ledger: Ledger | None,
+    now: float,
+    of_service: Iterable[Metric | Histogram] = (),
+    instance: str = "",
+) -> str:
     """What is known of the filter of a configuration, as text. Raises LedgerError.
 
-    of_service: what the service alone knows.
+    of_service: what the service alone knows. instance: the label `service` of all samples, or "" for none; without it
+    the series of two services of a host would be the same.
     """
     found = status(config, ledger, now)
     tallies: Counter[Tally] = Counter()
@@ -70,7 +88,8 @@ def metrics(config: Config, ledger: Ledger | None, now: float, of_service: Itera
     if ledger is not None:
         with ledger.snapshot():
             tallies, last = ledger.tallies.read(how, now), ledger.messages.last_judged_at()
-    return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service])
+    common: Labels = (("service", instance),) if instance else ()
+    return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service], common)
 
 
 def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:

@@ -13,6 +13,7 @@ import signal
 
 from spamnb.cli.context import config_path
 from spamnb.config import load
+from spamnb.config.places import instance
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from spamnb.service.spamd.sockets import handed_over
@@ -26,7 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the service in the foreground, as systemd wants it, until SIGTERM or SIGINT."""
     path = config_path(options)
-    daemon = Daemon(lambda: load(path, os.environ), Notifier(os.environ), handed=handed_over(os.environ))
+    daemon = Daemon(
+        lambda: load(path, os.environ),
+        Notifier(os.environ),
+        handed=handed_over(os.environ),
+        instance=instance(os.environ),
+    )
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
     signal.signal(signal.SIGINT, lambda *_: daemon.stop())
     signal.signal(signal.SIGHUP, lambda *_: daemon.reload())

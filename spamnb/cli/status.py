@@ -12,6 +12,7 @@ exit codes: 0, 1 where the filter has stopped moving mail by itself or a mailbox
 
 import argparse
 import math
+import os
 import time
 from contextlib import nullcontext
 
@@ -25,6 +26,7 @@ from spamnb.cli.context import config_path, open_to_read
 from spamnb.cli.output import as_json, table
 from spamnb.cli.pause import until_when
 from spamnb.config import Config
+from spamnb.config.places import instance
 from spamnb.errors import ConfigError
 from spamnb.wording import clock, megabytes, plural
 
@@ -41,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     config, ledger = open_to_read(options)
     if options.prometheus:
         with ledger or nullcontext():
-            print(metrics(config, ledger, time.time()), end="")
+            print(metrics(config, ledger, time.time(), instance=instance(os.environ)), end="")
         return 0
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())

@@ -190,7 +190,7 @@ def test_a_mailbox_that_is_not_there(configured: Path, run: Run, instead: str | 
     assert (result.code, "is not there" in result.out) == (0, False)
 
 
-def test_metrics(configured: Path, run: Run) -> None:
+def test_metrics(configured: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`status --prometheus` prints metrics, and ends with 0 also where moving has stopped: its output is the answer."""
     with Ledger(str(ledger_file(configured))) as ledger:
         ledger.set_note(BREAKER_NOTE, "5.0")
@@ -198,5 +198,7 @@ def test_metrics(configured: Path, run: Run) -> None:
     assert (result.code, result.err) == (0, "")
     assert "\nspamnb_breaker_open 1\n" in result.out
     assert result.out == run("status", "--prometheus").out
+    monkeypatch.setenv("SPAMNB_INSTANCE", "anna")
+    assert '\nspamnb_breaker_open{service="anna"} 1\n' in run("status", "--prometheus").out
     both = run("status", "--prometheus", "--json")
     assert "not allowed with argument" in both.err
