@@ -13,12 +13,16 @@ junk: ham that the filter has put into Junk, and that is not rescued. The user l
     Figures with and without the rule that mail left in Junk is spam; means over orders. `never rescues` is a user
     who moves missed spam, looks into Junk, and takes nothing out of it. In a Junk that nobody looks into the rule
     does nothing, which is "without".
+filled: a stranger fills Junk with spam of the first half, which is learned, with so many words of other people's ham,
+    from OTHER; what is beyond doubt is learned from silence, after as many further messages as the rule demands. Then
+    the second half is judged.
 breaker: a stranger sends so many messages a day, for 50 days, to a person with 20 a day, of which 32 % are spam: after
     how many of these messages the breaker opens, where the filter takes all of them for spam; and, where it does not,
     after how many more verdicts it opens when the filter takes all mail for spam from then on. "-" is never. The last
     column is how many of the person's own messages have to come, after the stranger has ended, until that opens it.
 
     python benchmarks/silence.py kept|junk CORPUS [--orders 3] [--habit NAME …] [--seed 0] [--json]
+    python benchmarks/silence.py filled CORPUS OTHER [--sent 1000] [--seed 0] [--json]
     python benchmarks/silence.py breaker [--json]
 """
 
@@ -33,18 +37,21 @@ from typing import Any
 from unittest import mock
 
 import common
+import numpy as np
 from attacked import Vocabulary, lines, with_fields_of, with_text
 
 from spamnb import silence
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS, Habit
+from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.runs import average
 from spamnb.evaluation.user import UserRun, simulate
+from spamnb.filter import Filter
 from spamnb.label import Label, Verdict
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
-from spamnb.mail.reading import read
+from spamnb.mail.reading import Reading, read
 from spamnb.policy import USUAL, trips
 
 _BAIT = (0, 1, 5, 20)
@@ -58,15 +65,18 @@ _A_DAY, _SPAM_SHARE, _DAYS = 20, 0.32, 50
 _FLOODS = (20, 40, 60, 80, 100, 200, 300, 1000)  # messages a day
 _BEFORE = 1100  # messages judged before: as many as the breaker looks at
 _SETTLED = 200
+_ADDED, _OTHERS_WORDS = (0, 50, 200, 1000), 3500  # words of other people's ham in a message; of the commonest
 
 
 def main() -> None:
     """Measure one of the attacks, and print the figures."""
     parser = common.arguments(__doc__)
-    parser.add_argument("attack", choices=("kept", "junk", "breaker"))
+    parser.add_argument("attack", choices=("kept", "junk", "filled", "breaker"))
     parser.add_argument(
         "corpus", metavar="CORPUS", nargs="?", help="a directory with an `index`, or `ham/` and `spam/`"
     )
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="of `filled`: a corpus of other people's mail")
+    parser.add_argument("--sent", type=int, default=1000, metavar="N", help="of `filled`: so many")
     parser.add_argument("--orders", type=int, default=3, help="of `junk`: the corpus's own, and shuffles")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--habit", nargs="+", choices=_LOOKING, default=list(_LOOKING), help="of `junk`")
@@ -75,6 +85,10 @@ def main() -> None:
         figures = [_flooded(number, options.seed) for number in _FLOODS]
     elif options.corpus is None:
         parser.error("give a CORPUS")
+    elif options.attack == "filled":
+        if options.other is None:
+            parser.error("give an OTHER")
+        figures = list(_filled(options.corpus, options.other, options.sent, options.seed))
     elif options.attack == "kept":
         figures = list(_meant_to_be_kept(options.corpus, options.seed))
     else:
@@ -212,6 +226,59 @@ def _looked_into(stream: Sequence[Sample], habit: Habit, seed: int) -> dict[str,
 def _run(stream: Sequence[Sample], habit: Habit, seed: int) -> UserRun:
     with mock.patch.dict(HABITS, {"measured": habit}):
         return simulate(stream, Scoring(), Learning(), Breaker(), "measured", seed=seed)
+
+
+# --- Junk that a stranger has filled --------------------------------------------------------------------------------
+
+
+def _filled(corpus: str, other: str, number: int, seed: int) -> Iterator[dict[str, object]]:
+    halves = common.halves(load_corpus(corpus))
+    spam = [_bytes(one) for one in halves.first if one.label is Label.SPAM]
+    others = [[_bytes(one) for one in load_corpus(other) if one.label is label] for label in Label]
+    common_words = Vocabulary(*others).common_in_ham(_OTHERS_WORDS)
+    judged = [(one.label, read(_bytes(one))) for one in halves.second]
+    for sending, words in ((0, 0), *((number, each) for each in _ADDED)):
+        lessons, chance = MemoryLessons(), random.Random(seed)
+        for one in halves.first:
+            lessons.learn([read(_bytes(one))], one.label, "", 0.0)
+        sent = [
+            read(_numbered(with_text(chance.choice(spam), lines(chance.sample(common_words, words))), place))
+            for place in range(sending)
+        ]
+        taught = _left_lying(lessons, sent)
+        yield {"words": words, "sent": len(sent), "learned": taught} | _of_half(lessons, judged)
+
+
+def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
+    """Learn from silence what is beyond doubt; how many that are."""
+    judge, taught = Filter(lessons, Scoring()).judge, 0
+    waiting: deque[tuple[Reading, float]] = deque()
+    for reading in [*sent, *[None] * silence.SILENT_MESSAGES]:
+        if reading is not None:
+            waiting.append((reading, judge(reading).probability))
+        if len(waiting) > silence.SILENT_MESSAGES or (reading is None and waiting):
+            lying, then = waiting.popleft()
+            if silence.teaches_spam(then, judge(lying).probability):
+                taught += bool(lessons.learn([lying], Label.SPAM, silence.LAY_IN_SPAM, 0.0, weak=True))
+    return taught
+
+
+def _of_half(lessons: MemoryLessons, judged: Sequence[tuple[Label, Reading]]) -> dict[str, object]:
+    judge = Filter(lessons, Scoring()).judge
+    found = [(label, judge(reading)) for label, reading in judged]
+    verdicts = {label: [one.verdict for true, one in found if true is label] for label in Label}
+    return {
+        "caught %": 100 * verdicts[Label.SPAM].count(Verdict.SPAM) / len(verdicts[Label.SPAM]),
+        "ham lost": verdicts[Label.HAM].count(Verdict.SPAM),
+        "(1-ROCA)%": one_minus_roca(
+            np.array([one.log_odds for _, one in found]), np.array([label for label, _ in found], dtype=bool)
+        ),
+    }
+
+
+def _numbered(raw: bytes, number: int) -> bytes:
+    """The message as one of its own, and not a copy of another one."""
+    return with_fields_of(raw, b"Message-ID: <%d@stranger.example>\n\n" % number, ("message-id",))
 
 
 # --- the circuit breaker --------------------------------------------------------------------------------------------

@@ -71,7 +71,8 @@ def check(path: str, *, replace: bool = True) -> None:
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "Not a regular file", path)
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise _error(errno.EACCES, directory)
+        is_shut = os.statvfs(directory).f_flag & os.ST_RDONLY  # for everybody: a disk, or the sandbox of a unit
+        raise _error(errno.EROFS if is_shut else errno.EACCES, directory)
 
 
 def _error(code: int, path: str) -> OSError:

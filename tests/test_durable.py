@@ -3,6 +3,8 @@
 import os
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,3 +111,14 @@ def test_where_nothing_can_be_written(tmp_path: Path, name: str) -> None:
     (tmp_path / "directory").mkdir()
     with pytest.raises(OSError, match="directory"):
         durable.check(f"{tmp_path}/{name}")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_read_only_file_system(tmp_path: Path) -> None:
+    """What nobody may write to is told from what this user may not write to: the steps that help differ."""
+    check = "import sys; from spamnb import durable; durable.check(sys.argv[1])"
+    mount = f'mount -t tmpfs -o ro tmpfs "{tmp_path}" && exec "{sys.executable}" -c "{check}" "{tmp_path}/file"'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True, text=True, check=False)
+    if "mount" in done.stderr.partition("\n")[0]:
+        pytest.skip(f"cannot mount here: {done.stderr}")
+    assert "Read-only file system" in done.stderr

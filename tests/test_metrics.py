@@ -2,10 +2,14 @@
 
 import re
 import shutil
+import socket
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +18,7 @@ import yaml
 
 from spamnb import policy
 from spamnb.audit.answers import WHY
-from spamnb.checkup.metrics import metrics, write
+from spamnb.checkup.metrics import metrics, of_instance, write
 from spamnb.checkup.prometheus import Metric, exposition
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
@@ -22,6 +26,7 @@ from spamnb.label import Label
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import create_folder
 from spamnb.service.measurements import Measurements
 from spamnb.silence import LAY_IN_SPAM
 from spamnb.training import learn_message
@@ -92,6 +97,19 @@ def test_changes(ledger: Ledger, config: Config) -> None:
     assert "last_copy" not in metrics(without, ledger, NOW)
 
 
+def test_mailboxes_that_are_not_there(ledger: Ledger, config: Config, tmp_path: Path) -> None:
+    """How many mailboxes have no inbox is told, by no name; an empty directory, where a disk belongs, is none."""
+    roles = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
+    create_folder(str(tmp_path / "one"), "maildir++", "INBOX")
+    create_folder(str(tmp_path / "two"), "fs", "Inbox")
+    (tmp_path / "empty").mkdir()
+    for names, number in (((), 0), (("one", "two"), 0), (("one", "empty", "none"), 2)):
+        mailboxes = tuple(Mailbox(path=tmp_path / name, roles=roles) for name in names)
+        text = metrics(replace(config, mailboxes=mailboxes), ledger, NOW)
+        assert values(text)["spamnb_missing_mailboxes"] == number
+        assert str(tmp_path) not in text
+
+
 def test_without_a_ledger(config: Config, tmp_path: Path) -> None:
     """Before there is a ledger, all counters are zero."""
     found = values(metrics(replace(config, ledger=tmp_path / "none"), None, NOW))
@@ -152,6 +170,67 @@ def test_the_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_two_services_of_a_host(ledger: Ledger, config: Config, tmp_path: Path) -> None:
+    """Each instance has a file and series of its own; the only service of a host has no label."""
+    measured = Measurements()
+    texts = {one: metrics(config, ledger, NOW, measured.metrics(1), one) for one in ("", "anna", "bob@b.example")}
+    series = [set(values(text)) for text in texts.values()]
+    assert len(set().union(*series)) == sum(map(len, series)) > 0
+    assert all('service="bob@b.example"' in one for one in series[2])
+    assert not any("service=" in one for one in series[0])
+    assert 'spamnb_judge_seconds_bucket{service="anna",le="+Inf"} 0\n' in texts["anna"]
+    assert len({of_instance(tmp_path / "spamnb.prom", one) for one in texts}) == 3
+    assert [one.replace('service="anna",', "").replace('{service="anna"}', "") for one in sorted(series[1])] == sorted(
+        series[0]
+    )
+
+
+@pytest.mark.real_system
+def test_read_by_node_exporter(ledger: Ledger, config: Config, tmp_path: Path) -> None:
+    """node_exporter tells of two services of a host; where their series are named alike it leaves one of them out."""
+    program = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
+    if program is None:
+        pytest.skip("needs node_exporter (Debian: prometheus-node-exporter)")
+    for instances, taken in ((("anna", "bob"), 2), (("", ""), 1)):
+        directory = tmp_path / "-".join(instances)
+        directory.mkdir()
+        for number, one in enumerate(instances):
+            later = [Metric("spamnb_number", "gauge", "Of the service.", {(): float(number)})]
+            write(str(directory / f"spamnb{number}.prom"), metrics(config, ledger, NOW, later, one))
+        with exporter(program, directory) as read:
+            found = read()
+        assert len(re.findall("^spamnb_armed", found, re.MULTILINE)) == taken
+        assert len(re.findall("^spamnb_number", found, re.MULTILINE)) == taken
+
+
+@contextmanager
+def exporter(program: str, directory: Path) -> Iterator[Callable[[], str]]:
+    """node_exporter over a directory; gives what it tells."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    only = ["--collector.disable-defaults", "--collector.textfile", "--web.disable-exporter-metrics"]
+    where = [f"--collector.textfile.directory={directory}", f"--web.listen-address={address}"]
+    process = subprocess.Popen([program, *only, *where], stderr=subprocess.DEVNULL)
+
+    def read() -> str:
+        end = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://{address}/metrics", timeout=20) as answer:
+                    return str(answer.read().decode())
+            except urllib.error.HTTPError as refused:
+                return refused.read().decode()
+            except OSError:
+                assert time.monotonic() < end
+                time.sleep(0.05)
+
+    try:
+        yield read
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
 # Alerts
 
 
@@ -176,6 +255,7 @@ def test_rules_name_what_is_there(ledger: Ledger, config: Config) -> None:
 ALERTS = {
     "SpamnbStoppedMoving": ("spamnb_breaker_open", "0 1x20", "6m"),
     "SpamnbNotRunning": ("spamnb_service_running", "1 0x20", "7m"),
+    "SpamnbMailboxMissing": ("spamnb_missing_mailboxes", "0 1x20", "12m"),
     "SpamnbJudgesNothing": ("spamnb_last_judgement_timestamp_seconds", "0x1600", "1455m"),
     "SpamnbTakesHamForSpam": ('spamnb_corrected_messages_total{verdict="spam",label="ham"}', "0x100 5x10", "105m"),
     "SpamnbLedgerNotCopied": ("spamnb_last_copy_timestamp_seconds", "0x3100", "2950m"),

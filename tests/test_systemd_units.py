@@ -114,11 +114,18 @@ def test_pages_are_closed_as_the_service_is(web: Path, service: Path):
         "WantedBy",
     }
     of_service |= {"Description", "Documentation", "StartLimitBurst", "ReadWritePaths"}
-    missing = {one for one in settings(service) if one[0] not in of_service} - set(settings(web))
+    of_metrics = {("Environment", "SPAMNB_INSTANCE=%i")}
+    missing = {one for one in settings(service) if one[0] not in of_service} - set(settings(web)) - of_metrics
     assert not missing
     assert {("PrivateNetwork", "yes"), ("RestrictAddressFamilies", "AF_UNIX")} <= set(settings(web))
     assert "--idle-exit 10m" in dict(settings(web))["ExecStart"]
     assert dict(settings(web.with_suffix(".socket"))).get("SocketMode", "0660") == "0660"
+
+
+def test_services_of_a_host_are_told_apart():
+    """Each instance of the system's unit knows which one it is; the user's unit is one of its kind."""
+    assert ("Environment", "SPAMNB_INSTANCE=%i") in settings(SYSTEM)
+    assert not [value for key, value in settings(USER) if "SPAMNB_INSTANCE" in value]
 
 
 def test_where_they_are_wanted():

@@ -1,4 +1,5 @@
-"""What a monitor watches. Its names are those of Prometheus' conventions; no user and no folder is in a label.
+"""What a monitor watches. Its names are those of Prometheus' conventions; no folder is in a label, and no user but by
+the instance of the unit, as `anna` of spamnb@anna.
 
 Counters are those of the ledger: they only grow, whatever is started again or forgotten. What a service measures itself
 (`spamnb/service/measurements.py`) begins at 0 with it.
@@ -7,6 +8,7 @@ Counters are those of the ledger: they only grow, whatever is started again or f
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from spamnb import __version__, durable
 from spamnb.audit.answers import ON_A_PAGE, WHY
@@ -59,18 +61,35 @@ def write(path: str, text: str) -> None:
         os.chmod(part, 0o644)  # node_exporter is another user
 
 
-def metrics(config: Config, ledger: Ledger | None, now: float, of_service: Iterable[Metric | Histogram] = ()) -> str:
+def of_instance(path: Path, instance: str) -> Path:
+    """The file of one of several services: with its instance in the name, so that each has its own.
+
+    >>> str(of_instance(Path("/m/spamnb.prom"), "anna")), str(of_instance(Path("/m/spamnb.prom"), ""))
+    ('/m/spamnb@anna.prom', '/m/spamnb.prom')
+    """
+    return path.with_name(f"{path.stem}@{instance}{path.suffix}") if instance else path
+
+
+def metrics(
+    config: Config,
+    ledger: Ledger | None,
+    now: float,
+    of_service: Iterable[Metric | Histogram] = (),
+    instance: str = "",
+) -> str:
     """What is known of the filter of a configuration, as text. Raises LedgerError.
 
-    of_service: what the service alone knows.
+    of_service: what the service alone knows. instance: the label `service` of all samples, or "" for none; without it
+    the series of two services of a host would be the same.
     """
     found = status(config, ledger, now)
     tallies: Counter[Tally] = Counter()
     last = None
     if ledger is not None:
         with ledger.snapshot():
-            tallies, last = ledger.tallies.read(how), ledger.messages.last_judged_at()
-    return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service])
+            tallies, last = ledger.tallies.read(how, now), ledger.messages.last_judged_at()
+    common: Labels = (("service", instance),) if instance else ()
+    return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service], common)
 
 
 def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
@@ -106,10 +125,10 @@ def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
     )
     yield counter(
         "corrected",
-        "Messages that a person called another thing than the filter had.",
+        "Messages that a person called the other thing than the filter had, and for an hour at least.",
         "corrected",
         ("verdict", "label"),
-        [(verdict, label) for verdict in verdicts for label in labels if verdict != label],
+        [(labels[1 - label], labels[label]) for label in Label],
     )
 
 
@@ -132,6 +151,7 @@ def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metri
     yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
     yield from gauge("withheld_messages", "Messages that were not moved since moving is stopped.", found.withheld)
     yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
+    yield from gauge("missing_mailboxes", "Mailboxes that are not there, or have no inbox.", len(found.without_inbox))
     yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)
     yield from gauge("copies_bytes", "Size of the rolling copies of the ledger.", found.disk.copies)
     yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", last)

@@ -20,9 +20,9 @@ class Metric:
     help: str
     samples: Mapping[Labels, float]
 
-    def lines(self) -> Iterator[str]:
-        """Its samples as text."""
-        return (_line(self.name, labels, value) for labels, value in self.samples.items())
+    def lines(self, common: Labels = ()) -> Iterator[str]:
+        """Its samples as text, each with the labels of all."""
+        return (_line(self.name, (*common, *labels), value) for labels, value in self.samples.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,18 @@ class Histogram:
 
     kind = "histogram"
 
-    def lines(self) -> Iterator[str]:
-        """Its samples as text: how many values were at most each bound, their sum, and their number."""
+    def lines(self, common: Labels = ()) -> Iterator[str]:
+        """Its samples as text, with labels of all: how many values were at most each bound, their sum, their number."""
         for bound, number in zip([*map(str, self.bounds), "+Inf"], accumulate(self.counts), strict=True):
-            yield _line(f"{self.name}_bucket", (("le", bound),), number)
-        yield _line(f"{self.name}_sum", (), self.total)
-        yield _line(f"{self.name}_count", (), sum(self.counts))
+            yield _line(f"{self.name}_bucket", (*common, ("le", bound)), number)
+        yield _line(f"{self.name}_sum", common, self.total)
+        yield _line(f"{self.name}_count", common, sum(self.counts))
 
 
-def exposition(metrics: Iterable[Metric | Histogram]) -> str:
+def exposition(metrics: Iterable[Metric | Histogram], common: Labels = ()) -> str:
     r"""Metrics as text: each with its help and type once, then a line for each sample.
+
+    common: labels that all samples have, before their own.
 
     >>> print(exposition([Metric("a_total", "counter", "All.", {(("of", 'a "b"\n'),): 2.0, (): 0.5})]), end="")
     # HELP a_total All.
@@ -69,7 +71,7 @@ def exposition(metrics: Iterable[Metric | Histogram]) -> str:
     lines = []
     for metric in metrics:
         help_ = metric.help.replace("\\", r"\\").replace("\n", r"\n")
-        lines += [f"# HELP {metric.name} {help_}", f"# TYPE {metric.name} {metric.kind}", *metric.lines()]
+        lines += [f"# HELP {metric.name} {help_}", f"# TYPE {metric.name} {metric.kind}", *metric.lines(common)]
     return "".join(f"{line}\n" for line in lines)
 
 

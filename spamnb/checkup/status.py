@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from spamnb import arming
 from spamnb.breaker import Stop, stop_of
-from spamnb.config import Config, Learning, Scoring
+from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
 from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
 from spamnb.policy import missing_lessons
 
 
@@ -18,13 +19,14 @@ class Status:
 
     judged: numbers of messages by verdict. missing: what has still to be learned before mail is moved. withheld:
     messages that were not moved because moving is stopped. watched_since: by the path of each mailbox; None: not yet.
-    last: time and kind of the last action.
+    without_inbox: the paths of mailboxes that are not there. last: time and kind of the last action.
     """
 
     disk: Sizes
     is_running: bool
     running_since: float | None
     watched_since: dict[str, float | None]
+    without_inbox: tuple[str, ...]
     missing: str
     ham: int = 0
     spam: int = 0
@@ -48,7 +50,12 @@ def status(
     path = str(config.ledger)
     watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
     nothing = Status(
-        sizes(path), is_running(path), running_since(path), watched, missing_lessons(0, 0, config.learning)
+        sizes(path),
+        is_running(path),
+        running_since(path),
+        watched,
+        tuple(str(mailbox.path) for mailbox in config.mailboxes if not _has_inbox(mailbox)),
+        missing_lessons(0, 0, config.learning),
     )
     if ledger is None:
         return nothing
@@ -67,3 +74,14 @@ def status(
             withheld=0 if stop is None else len(ledger.journal.withheld()),
             last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
         )
+
+
+def _has_inbox(mailbox: Mailbox) -> bool:
+    """Whether the folder for new mail is there: a disk that is not mounted looks like an empty directory."""
+    root, inbox = str(mailbox.path), mailbox.inbox_folder
+    if inbox == INBOX and is_maildir(root):  # no need to look through all folders
+        return True
+    try:
+        return any(folder.name == inbox for folder in find_folders(root, mailbox.layout))
+    except FolderUnavailableError:
+        return False

@@ -4,6 +4,7 @@ from spamnb.errors import LedgerBusyError, SpamnbError, UsageError
 from spamnb.label import Verdict
 
 STOPPED = 1  # status: the filter has stopped moving mail by itself
+NO_MAILBOX = 1  # status: a mailbox is not there
 FAULTS = 1  # doctor
 OF_VERDICT = {Verdict.SPAM: 0, Verdict.HAM: 1, Verdict.UNSURE: 2}  # score: of a single message, as bogofilter has it
 ERROR = SpamnbError.exit_code

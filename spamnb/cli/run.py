@@ -13,6 +13,7 @@ import signal
 
 from spamnb.cli.context import config_path
 from spamnb.config import load
+from spamnb.config.places import instance
 from spamnb.service import open_files
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
@@ -28,7 +29,12 @@ def run(options: argparse.Namespace) -> int:
     """Run the service in the foreground, as systemd wants it, until SIGTERM or SIGINT."""
     path = config_path(options)
     open_files.raise_limit()
-    daemon = Daemon(lambda: load(path, os.environ), Notifier(os.environ), handed=handed_over(os.environ))
+    daemon = Daemon(
+        lambda: load(path, os.environ),
+        Notifier(os.environ),
+        handed=handed_over(os.environ),
+        instance=instance(os.environ),
+    )
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
     signal.signal(signal.SIGINT, lambda *_: daemon.stop())
     signal.signal(signal.SIGHUP, lambda *_: daemon.reload())

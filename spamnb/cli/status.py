@@ -6,12 +6,13 @@ Nothing is written.
 example:
   spamnb status
 
-exit codes: 0, 1 where the filter has stopped moving mail by itself, 78 no configuration;
-with --prometheus 0
+exit codes: 0, 1 where the filter has stopped moving mail by itself or a mailbox is not there,
+78 no configuration; with --prometheus 0
 """
 
 import argparse
 import math
+import os
 import time
 from contextlib import nullcontext
 
@@ -25,6 +26,7 @@ from spamnb.cli.context import config_path, open_to_read
 from spamnb.cli.output import as_json, table
 from spamnb.cli.pause import until_when
 from spamnb.config import Config
+from spamnb.config.places import instance
 from spamnb.errors import ConfigError
 from spamnb.wording import clock, megabytes, plural
 
@@ -41,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     config, ledger = open_to_read(options)
     if options.prometheus:
         with ledger or nullcontext():
-            print(metrics(config, ledger, time.time()), end="")
+            print(metrics(config, ledger, time.time(), instance=instance(os.environ)), end="")
         return 0
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())
@@ -51,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
         _print(found, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
+    if found.without_inbox:
+        return exit_codes.NO_MAILBOX
     return exit_codes.STOPPED if found.stop is not None and found.stop.tripped_at is not None else 0
 
 
@@ -66,7 +70,10 @@ def _as_object(found: Status, config: Config, options: argparse.Namespace) -> di
         "missing": found.missing,
         "stopped_at": stop.tripped_at,
         "model": config.scoring.model,
-        "mailboxes": [{"path": path, "watched_since": since} for path, since in found.watched_since.items()],
+        "mailboxes": [
+            {"path": path, "watched_since": since, "is_there": path not in found.without_inbox}
+            for path, since in found.watched_since.items()
+        ],
         "last_action_at": found.last and found.last[0],
         "running": found.is_running,
         "running_since": found.running_since,
@@ -78,6 +85,10 @@ def _as_object(found: Status, config: Config, options: argparse.Namespace) -> di
 
 
 def _print(found: Status, config: Config) -> None:
+    for path in found.without_inbox:
+        print(f"Mailbox {path} is not there, or has no inbox: nothing in it is judged or learned.")
+    if found.without_inbox:
+        print("Mount its disk, or correct its path in the configuration; spamnb doctor says more.\n")
     if found.stop is not None:
         print(f"{_stopped(found.stop, found.withheld)}\n")
     since = "" if found.running_since is None else f" since {clock(found.running_since)}"
@@ -91,7 +102,8 @@ def _print(found: Status, config: Config) -> None:
         ("model", config.scoring.model),
     ]
     for path, watched in found.watched_since.items():
-        rows.append((f"mailbox {path}", "not watched yet" if watched is None else f"watched since {clock(watched)}"))
+        since = "not watched yet" if watched is None else f"watched since {clock(watched)}"
+        rows.append((f"mailbox {path}", f"not there, {since}" if path in found.without_inbox else since))
     if found.last is not None:
         rows.append(("last action", f"{clock(found.last[0])} ({found.last[1]})"))
     print(table(rows))

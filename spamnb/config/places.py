@@ -36,6 +36,11 @@ def default_ledger_path(environ: Mapping[str, str] = os.environ) -> Path:
     )
 
 
+def instance(environ: Mapping[str, str]) -> str:
+    """Which of several services of a host this is, as spamnb@.service says it; "" for the only one."""
+    return environ.get("SPAMNB_INSTANCE", "").replace("/", "-")  # it becomes a part of a file's name
+
+
 def first_directory(environ: Mapping[str, str], name: str, in_home: str | None = None) -> Path | None:
     """The first absolute directory in a variable of the environment, or else one in the home directory.
 

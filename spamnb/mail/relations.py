@@ -1,10 +1,22 @@
 """Who wrote a message, over which path, in which thread and list; and to whom a sent message was written.
 
 From, List-Id and References are a stranger's words. The path is not: of the Received fields (RFC 5321, 4.4) those at
-the top were written by the person's own servers, each of which took the message from the one below. The first that
-names a public address, read from the top, says which server outside delivered it; all fields below that may be forged.
-So an address counts as known only together with the path over which its mail has come. Mail whose fields name no server
-outside has no path, and its sender is not known.
+the top were written by the person's own servers. Read from the top, the first that tells of another machine says which
+server outside delivered the message; all fields below that may be forged. So an address counts as known only together
+with the path over which its mail has come.
+
+Passed over is what stayed on the machine: a field without `from`, a loopback address, LMTP, which is not offered to
+strangers (RFC 2033, 5); and what the person has fetched. A server that met strangers behind a loopback address would
+relay their mail to all the world, since all servers do for loopback unless told otherwise. Any other private address
+says nothing: it may be a server of one's own, and it is everybody's where the server is in a container or behind a
+translation of addresses; the field below is a stranger's then. The name of such an address does not tell either: that
+of a container's host is often the server's own. Such mail has no path, and its sender is not known. It costs nothing on
+csdmc2010: (1−ROCA)% online, mean of four orders, is 0.0193 where fields with private addresses are passed over, 0.0193
+where they end it, and 0.0198 where loopback addresses end it too, which is what it is without any path.
+
+Mail in Sent that came over a path, or from where it cannot be told, was delivered there: a stranger may write to
+`you+Sent@`. Mail programs put what the person has sent there without Received fields. Its From may be the person's own,
+which is no secret, so it is not looked at.
 
 Authentication-Results (RFC 8601) would say more, but which of them the person's own server wrote can be told only by
 that server's name, which is not known here and no secret: it is not read.
@@ -18,7 +30,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
 from spamnb.mail.parsing.fields import address, addresses
@@ -32,8 +44,11 @@ _MOST_RECIPIENTS = 50  # of one sent message; with more it is an announcement
 _ADDRESS_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
 _READ = frozenset({"from", "list-id", "received", "message-id", "references", "in-reply-to"})
 _ID = lazy_pattern(r"<([^<>\s]{3,250})>")
-_IP = lazy_pattern(r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:ipv6:)?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])")
-_FETCHED = lazy_pattern(r"\swith\s+(?:pop3|imap)")  # by the person, from a server that had it before
+_IP = lazy_pattern(
+    r"(?<![\w.:-])(?:ipv6:)?(?:(?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])"
+)
+_WITH = lazy_pattern(r"\swith\s+([a-z0-9]+)")
+_INSIDE = ("lmtp", "pop3", "imap")  # protocols: the last delivery, and fetched from a server that had it before
 # A name that the server looked up itself, before the address: `(mail.example.org [192.0.2.1])`, and Exim's
 # `from mail.example.org ([192.0.2.1] helo=`. Not sendmail's `from mail.example.org ([192.0.2.1])`, which is a claim,
 # nor its `(mail.example.org [192.0.2.1] (may be forged))`.
@@ -125,8 +140,13 @@ def relations(message: Message) -> Relations:
 
 
 def sent(message: Message) -> Sent:
-    """Whom a message that the person has sent makes known: nobody where a program wrote it, or to leave a list."""
+    """Whom a message that the person has sent makes known.
+
+    Nobody where it was delivered, where a program wrote it, or to leave a list.
+    """
     fields = message.by_name()
+    if _peer(fields.get("received", ())) is not None:
+        return Sent()
     written = addresses([value[:_REFERENCES_CHARS] for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
     own = {one.lower() for _, one in addresses(fields.get("from", ["x@x"])[:1])}
     found = dict.fromkeys(one.lower() for _, one in written if "@" in one)
@@ -162,28 +182,63 @@ def path_of(received: Sequence[str]) -> str:
     'b.example'
     >>> path_of(["from [8.8.8.8] (unknown [9.9.9.7]) by mx.example.org", "from b.example (a.b.example [9.9.9.7]) by c"])
     '8.8.8 9.9.9'
+    >>> path_of(["from hello (unknown [172.17.0.1]) by mx", "from b.example (a.b.example [9.9.9.7]) by mx"])
+    ''
     """
+    peer = _peer(received)
+    if peer is None:
+        return ""
+    networks = list(dict.fromkeys(map(_network, _IP.findall(peer))))
+    if not all(networks):  # one of them is private, and the other may be what a stranger called himself
+        return ""
+    names = [one or other for one, other in _NAMED.findall(peer)]
+    site = _site(names[0]) if len(networks) == 1 and len(names) == 1 else ""
+    return site or " ".join(networks)
+
+
+def _peer(received: Sequence[str]) -> str | None:
+    """What the first field that tells of another machine says of it, in lower case; None where all stayed on one."""
     for field in received[:_MOST_RECEIVED]:
-        lower = field[:_FIELD_CHARS].lower()
-        said = lower.partition(" by ")[0] if lower.startswith("from") else ""
-        networks = [network for network in dict.fromkeys(map(_network, _IP.findall(said))) if network]
-        if networks and not _FETCHED.search(lower):
-            names = [one or other for one, other in _NAMED.findall(said)]
-            site = _site(names[0]) if len(networks) == 1 and len(names) == 1 else ""
-            return site or " ".join(networks)
-    return ""
+        said, _, by = field[:_FIELD_CHARS].lower().partition(" by ")
+        if said.startswith("from") and (" by " in by or not (_is_inside(by) or _is_local(said))):
+            return said  # a second `by` is from what a stranger called himself
+    return None if len(received) <= _MOST_RECEIVED else ""
+
+
+def _is_inside(by: str) -> bool:
+    """Whether it was handed over by a protocol that no stranger speaks; behind `for` is an address that they choose."""
+    protocol = _WITH.search(by.partition(" for ")[0])
+    return protocol is not None and protocol[1].startswith(_INSIDE)
+
+
+def _is_local(said: str) -> bool:
+    """Whether it was handed over on one machine: all addresses are its loopback."""
+    written = _IP.findall(said)
+    return bool(written) and all(map(_is_loopback, written))
 
 
 @lru_cache(maxsize=4096)  # most mail comes over few servers; `ipaddress` takes 15 µs
 def _network(written: str) -> str:
     """The network of a public address, of 24 or 48 bits; "" for any other address."""
-    try:
-        found = ip_address(written.removeprefix("ipv6:"))
-    except ValueError:
-        return ""
-    if not found.is_global:
+    found = _ip(written)
+    if found is None or not found.is_global:
         return ""
     return ".".join(str(found).split(".")[:3]) if found.version == 4 else ":".join(found.exploded.split(":")[:3])
+
+
+@lru_cache(maxsize=256)
+def _is_loopback(written: str) -> bool:
+    """Whether it is an address of the machine itself."""
+    found = _ip(written)
+    return found is not None and found.is_loopback
+
+
+def _ip(written: str) -> IPv4Address | IPv6Address | None:
+    """An address as servers write it: `ipv6:` before it (RFC 5321, 4.1.3), or an IPv4 address mapped into IPv6."""
+    try:
+        return ip_address(written.removeprefix("ipv6:").removeprefix("::ffff:"))
+    except ValueError:
+        return None
 
 
 def _site(host: str) -> str:

@@ -56,6 +56,7 @@ class Daemon:
         now: Callable[[], float] = time.time,
         running: Callable[[], float] = time.monotonic,
         handed: Sequence[Listener] = (),
+        instance: str = "",
     ) -> None:
         self._load = load
         self._notify = notifier
@@ -72,7 +73,7 @@ class Daemon:
         self._measurements = Measurements()
         self._faults = LogOnce(_log, logging.ERROR, self._count)
         self._copies = DailyCopies(str(self._config.ledger), notifier.alive, self._measurements)
-        self._metrics = MetricsFile(self._measurements)
+        self._metrics = MetricsFile(self._measurements, instance)
         self._former: Config | None = None  # the one before a reload, until the new one has proven itself
         self._status = self._reservation = ""
         self._status_replaced = False  # by a report of long work

@@ -1,12 +1,13 @@
 """The ledger's maintenance by the service: it is copied once a day, and what is long over is forgotten."""
 
+import errno
 import itertools
 import logging
 import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from spamnb.checkup.metrics import how, metrics, write
+from spamnb.checkup.metrics import how, metrics, of_instance, write
 from spamnb.config import Config, Retention
 from spamnb.errors import LedgerError, LedgerUnavailableError
 from spamnb.ledger.file.copies import roll
@@ -21,6 +22,12 @@ _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # after which a copy that failed is tried again
 _DAY = 86_400.0
 _METRICS_SECONDS = 30.0  # Prometheus asks as often, mostly
+_STEPS = {
+    errno.ENOENT: "check its directory, and make it; then start the service again if it runs in a sandbox",
+    # What ProtectSystem= closes is opened at the start, as far as it is there then.
+    errno.EROFS: "the unit has not opened its directory, or it was made after the start: start the service again",
+    errno.EACCES: "check its directory, which this user may not write to; docs/monitoring.md has the commands",
+}
 
 
 class DailyCopies:
@@ -48,26 +55,32 @@ class DailyCopies:
 
 
 class MetricsFile:
-    """The file of metrics, written every half minute. Where that fails the service goes on; it is logged once."""
+    """The file of metrics, written every half minute. Where that fails the service goes on; it is logged once.
 
-    def __init__(self, measurements: Measurements) -> None:
+    instance: which of several services this is, "" for the only one.
+    """
+
+    def __init__(self, measurements: Measurements, instance: str = "") -> None:
         self._measurements = measurements
+        self._instance = instance
         self._faults = LogOnce(_log, count=lambda _: measurements.fault("disk"))
         self._not_before = 0.0
 
     def write_if_due(self, now: float, config: Config, ledger: Ledger, watched: int) -> None:
         """Write the file, if there is to be one; `watched`: how many directories are watched."""
-        path = config.service.metrics
-        if path is None or 0 < self._not_before - now <= _METRICS_SECONDS:  # more: the clock was set back
+        named = config.service.metrics
+        if named is None or 0 < self._not_before - now <= _METRICS_SECONDS:  # more: the clock was set back
             return
         self._not_before = now + _METRICS_SECONDS
+        path = of_instance(named, self._instance)
         try:
-            ledger.tallies.keep(how)
-            write(str(path), metrics(config, ledger, now, self._measurements.metrics(watched)))
+            ledger.tallies.keep(how, now)
+            write(str(path), metrics(config, ledger, now, self._measurements.metrics(watched), self._instance))
         except LedgerUnavailableError as fault:
             self._faults.log(path, f"the metrics are not written: {fault}")
         except OSError as fault:
-            self._faults.log(path, f"the metrics cannot be written to {path} ({fault.strerror}): check its directory")
+            step = _STEPS.get(fault.errno or 0, "check its directory")
+            self._faults.log(path, f"the metrics cannot be written to {path} ({fault.strerror}): {step}")
         else:
             self._faults.over(path)
 
@@ -88,7 +101,7 @@ class Forgetting(Recurring):
     def _work(self, now: float) -> Iterator[None]:
         for mailbox, folders in self._present().items():
             self._ledger.retention.missing(mailbox, folders, now)
-        self._ledger.tallies.keep(how)  # of what is forgotten now the numbers stay
+        self._ledger.tallies.keep(how, now)  # of what is forgotten now the numbers stay
         forgotten, ages = 0, (self._retention.gone_days, self._retention.verdict_days)
         before = (now - days * _DAY if days else -math.inf for days in ages)
         for rows in itertools.chain(self._ledger.retention.forget(*before), forget_gone(self._ledger)):

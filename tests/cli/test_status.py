@@ -169,7 +169,28 @@ def test_pause(configured: Path, run: Run) -> None:
     assert json.loads(run("status", "--json").out)["paused"] is False
 
 
-def test_metrics(configured: Path, run: Run) -> None:
+@pytest.mark.parametrize("instead", [None, "an empty directory"])
+def test_a_mailbox_that_is_not_there(configured: Path, run: Run, instead: str | None) -> None:
+    """Where a Maildir is gone, or its disk is not mounted, `status` names it, says what to do, and ends with 1."""
+    assert run("status").code == 0
+    root = configured / "Maildir"
+    root.rename(configured / "away")
+    if instead:
+        root.mkdir()
+    result = run("status")
+    assert result.code == 1
+    first, step = result.out.splitlines()[:2]
+    assert f"{root} is not there" in first
+    assert "Mount its disk" in step
+    found = run("status", "--json")
+    assert (found.code, json.loads(found.out)["mailboxes"][0]["is_there"]) == (1, False)
+    assert "\nspamnb_missing_mailboxes 1\n" in run("status", "--prometheus").out
+    (configured / "away").rename(root)  # also over the empty directory
+    result = run("status")
+    assert (result.code, "is not there" in result.out) == (0, False)
+
+
+def test_metrics(configured: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`status --prometheus` prints metrics, and ends with 0 also where moving has stopped: its output is the answer."""
     with Ledger(str(ledger_file(configured))) as ledger:
         ledger.set_note(BREAKER_NOTE, "5.0")
@@ -177,5 +198,7 @@ def test_metrics(configured: Path, run: Run) -> None:
     assert (result.code, result.err) == (0, "")
     assert "\nspamnb_breaker_open 1\n" in result.out
     assert result.out == run("status", "--prometheus").out
+    monkeypatch.setenv("SPAMNB_INSTANCE", "anna")
+    assert '\nspamnb_breaker_open{service="anna"} 1\n' in run("status", "--prometheus").out
     both = run("status", "--prometheus", "--json")
     assert "not allowed with argument" in both.err

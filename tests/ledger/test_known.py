@@ -104,6 +104,19 @@ def test_sent_mail(lessons: Lessons) -> None:
     assert lessons.verify() == []
 
 
+def test_sent_mail_that_was_delivered_too(lessons: Lessons) -> None:
+    """Of two copies of a sent message the one that makes somebody known counts, whichever comes first."""
+    sent = Sent((ident(9),), (hashed("address", "ann@b.example"),), ())
+    for copies in ((Sent(), sent), (sent, Sent())):
+        for copy in copies:
+            lessons.add_sent({digest(9): copy})
+        assert known(lessons, reading(2, refers=(9,))) == {THREAD}
+        assert lessons.verify() == []
+        lessons.drop_sent([digest(9)])
+        assert known(lessons, reading(2, refers=(9,))) == set()
+    assert lessons.verify() == []
+
+
 def test_learned_with_what_was_known_then(lessons: Lessons) -> None:
     """A message is learned with the tokens of what is known of it at that moment, and is forgotten with them."""
     answer = reading(3, path="8.8.8", refers=(9,))

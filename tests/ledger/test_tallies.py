@@ -1,5 +1,6 @@
 """How often each kind of thing was done: numbers that only grow."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.ledger.history import tallies
+from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
+from spamnb.undo import undo
 from tests.lessons import learn, sample_lessons, set_label
 
-DAY = 86_400.0
+DAY, HOUR = 86_400.0, 3600.0
 
 
 def how(kind: str, why: str) -> str:
@@ -87,6 +90,64 @@ def test_corrections(ledger: Ledger) -> None:
     assert known is not None
     set_label(ledger, known.id, 0, 3.0, weak=True)
     assert ledger.tallies.read(how)[Tally("corrected", "spam", "ham")] == 1
+
+
+def corrected(ledger: Ledger, now: float = math.inf) -> int:
+    """How many corrections are counted at a time."""
+    return sum(number for tally, number in ledger.tallies.read(how, now).items() if tally.kind == "corrected")
+
+
+def shown(ledger: Ledger) -> list[int]:
+    """The ids of the corrections that the history shows."""
+    return [line.action.id for line in ledger.journal.page(100, Wanted(corrected=True))]
+
+
+def taken_back(ledger: Ledger, number: int, at: float) -> None:
+    """The newest actions are taken back."""
+    outcomes = list(undo(ledger, list(ledger.journal.newest(number)), lambda: at))
+    assert [one.fault for one in outcomes] == [None] * number
+
+
+def test_what_is_no_correction(ledger: Ledger) -> None:
+    """What is said of unsure mail is no correction, nor are many lessons that were taken back, nor is taking back."""
+    ham, *_, spam, unsure = lessons = list(sample_lessons(3))
+    for lesson in lessons:
+        verdict = "unsure" if lesson is unsure else "spam" if lesson.label is ham.label else "ham"
+        judged(ledger, lesson.reading.digest, verdict)
+    learn(ledger, lessons)
+    first = shown(ledger)
+    assert corrected(ledger) == len(first) == 5
+    taken_back(ledger, 6, HOUR)
+    assert (corrected(ledger), shown(ledger)) == (0, [])
+    taken_back(ledger, 6, 2 * HOUR)
+    assert (corrected(ledger), shown(ledger)) == (0, first), "a number that was told stays; a list is of what stands"
+    assert spam.label is unsure.label
+
+
+def test_a_correction_is_counted_when_it_stands(ledger: Ledger) -> None:
+    """A correction is counted after an hour, and stays so, whatever is taken back later and whenever it is kept."""
+    (ham, _) = sample_lessons(1)
+    judged(ledger, ham.reading.digest, "spam", 1000.0)
+    learn(ledger, [ham._replace(at=2000.0)])
+    assert [corrected(ledger, now) for now in (2000.0, 1999.0 + HOUR, 2000.0 + HOUR, 1e6)] == [0, 0, 1, 1]
+    ledger.tallies.keep(how, 1999.0 + HOUR)
+    assert [corrected(ledger, now) for now in (2000.0, 1999.0 + HOUR, 2000.0 + HOUR, 1e6)] == [0, 0, 1, 1]
+    taken_back(ledger, 1, 2000.0 + HOUR)
+    assert corrected(ledger, 1e6) == 1
+    assert shown(ledger) == []
+    for _ in range(2):
+        ledger.tallies.keep(how, 1e6)
+        assert corrected(ledger, 1e6) == 1
+
+
+def test_a_clock_that_was_wrong(ledger: Ledger) -> None:
+    """What was done while a clock was days ahead does not keep the corrections after it from being counted."""
+    ham, spam = sample_lessons(1)
+    for lesson, verdict in ((ham, "spam"), (spam, "ham")):
+        judged(ledger, lesson.reading.digest, verdict)
+    learn(ledger, [ham._replace(at=1e9), spam._replace(at=1000.0)])
+    ledger.tallies.keep(how, 1000.0 + HOUR)
+    assert corrected(ledger, 1000.0 + HOUR) == 2
 
 
 def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:

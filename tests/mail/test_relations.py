@@ -10,6 +10,8 @@ from spamnb.mail.relations import Relations, Sent, hashed, path_of, relations, s
 
 OWN = "from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026 10:00:00 +0000"
 
+FORGED = "from x (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 2; Mon, 1 Jun 2026 09:59:59 +0000"
+
 
 def received(*fields: str) -> bytes:
     """A message that came over these servers, the last one on top."""
@@ -43,8 +45,33 @@ def received(*fields: str) -> bytes:
         (["from x (evil.example [9.9.9.7]) by mx.example.org", "from y (b.example [8.8.8.8]) by z"], "evil.example"),
         (["from x (mail.shop.example.co.uk [9.9.9.7]) by mx.example.org"], "example.co.uk"),
         (["from x (unknown [IPv6:2001:4860:4860::8888]) by mx.example.org"], "2001:4860:4860"),
+        (["from x (unknown [IPv6:::ffff:9.9.9.7]) by mx.example.org"], "9.9.9"),
+        (["from friend.example (unknown [::ffff:9.9.9.7]) by mx.example.org with ESMTP (Courier)"], "9.9.9"),
         (["from x (unknown [192.168.1.7]) by mx.example.org"], ""),
         ([], ""),
+        # behind a translation of addresses or in a container all come from one address, and have written what is below
+        (["from x (unknown [172.17.0.1]) by mx.example.org (Postfix) with ESMTP id 1", FORGED], ""),
+        (["from x (mx.example.org [192.168.1.1]) by mx.example.org", FORGED], ""),
+        (["from x (unknown [100.64.0.1]) by mx.example.org", FORGED], ""),
+        (["from x (unknown [IPv6:fd00::1]) by mx.example.org", FORGED], ""),
+        (["from x (unknown [::ffff:172.17.0.1]) by mx.example.org", FORGED], ""),
+        (["from [9.9.9.7] (unknown [172.17.0.1]) by mx.example.org"], ""),
+        (["from (b.example [9.9.9.7]) (unknown [172.17.0.1]) by mx.example.org"], ""),
+        (["from unknown (HELO 9.9.9.7) (172.17.0.1) by mx.example.org with SMTP"], ""),
+        ([OWN, "from x (unknown [172.17.0.1]) by mx.example.org (Postfix) with ESMTP id 1", FORGED], ""),
+        (["from x by mx.example.org with qmail-scanner-1.00", FORGED], ""),
+        # what a stranger calls himself, or the person, is no protocol
+        (["from x with LMTP (unknown [172.17.0.1]) by mx.example.org with ESMTP id 1", FORGED], ""),
+        (["from x by y with LMTP (unknown [172.17.0.1]) by mx.example.org with ESMTP id 1", FORGED], ""),
+        (["from [127.0.0.1] by y (unknown [172.17.0.1]) by mx.example.org with ESMTP id 1", FORGED], ""),
+        (['from x (u [172.17.0.1]) by mx.example.org for <"you+ with imap "@example.org>', FORGED], ""),
+        (['from x (evil.example [8.8.4.4]) by mx for <"a with imap "@example.org>', FORGED], "evil.example"),
+        # handed over on one machine, or by a protocol that no stranger speaks
+        (["from mx.example.org by store.example.org with LMTP id 1", FORGED], "b.example"),
+        (["from mx.example.org ([10.1.1.1]) by store.example.org with LMTPS id 1", FORGED], "b.example"),
+        (["by mx.example.org (Postfix, from userid 5)", "from localhost ([::1]) by mx", FORGED], "b.example"),
+        (["from pop.example ([10.1.1.1]) by localhost with IMAP (fetchmail) for me@localhost", FORGED], "b.example"),
+        ([OWN] * 12 + [FORGED], ""),
     ],
 )
 def test_the_path(fields: list[str], path: str) -> None:
@@ -111,6 +138,27 @@ def test_whom_a_sent_message_makes_known() -> None:
 def test_who_is_nobody(fields: str, text: str, to: str) -> None:
     """An automatic reply, a receipt, or a message to leave a list makes nobody known, and no thread."""
     assert written(fields, text, to) == Sent()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ["from x (evil.example [9.9.9.7]) by mx.example.org with ESMTP id 1"],
+        [OWN, "from x (evil.example [9.9.9.7]) by mx.example.org with ESMTP id 1"],
+        ["from x (unknown [172.17.0.1]) by mx.example.org with ESMTP id 1"],
+        ["from x by mx.example.org with ESMTP id 1"],
+        [OWN] * 13,
+    ],
+)
+def test_what_was_delivered_into_sent(fields: list[str]) -> None:
+    """What came from another machine was not sent by this person, whatever its From; it makes nobody known."""
+    assert written("".join(f"Received: {field}\n" for field in fields)) == Sent()
+
+
+@pytest.mark.parametrize("field", [OWN, "by laptop (Postfix, from userid 1000) id 1", "by 10.1.1.1 with HTTP"])
+def test_a_copy_that_stayed_on_the_machine(field: str) -> None:
+    """A copy to oneself, which a rule filed into Sent, was sent by this person where it never left their machine."""
+    assert written(f"Received: {field}\n").addresses
 
 
 def test_what_is_a_letter_all_the_same() -> None:

@@ -13,8 +13,9 @@ from spamnb.config import Config, Service
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.maintenance import MetricsFile
 from spamnb.service.measurements import Measurements
-from tests.service.conftest import Site
+from tests.service.conftest import Site, until
 
+RUNNING = 'spamnb_service_running{service="anna@b.example"}'
 RANGES = ("0.005", "0.25", "0.5", "2.5", "+Inf")
 
 
@@ -81,6 +82,29 @@ def test_a_directory_that_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         path.parent.mkdir()
         metrics.write_if_due(3000.0, config, ledger, 1)
         assert path.exists()
+
+
+def test_of_an_instance(tmp_path: Path) -> None:
+    """One of several services writes into a file of its own, whatever they all have in the configuration."""
+    config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=tmp_path / "m" / "spamnb.prom"))
+    (tmp_path / "m").mkdir()
+    with Ledger(str(config.ledger)) as ledger:
+        for instance in ("anna", "bob"):
+            MetricsFile(Measurements(), instance).write_if_due(1000.0, config, ledger, 1)
+    assert sorted(os.listdir(tmp_path / "m")) == ["spamnb@anna.prom", "spamnb@bob.prom"]
+    assert value((tmp_path / "m" / "spamnb@bob.prom").read_text(), 'spamnb_armed{service="bob"}') == 0
+
+
+def test_the_service_knows_its_instance(site: Site) -> None:
+    """The service takes its instance from its environment, as the unit says it, and `status` does too."""
+    path = site.directory / "spamnb.prom"
+    site.configure(f"service:\n  metrics: {path}\n")
+    site.start(environ={"SPAMNB_INSTANCE": "anna@b.example"})
+    own = path.with_name("spamnb@anna@b.example.prom")
+    until(own.exists, "the file of the instance")
+    assert site.end() == 0
+    assert not path.exists()
+    assert value(own.read_text(), RUNNING) == 1
 
 
 def test_how_long_judging_takes() -> None:

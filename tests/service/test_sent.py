@@ -95,6 +95,21 @@ def test_programs_and_unsubscriptions_make_nobody_known(desk: Desk) -> None:
     assert known(desk.ledger, answer(1)) == known(desk.ledger, answer(2)) == set()
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize(
+    "path", [PATH, b"Received: from x (unknown [172.17.0.1]) by mx.example.org with ESMTP; 1 Jun 2026 10:00 +0000\n"]
+)
+def test_what_a_stranger_delivers_into_sent(desk: Desk, trusted: bool, path: bytes) -> None:
+    """Mail to you+Sent@, with any From and any recipient, makes nobody a correspondent; what the person sends does."""
+    desk.restart(trust_delivery=trusted)
+    desk.deliver(path + letter(1), "Sent")
+    desk.deliver(path + letter(2).replace(b"you@home.example", b"eve@c.example"), "Sent")
+    assert known(desk.ledger, answer(1)) == known(desk.ledger, answer(2)) == set()
+    desk.deliver(letter(3), "Sent", "S")
+    assert known(desk.ledger, answer(3)) == ALL
+    assert known(desk.ledger, answer(1)) == {Known.CORRESPONDENT}
+
+
 def test_forgotten_when_long_gone(desk: Desk) -> None:
     """Sent mail that was deleted is forgotten with the record of its message, after `retention.gone_days`."""
     kept, deleted = letter(1), letter(2)

@@ -51,6 +51,35 @@ def test_timer(user_unit: Unit) -> None:
     assert set(machine.path(calls).read_text().splitlines()) == {block(_HOSTED, "sync").strip().removeprefix("mbsync ")}
 
 
+def test_metrics_directory(system_unit: Unit) -> None:
+    """A directory for metrics that is made after the start is not written to, and the log says why; the block opens it.
+
+    Then the service has a file of its own there, with a label, and can replace no other.
+    """
+    system_unit.restore()
+    machine, place = system_unit.machine, "/var/lib/prometheus/node-exporter"
+    system_unit.configure(f"service:\n  metrics: {place}/spamnb.prom\n")
+    since = system_unit.now()
+    machine.run("systemctl", "restart", system_unit.name)
+    until(lambda: "and make it" in logged(system_unit, since), "the log to say that there is no directory")
+    machine.path(place).mkdir(parents=True)
+    machine.path(place).chmod(0o777)
+    until(lambda: "start the service again" in logged(system_unit, since, "Read-only"), "the log to say why", 90)
+    as_root(machine, block("docs/monitoring.md", "metrics-directory"))
+    until(machine.path(f"{place}/spamnb@anna.prom").exists, "the file of metrics")
+    assert 'spamnb_service_running{service="anna"} 1\n' in machine.path(f"{place}/spamnb@anna.prom").read_text()
+    assert machine.path(f"{place}/spamnb@anna.prom").stat().st_mode & 0o777 == 0o644
+    assert machine.path(place).stat().st_mode & 0o7777 == 0o1775
+    refused = machine.run("touch", f"{place}/x", user="anna", check=False)
+    assert refused.returncode, "only the service has the group"
+
+
+def logged(unit: Unit, since: str, text: str = "") -> str:
+    """What the service has logged of metrics, with this text."""
+    lines = [str(entry["MESSAGE"]) for entry in unit.journal(since)]
+    return "\n".join(line for line in lines if "metrics" in line and text in line)
+
+
 @pytest.mark.parametrize("kind", ["system", "user"])
 def test_removal(kind: str, request: pytest.FixtureRequest) -> None:
     """After the blocks nothing is left but the mail."""

@@ -31,8 +31,10 @@ def test_not_spam(desk: WebDesk) -> None:
     assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], (HAM, False))
     desk.work()
     assert desk.where(OFFER) == ["INBOX"]
+    assert "It was corrected once" in desk.browser.get("/").words
     undone = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(after), back="history"))
     assert (desk.where(OFFER), desk.label(OFFER)) == (["Junk"], (None, False))
+    assert "It was corrected" not in desk.browser.get("/").words
     again = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(undone), back="history"))
     assert "back" in again.words
     assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], (HAM, False))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.history.corrections import decides_against
 from spamnb.ledger.history.like import holding
 from spamnb.ledger.lessons.lookup import look_up
 from spamnb.ledger.lessons.port import Lesson
@@ -69,8 +70,8 @@ class Wanted:
     """Which actions a page holds; a field that is None or "" leaves none out.
 
     since, until: seconds since the epoch. folder: the name of one that a message came from or went to. text: a part of
-    the summary. state: how the action stands. corrected: a person's decision against the filter's verdict. mailbox: the
-    path of one that the message is or was in.
+    the summary. state: how the action stands. corrected: a decision against the verdict, that stands. mailbox: the path
+    of one that the message is or was in.
     """
 
     since: float | None = None
@@ -106,10 +107,7 @@ _LINES = (
     " FROM action AS a CROSS JOIN message AS m ON m.id = a.message"
     " LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
 )
-_CORRECTED = (
-    "? AND a.kind = 'learned' AND a.after IS NOT NULL AND NOT a.after_weak AND a.takes_back IS NULL"
-    " AND m.verdict IS NOT NULL AND m.verdict <> iif(a.after = 1, 'spam', 'ham')"
-)
+_CORRECTED = f"? AND a.state = 'done' AND {decides_against('m.verdict')}"
 _IN_MAILBOX = (
     "EXISTS (SELECT 1 FROM file AS f JOIN folder AS o ON o.id = f.folder JOIN mailbox AS b ON b.id = o.mailbox"
     " WHERE f.message = a.message AND b.path = ?)"

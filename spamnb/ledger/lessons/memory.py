@@ -159,9 +159,12 @@ class MemoryLessons:
         return found
 
     def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
-        """Keep what messages that the person has sent make known, by their identities; each once."""
+        """Keep what messages that the person has sent make known, by their identities; each once.
+
+        A copy that makes nobody known, since it was delivered, gives way to another one.
+        """
         for digest, one in messages.items():
-            if digest not in self._sent:
+            if digest not in self._sent or not self._sent[digest].values:
                 self._sent[digest] = of_sent(pack(one.values()))
                 self._known.add(self._sent[digest], 1)
 

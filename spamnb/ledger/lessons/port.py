@@ -157,7 +157,10 @@ class Lessons(Protocol):
         """
 
     def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
-        """Keep what messages that the person has sent make known, by their identities; each once."""
+        """Keep what messages that the person has sent make known, by their identities; each once.
+
+        A copy that makes nobody known, since it was delivered, gives way to another one.
+        """
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
         """Forget messages that the person has sent."""

@@ -256,11 +256,15 @@ class SqliteLessons(SqliteEvidence):
         return [known(one, history.seen) for one in messages]
 
     def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
-        """Keep what messages that the person has sent make known, by their identities; each once."""
+        """Keep what messages that the person has sent make known, by their identities; each once.
+
+        A copy that makes nobody known, since it was delivered, gives way to another one.
+        """
         with self._db.transaction():
-            there = {row[0] for row in look_up_bound(self._db, "SELECT digest FROM sent WHERE digest", list(messages))}
+            kept = "SELECT digest FROM sent WHERE relations <> x'' AND digest"
+            there = {row[0] for row in look_up_bound(self._db, kept, list(messages))}
             new = {digest: pack(one.values()) for digest, one in messages.items() if digest not in there}
-            self._db.executemany("INSERT INTO sent VALUES (?, ?)", sorted(new.items()))
+            self._db.executemany("INSERT OR REPLACE INTO sent VALUES (?, ?)", sorted(new.items()))
             self._count_sent(new.values(), 1)
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
