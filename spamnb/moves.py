@@ -120,8 +120,11 @@ class Mover:
         *,
         takes_back: int | None = None,
         judgement: Judgement | None = None,
+        at: float | None = None,
     ) -> Intent:
         """Write a move down. In one transaction with the decision, so that a crash does not part the two.
+
+        at: the moment of the decision that it is a part of; without one it is now.
 
         Raises BeingMovedError where another process has a move of that file open: it could be copied twice.
         """
@@ -135,7 +138,7 @@ class Mover:
                 (source.id, base),
                 (destination.id, base),
                 why,
-                self._now(),
+                self._now() if at is None else at,
                 takes_back=takes_back,
                 verdict=None if judgement is None else judgement.verdict,
                 probability=None if judgement is None else judgement.probability,

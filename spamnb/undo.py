@@ -46,6 +46,7 @@ class Outcome:
 def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
     """What is to be taken back so that the actions of these ids are undone, the newest first.
 
+    A person's answer is undone with all that it did, as far as that stands as the answer does.
     Raises NoSuchActionError where one is not in the journal.
     """
     found = []
@@ -59,7 +60,20 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
                 " see `retention` in the configuration"
             )
         found.append(action)
-    return _ends(ledger, found)
+    named = _ends(ledger, found)
+    ends = {action.id: action for action in named}
+    for action in named:
+        ends |= {part.id: part for part in _with_answer(ledger, action)}
+    return [ends[number] for number in sorted(ends, reverse=True)]
+
+
+def _with_answer(ledger: Ledger, action: Action) -> list[Action]:
+    """What is to be taken back beside an answer that can be, or beside an undo of one."""
+    if action.kind != "settled" or action.state != "done":
+        return []
+    answer = ledger.journal.first(action)
+    parts = [one for one in ledger.journal.of_answer(answer.id) if one.id != answer.id and one.state == answer.state]
+    return ledger.journal.ends(parts)
 
 
 def since(

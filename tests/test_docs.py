@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
@@ -18,7 +19,7 @@ import yaml
 from spamnb.cli.arguments import COMMANDS, parser_of
 from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
-from spamnb.config import parse
+from spamnb.config import Model, parse
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
 from spamnb.maildir.names import unique_base
@@ -257,6 +258,13 @@ def test_files_that_the_documents_name_exist(document: str) -> None:
             assert heading in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}, heading
     for name in re.findall(r"(?<![\w./-])(?:benchmarks|docs|spamnb|systemd|tests)/[\w@./-]+\.\w+", text):
         assert (ROOT / name).exists(), name
+
+
+def test_event_models_are_documented() -> None:
+    """Each event model that may be configured is named in the example of the configuration, and explained."""
+    for model in get_args(Model):
+        assert re.search(rf"# The event model: [^;]*\b{model}\b[^-]", (ROOT / "config.example.yaml").read_text())
+        assert f"`{model}`" in (ROOT / "docs/how-it-decides.md").read_text()
 
 
 def test_readme_is_short() -> None:

@@ -1,11 +1,13 @@
 """The filter: one message, or many at once."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spamnb.filter
-from spamnb.config import Scoring
+from spamnb.config import Model, Scoring
 from spamnb.filter import Filter, FrozenFilter
 from spamnb.label import Label, Verdict
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -26,6 +28,15 @@ def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLessons:
     for n, (label, tokens) in enumerate(lessons):
         learned.learn([Reading(bytes([n]), "", tokens)], Label(label), "", 0.0)
     return learned
+
+
+@pytest.mark.parametrize("model", get_args(Model))
+def test_every_event_model_that_may_be_configured_judges(model: Model) -> None:
+    """Each event model that `scoring.model` may name judges a message, and the filter knows no other."""
+    assert list(spamnb.filter._ESTIMATES) == list(get_args(Model))
+    learned = taught([(0, {"x": 1}), (1, {"y": 1})])
+    judge = Filter(learned, Scoring(model=model)).judge
+    assert judge(reading({"x": 2})).log_odds < 0 < judge(reading({"y": 2})).log_odds
 
 
 @settings(max_examples=20)

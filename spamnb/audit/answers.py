@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from spamnb import training
 from spamnb.audit.findings import Finding
@@ -39,10 +40,22 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an answer did: the actions by which it can be undone, and why the message stays where it is, or ""."""
+    """What an answer did: its actions, the one that stands for all of it, and why the message stays, or "".
+
+    answer: to undo this action is to undo them all.
+    """
 
     actions: tuple[int, ...]
+    answer: int
     stays: str = ""
+
+
+class _Act(NamedTuple):
+    """What an answer is about, and why and when it was given: all that it does has this one time."""
+
+    message: int
+    why: str
+    at: float
 
 
 class Answers:
@@ -64,17 +77,18 @@ class Answers:
         """
         label = {Answer.RIGHT: finding.label, Answer.OTHERWISE: Label(1 - finding.label)}.get(answer)
         reading = None if label is None else self._unlearned(finding)  # before the ledger is held
-        last = self._ledger.journal.newest_id()
+        at, journal = self._now(), self._ledger.journal
         with self._ledger.transaction():
+            self._ledger.record_lessons()  # of others, so that what is recorded below is this answer's
             if label is not None:
-                self._learn(finding, reading, label, why)
+                self._learn(finding, reading, label, why, at)
             elif answer is Answer.FORGET:
-                training.forget(self._ledger, [finding.digest], why, self._now())
+                training.forget(self._ledger, [finding.digest], why, at)
             known = self._ledger.messages.ensure(finding.digest, finding.summary)
-            self._ledger.journal.settled(known.id, why, self._now())
-        stays = "" if label is None else self._move(finding, label, known.id, why)
-        done = self._ledger.journal.of_message(known.id)
-        return Done(tuple(one.id for one in done if one.id > last and one.state == "done"), stays)
+            settled = journal.settled(known.id, why, at)
+        stays = "" if label is None else self._move(finding, label, _Act(known.id, why, at))
+        done = [one.id for one in journal.of_answer(settled) if one.state == "done"]
+        return Done(tuple(done), settled, stays)
 
     def call(self, digest: bytes, label: Label, why: str = WHY) -> Done:
         """Call a message ham or spam, whatever it was called: learn it so, and move its files where that belongs.
@@ -106,19 +120,19 @@ class Answers:
             raise MaildirError("the message is not where it was any more: nothing was learned")
         return read(found[1])
 
-    def _learn(self, finding: Finding, reading: Reading | None, label: Label, why: str) -> None:
+    def _learn(self, finding: Finding, reading: Reading | None, label: Label, why: str, at: float) -> None:
         """Make a label a person's decision."""
         lesson = self._ledger.lessons.find(finding.digest)
         if lesson is None and reading is not None:
-            training.learn(self._ledger, reading, label, why, self._now())
+            training.learn(self._ledger, reading, label, why, at)
         elif lesson is not None and (lesson.label, lesson.weak) != (label, False):
             change = Relabel(finding.digest, lesson.label, lesson.weak, label, False, why)
-            training.relabel(self._ledger, [change], self._now())
+            training.relabel(self._ledger, [change], at)
         known = self._ledger.messages.find(finding.digest)
         if label is Label.SPAM and known is not None and known.rescued_at is not None:
             self._ledger.messages.rescued(known.id, None)  # as `training.learn` does
 
-    def _move(self, finding: Finding, label: Label, message: int, why: str) -> str:
+    def _move(self, finding: Finding, label: Label, act: _Act) -> str:
         """Move the files that lie where the other label belongs, or unsure mail. Returns why one stays, or ""."""
         places = Places(self._ledger, self._config, [finding.digest])
         stays = ""
@@ -128,12 +142,10 @@ class Answers:
             if place.location is None:
                 stays = f"{place.path} is in no watched folder, and stays there"
             else:
-                stays = self._move_file(places, place.location, finding.digest, label, message, why) or stays
+                stays = self._move_file(places, place.location, finding.digest, label, act) or stays
         return stays
 
-    def _move_file(
-        self, places: Places, location: Location, digest: bytes, label: Label, message: int, why: str
-    ) -> str:
+    def _move_file(self, places: Places, location: Location, digest: bytes, label: Label, act: _Act) -> str:
         mailbox, source = places.mailbox(location), self._folder_of(location.folder)
         if mailbox is None or source is None:
             return "its folder is gone"
@@ -145,5 +157,5 @@ class Answers:
         found = of_message(source, entry, digest)
         if found is None:
             return "it was moved meanwhile"
-        intent = self._mover.intend(message, source, found[0], destination, why)
+        intent = self._mover.intend(act.message, source, found[0], destination, act.why, at=act.at)
         return "" if self._mover.carry_out(intent, found[0]) else "it was moved or marked at this very moment"

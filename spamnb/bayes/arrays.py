@@ -68,11 +68,26 @@ def weighted_sum(x: CsrArray, log_prob: FloatArray) -> FloatArray:
     return np.where(impossible, -np.inf, total)
 
 
-def as_csr(x: Matrix) -> CsrArray:
+def as_amounts(x: Matrix) -> CsrArray:
+    """Amounts of tokens, by rows as `as_reals` gives them. Raises ValueError for an entry below 0 too."""
+    rows = _by_rows(x)
+    if rows.data.size and not (rows.data.min() >= 0 and np.isfinite(rows.data.max())):
+        raise ValueError("a message matrix holds amounts of tokens: finite, and 0 or more")
+    return rows
+
+
+def as_reals(x: Matrix) -> CsrArray:
     """The matrix by rows, each stored entry unique and not 0; the caller's matrix stays as it is.
 
-    Raises ValueError for a negative, infinite or NaN entry: messages hold amounts of tokens.
+    Raises ValueError for an infinite or NaN entry.
     """
+    rows = _by_rows(x)
+    if rows.data.size and not (np.isfinite(rows.data.min()) and np.isfinite(rows.data.max())):
+        raise ValueError("a matrix of real numbers holds finite ones alone")
+    return rows
+
+
+def _by_rows(x: Matrix) -> CsrArray:
     from scipy.sparse import csr_array  # noqa: PLC0415 - 0.35 s, and scoring one message needs none of it
 
     rows: CsrArray = csr_array(x)  # type: ignore[arg-type]  # any array or sparse matrix of two dimensions
@@ -80,8 +95,6 @@ def as_csr(x: Matrix) -> CsrArray:
         rows = rows.copy()
         rows.sum_duplicates()
         rows.eliminate_zeros()
-    if rows.data.size and not (rows.data.min() >= 0 and np.isfinite(rows.data.max())):
-        raise ValueError("a message matrix holds amounts of tokens: finite, and 0 or more")
     return rows
 
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from spamnb.bayes.arrays import (
     FloatArray,
     IntArray,
+    as_amounts,
     as_classes,
-    as_csr,
     entry_rows,
     log_quotient,
     normalise,
@@ -63,7 +63,7 @@ class Counts:
         >>> counts.messages.tolist(), counts.occurrences.tolist()
         ([[1, 2, 1], [0, 0, 0]], [[2, 4, 1], [0, 0, 0]])
         """
-        rows = as_csr(x)
+        rows = as_amounts(x)
         n_messages, n_tokens = rows.shape
         labels = as_classes(y, n_messages)
         if np.any(rows.data != np.floor(rows.data)):
@@ -143,13 +143,14 @@ def log_prob(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
 class EventModel(ABC):
     """Naive Bayes over messages of a fixed vocabulary, for the classes 0 (ham) and 1 (spam).
 
-    A subclass gives two hooks: `_learn` and `_log_likelihood`.
+    A subclass gives two hooks: `_learn` and `_log_likelihood`. One over real numbers sets `_rows` to `as_reals`.
 
     class_count_: int64 (2,), messages learned of each class. n_tokens_: columns of a message matrix.
     """
 
     class_count_: IntArray
     n_tokens_: int | None = None  # nothing was learned
+    _rows = staticmethod(as_amounts)
 
     @abstractmethod
     def _learn(self, x: CsrArray, labels: IntArray) -> None:
@@ -161,7 +162,7 @@ class EventModel(ABC):
 
     def fit(self, x: Matrix, y: ArrayLike) -> Self:
         """Learn x (n_messages, n_tokens) with labels y (n_messages,), and forget everything before."""
-        rows = as_csr(x)
+        rows = self._rows(x)
         labels = as_classes(y, rows.shape[0])
         self.class_count_, self.n_tokens_ = np.bincount(labels, minlength=2), rows.shape[1]
         self._learn(rows, labels)
@@ -169,7 +170,7 @@ class EventModel(ABC):
 
     def joint_log_likelihood(self, x: Matrix) -> FloatArray:
         """Log P(message, class), shape (n_messages, 2). Raises ValueError before anything was learned."""
-        rows = as_csr(x)
+        rows = self._rows(x)
         if self.n_tokens_ is None:
             raise ValueError("this model has learned nothing yet: call fit first")
         if rows.shape[1] != self.n_tokens_:

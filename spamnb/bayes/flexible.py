@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.bayes.arrays import FloatArray, IntArray, entry_rows
+from spamnb.bayes.arrays import FloatArray, IntArray, as_reals, entry_rows
 from spamnb.bayes.base import EventModel
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Kernels(NamedTuple):
 
 
 class Flexible(EventModel):
-    """Flexible Bayes on sparse values.
+    """Flexible Bayes on real numbers, most of which are 0.
 
     one_width: False for σ_c = 1/√M_c, as John and Langley; True for one σ = 1/√M, M all training messages.
         With a width for each class every attribute adds log (σ_ham / σ_spam), whatever its value: over 3000
@@ -76,6 +76,8 @@ class Flexible(EventModel):
     >>> np.exp(model.joint_log_likelihood(np.array([[0.5]]))[0] - model.class_log_prior_).round(4).tolist()
     [0.4394, 0.3521]
     """
+
+    _rows = staticmethod(as_reals)
 
     def __init__(self, *, one_width: bool = False) -> None:
         self.one_width = one_width

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spamnb.bayes.arrays import FloatArray, IntArray, entry_rows
+from spamnb.bayes.arrays import FloatArray, IntArray, as_reals, entry_rows
 from spamnb.bayes.base import EventModel
 from spamnb.label import Label
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Gaussian(EventModel):
-    """Gaussian naive Bayes on real values.
+    """Gaussian naive Bayes on real numbers, below 0 too.
 
     var_smoothing: this share of the largest variance of any token is added to every variance, which would
         be 0 for a token that all messages of a class have alike.
@@ -31,6 +31,8 @@ class Gaussian(EventModel):
     >>> model.mean_.tolist(), np.exp(model.predict_log_proba(np.array([[4.0]]))).round(3).tolist()
     ([[2.0], [6.0]], [[0.5, 0.5]])
     """
+
+    _rows = staticmethod(as_reals)
 
     def __init__(self, var_smoothing: float = 1e-9) -> None:
         if not var_smoothing >= 0:

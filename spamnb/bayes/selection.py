@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spamnb.bayes.arrays import FloatArray, IntArray, as_csr, entry_rows
+from spamnb.bayes.arrays import FloatArray, IntArray, as_amounts, entry_rows
 from spamnb.bayes.base import Counts
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def relative_frequencies(x: Matrix, lengths: ArrayLike | None = None) -> CsrArra
     >>> relative_frequencies(np.array([[3, 1], [0, 0]]), lengths=[8, 5]).toarray().tolist()
     [[0.375, 0.125], [0.0, 0.0]]
     """
-    rows = as_csr(x).astype(np.float64)
+    rows = as_amounts(x).astype(np.float64)
     length = np.asarray(rows.sum(axis=1) if lengths is None else lengths, dtype=np.float64)
     length = length[entry_rows(rows)]
     if not (length > 0).all():

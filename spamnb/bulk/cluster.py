@@ -4,7 +4,9 @@ What they send back are readings and judgements; this process alone learns. Dask
 to another one, and a task gives the same result wherever it is done, so the ledger is the same to the last count.
 """
 
+import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _PATIENCE = 10  # seconds to wait for the scheduler
+_ASKED_EVERY = 5.0  # seconds: asking takes a round trip to the scheduler
 
 
 @contextmanager
@@ -49,9 +52,19 @@ class _Workers(Executor):
     """Dask's own executor, with the tokenizer of each worker compared with ours before a task."""
 
     def __init__(self, client: Any) -> None:
-        if not client.nthreads():
+        self._client = client
+        self._asked, self._width = -math.inf, 0
+        if not self.width:
             raise SpamnbError("the Dask scheduler has no workers: start some (dask worker HOST:PORT)")
         self._executor = client.get_executor(pure=False)
+
+    @property
+    def width(self) -> int:
+        """How many tasks the workers do at once: their threads. Asked again now and then, since workers come and go."""
+        now = time.monotonic()
+        if now >= self._asked + _ASKED_EVERY:
+            self._asked, self._width = now, sum(self._client.nthreads().values())
+        return self._width
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """As of any executor."""

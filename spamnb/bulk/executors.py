@@ -27,10 +27,10 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 def in_order(work: Callable[[S], T], tasks: Iterable[S], executor: Executor) -> Iterator[Iterator[T]]:
     """What `work` makes of each task, in order. The first tasks begin at the call, others as results are taken.
 
-    Raises SpamnbError where the executor has lost a worker.
+    So many are begun that each worker does one, and the next one waits for it. Raises SpamnbError where the executor
+    has lost a worker.
     """
     waiting = iter(tasks)
-    at_once = 2 * len(os.sched_getaffinity(0))
     running: deque[Future[T]] = deque()
 
     def begin(most: int) -> None:
@@ -38,16 +38,22 @@ def in_order(work: Callable[[S], T], tasks: Iterable[S], executor: Executor) -> 
 
     def results() -> Iterator[T]:
         while running:
-            begin(at_once + _AHEAD)
+            begin(2 * _width(executor) + _AHEAD)
             yield _result(running.popleft(), executor)
 
     try:
-        begin(at_once)  # no more yet: to find them takes time too
+        begin(2 * _width(executor))  # no more yet: to find them takes time too
         yield results()
     except BrokenExecutor as fault:
         raise SpamnbError(
             "a reading process was killed, for want of memory perhaps: what was done so far is kept; try again"
         ) from fault
+
+
+def _width(executor: Executor) -> int:
+    """How many tasks an executor does at once: its `width`, or, where it has none, the cores of this machine."""
+    width: int = getattr(executor, "width", 0) or len(os.sched_getaffinity(0))
+    return width
 
 
 def _result(future: Future[T], executor: Executor) -> T:
@@ -61,6 +67,7 @@ class Processes(ProcessPoolExecutor):
 
     def __init__(self, number: int) -> None:
         super().__init__(number, get_context("fork"), _begin, (os.getpid(),))
+        self.width = number
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """As of any executor. Signals wait meanwhile: Python drops an exception that is raised in a hook of fork."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from spamnb.errors import UsageError
 
 _BYTES = {"K": 10**3, "M": 10**6, "G": 10**9}
+_MOST_DIGITS = 15
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
@@ -15,11 +16,13 @@ def at_least(least: int) -> Callable[[str], int]:
     """The type of a whole number that is not below `least`."""
 
     def number(text: str) -> int:
-        if text.isascii() and text.isdigit() and len(text) > 15:
+        if not re.fullmatch(r"-?\d+", text, re.ASCII):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        if text[0] != "-" and len(text) > _MOST_DIGITS:
             raise argparse.ArgumentTypeError(f"{text!r} is too large")
-        if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number{f' of {least} or more' if least else ''}")
-        return int(text)
+        if (found := int(text[:_MOST_DIGITS])) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is too small: it must be {least} or more")
+        return found
 
     return number
 

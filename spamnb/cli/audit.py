@@ -2,8 +2,8 @@
 
 Each learned message is judged as if it and its near-copies were not learned. Shown is what
 is rather of the other class, the clearest first; what nobody has decided comes before what
-a person has. At a terminal each is asked about, and all answers can be undone. Answered
-messages are not asked about again.
+a person has. At a terminal each is asked about (? explains the keys, v shows the message),
+and each answer can be undone by one number. Answered messages are not asked about again.
 
 example:
   spamnb audit

@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from spamnb.bulk.mapping import executor_at
 from spamnb.cli import measured, output_files
 from spamnb.cli.argument_types import at_least
 from spamnb.cli.arguments import add_executor, add_json
 from spamnb.cli.output import as_json, progress
+from spamnb.config import Model
 from spamnb.errors import SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, own_mail, samples
 from spamnb.evaluation.habits import HABITS
@@ -50,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--habit", choices=HABITS, metavar="NAME", help=f"of --protocol user: {', '.join(HABITS)}")
     a_day = "of --protocol user: how many come on a day (default: 20)"
     option("--messages-a-day", type=at_least(1), metavar="N", help=a_day)
-    option("--model", choices=("bernoulli", "multinomial", "multinomial-boolean"), help="default: as configured")
-    option("--limit", type=number, metavar="N", help="only the first N messages")
+    option("--model", choices=get_args(Model), help="default: as configured")
+    option("--limit", type=at_least(1), metavar="N", help="only the first N messages")
     option("--warm-up", type=number, default=0, metavar="N", help="leave the first N messages out of what is measured")
     scores = "write a line for each message, in the form of the TREC spam track"
     option("--scores", type=output_files.output_file, metavar="FILE", help=scores)
@@ -145,7 +146,7 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
         messages = own_mail(configuration(options).mailboxes)
     if options.shuffle is not None:
         random.Random(options.shuffle).shuffle(messages)  # noqa: S311 - a repeatable order
-    return messages[: options.limit] if options.limit else messages
+    return messages[: options.limit]
 
 
 def _say_where_to_look_first(options: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import NoReturn
 
 from spamnb.cli import arguments, exit_codes
@@ -30,7 +31,7 @@ def main(typed: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has seen enough: end as programs do that SIGPIPE ends
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
-        return _failed("interrupted: what was done so far is kept", 128 + signal.SIGINT)
+        return _interrupted()
     except OSError as fault:
         where = f" ({fault.filename})" if fault.filename else ""
         is_full = fault.errno in {errno.ENOSPC, errno.EDQUOT}
@@ -44,6 +45,10 @@ def main(typed: Sequence[str] | None = None) -> int:
         what = f"{type(fault).__name__}: {fault}"
         report = "please report it, with what `spamnb -v` prints"
         return _failed(f"this should not happen: {what}; {report}", exit_codes.ERROR)
+
+
+def _interrupted() -> int:
+    return _failed("interrupted: what was done so far is kept", 128 + signal.SIGINT)
 
 
 def _failed(fault: str, code: int) -> int:
@@ -75,10 +80,22 @@ def entry_point() -> NoReturn:
         if hasattr(stream, "reconfigure"):  # None where it was closed; a locale may lack a letter
             stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is open is closed
-    code = exit_codes.ERROR
+    code, ends = exit_codes.ERROR, False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if not ends:
+            signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else who started us wants it ignored
+        signal.signal(signal.SIGINT, interrupt)
     try:
         code = main()
+    except KeyboardInterrupt:  # Ctrl-C again, while the first one was answered
+        ends = True
+        code = _interrupted()
     finally:
+        ends = True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # or one more would kill us while Python ends
         # so that Python does not report a closed pipe or a full disk at its exit
         with contextlib.suppress(OSError, AttributeError):
             sys.stdout.close()

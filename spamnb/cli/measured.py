@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from spamnb.cli import output_files
 from spamnb.cli.output import table
-from spamnb.wording import escaped, plural
+from spamnb.wording import plural
 
 if TYPE_CHECKING:
     from spamnb.evaluation.cutoff import Advice
@@ -93,17 +93,18 @@ def _shown(figure: Figure) -> str:
 
 
 def contradictions(found: Sequence[Outcome], *, own: bool) -> str:
-    """A line that says how many messages contradict their label, and names the strongest; "" for none.
+    """How many messages contradict their label, and the strongest; "" for none.
 
     `own`: they are the user's own mail, of which `audit` tells more.
     """
     if not found:
         return ""
-    names = ", ".join(escaped(outcome.name) for outcome in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    hint = ". `spamnb audit` shows what you have taught wrongly" if own else ""
-    verb = "is" if len(found) == 1 else "are"
-    return f"{plural(len(found), 'message')} {verb} judged the opposite of their label: {names}{more}{hint}\n"
+    one = len(found) == 1
+    said = (
+        f"{plural(len(found), 'message')} {'is' if one else 'are'} judged the opposite of {'its' if one else 'their'}"
+    )
+    hint = "`spamnb audit` shows what you have taught wrongly.\n\n" if own else ""
+    return f"{said} label:\n\n{_listed(found)}\n\n{hint}"
 
 
 def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
@@ -127,8 +128,8 @@ def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
 
 
 def _listed(outcomes: Sequence[Outcome]) -> str:
-    rows: list[tuple[object, object]] = [("probability", "filed as ham")]
-    rows += [(f"{outcome.probability:.6f}", outcome.name) for outcome in outcomes[:_NAMED]]
+    rows = [("probability", "filed as", "message")]
+    rows += [(f"{one.probability:.6f}", one.label.word, one.summary) for one in outcomes[:_NAMED]]
     more = len(outcomes) - _NAMED
     return table(rows) + (f"\nand {more} more" if more > 0 else "")
 
@@ -139,7 +140,9 @@ def advice_as_object(given: Advice) -> dict[str, object]:
         "spam_cutoff": given.cutoff,
         "spam_caught": round(given.caught, 4),
         "spam_caught_now": round(given.caught_now, 4),
-        "look_at": [{"path": one.name, "probability": one.probability} for one in given.look_at],
+        "look_at": [
+            {"path": one.name, "probability": one.probability, "message": one.summary} for one in given.look_at
+        ],
     }
 
 

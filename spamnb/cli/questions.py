@@ -1,11 +1,13 @@
 """Messages that a person is to be asked about: shown as lines, as JSON, or asked at a terminal."""
 
 import argparse
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from spamnb.audit.answers import Answer, Answers, Done
+from spamnb.audit.answers import Answer, Answers
 from spamnb.audit.findings import Finding, contradictions
+from spamnb.audit.places import Places
 from spamnb.cli.context import command, open_ledger, open_to_read
 from spamnb.cli.output import as_json, is_terminal, warn
 from spamnb.config import Config
@@ -13,12 +15,23 @@ from spamnb.errors import MaildirError
 from spamnb.filter import Clue
 from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
+from spamnb.reasons import named
 from spamnb.wording import escaped, plural
 
 JSON_HELP = "one JSON object a line: path, label, probability, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Finding]]
 _KEYS = {"r": Answer.RIGHT, "m": Answer.OTHERWISE, "f": Answer.FORGET, "n": Answer.NEVER}
-_QUESTION = "[r]ight, [m]ove and learn otherwise, [f]orget, [n]ever ask again, [s]top, Enter: later? "
+_QUESTION = "[r]ight, [m] it is {other}, [v]iew, [f]orget, [n]ever again, [s]top, [?], Enter: later? "
+_HELP = """\
+   r      right: it is {label}, by your decision
+   m      it is {other}: learned so, and moved to {goal}, if it lies in a watched folder
+   v      view the message; again: what follows
+   f      forget it: it teaches nothing, and stays where it is
+   n      never ask about it again, and change nothing
+   s      stop asking
+   Enter  later: leave it as it is"""
+_OWN_ROWS = 6  # of a screen: the question, and what stands above it
+_LONGEST = 60  # characters of what a clue has met
 
 
 def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: int | None = None) -> int:
@@ -40,7 +53,7 @@ def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: 
         elif not found:
             print(nothing)
         elif is_asking:
-            _ask_all(ledger, config, found, find, at_once)
+            _Dialogue(ledger, config, f"{command(options)} undo").ask_all(found, find, at_once)
         else:
             for number, one in enumerate(found, 1):
                 print("\n".join(_lines(one, f"{number}.")))
@@ -74,55 +87,83 @@ def as_object(one: Finding) -> dict[str, object]:
     }
 
 
-def _ask_all(ledger: Ledger, config: Config, found: Sequence[Finding], find: Find, at_once: int | None) -> None:
-    """Ask about all findings, and then about those that the answers have brought up, until a person stops."""
-    answers = Answers(ledger, config)
-    asked: set[tuple[bytes, Label]] = set()
-    try:
-        while some := [one for one in found if (one.digest, one.label) not in asked][:at_once]:
-            if asked:
-                print(f"\nWith what you have said, {plural(len(some), 'more message')} to look at:")
-            asked.update((one.digest, one.label) for one in some)
-            if not _ask(answers, some):
-                return
-            found = find(ledger, config)
-        print("That was all.")
-    finally:
-        answers.end()
+class _Dialogue:
+    """Asks about messages at the terminal. way_back: the command that takes an answer back, but for its number."""
 
+    def __init__(self, ledger: Ledger, config: Config, way_back: str) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._way_back = way_back
+        self._answers = Answers(ledger, config)
 
-def _ask(answers: Answers, found: Sequence[Finding]) -> bool:
-    """Ask about each; whether the person has not stopped."""
-    for number, one in enumerate(found, 1):
-        print("\n".join(("", *_lines(one, f"{number} of {len(found)}:"))))
+    def ask_all(self, found: Sequence[Finding], find: Find, at_once: int | None) -> None:
+        """Ask about all findings, and then about those that the answers have brought up, until a person stops."""
+        asked: set[tuple[bytes, Label]] = set()
+        try:
+            while some := [one for one in found if (one.digest, one.label) not in asked][:at_once]:
+                if asked:
+                    print(f"\nWith what you have said, {plural(len(some), 'more message')} to look at:")
+                asked.update((one.digest, one.label) for one in some)
+                if not self._ask(some):
+                    return
+                found = find(self._ledger, self._config)
+            print("That was all.")
+        finally:
+            self._answers.end()
+
+    def _ask(self, found: Sequence[Finding]) -> bool:
+        """Ask about each; whether the person has not stopped."""
+        for number, one in enumerate(found, 1):
+            print("\n".join(("", *_lines(one, f"{number} of {len(found)}:"))))
+            typed = self._typed(one)
+            if typed == "s":
+                return False
+            if typed:
+                self._give(one, _KEYS[typed])
+        return True
+
+    def _typed(self, one: Finding) -> str:
+        """The key of an answer, "" for later, or "s", also at the end of input."""
+        other, goal = ("spam", "the spam folder") if one.label is Label.HAM else ("ham", "the inbox")
+        waiting: list[str] = []  # screens of the message that are not shown yet
         while True:
             try:
-                typed = input(_QUESTION).strip().lower()
+                typed = input(_QUESTION.format(other=other)).strip().lower()
             except EOFError:
                 print()
-                return False
+                return "s"
             if typed in ("", "s") or typed in _KEYS:
-                break
-        if typed == "s":
-            return False
-        if typed:
-            _give(answers, one, _KEYS[typed])
-    return True
+                return typed
+            if typed == "v":
+                waiting = waiting or self._screens(one)
+                print(f"\n{waiting.pop(0)}\n")
+                print("[v] shows what follows. " if waiting else "", end="")
+            else:
+                print(_HELP.format(label=one.label.word, other=other, goal=goal))
 
+    def _screens(self, one: Finding) -> list[str]:
+        """The message that is asked about, in pieces for the terminal."""
+        from spamnb.cli.message_text import file_of, screens
 
-def _give(answers: Answers, one: Finding, answer: Answer) -> None:
-    try:
-        done = answers.give(one, answer)
-    except MaildirError as fault:
-        warn(f"that was not done: {fault}")
-        return
-    print(" ".join(_said(done)))
+        place, raw = one.place, None
+        if place is not None and place.location is not None:
+            found = Places(self._ledger, self._config).read(place.location, one.digest)
+            raw = None if found is None else found[1]
+        elif place is not None:
+            raw = file_of(place.path, one.digest)
+        if raw is None:
+            return ["Its file is gone, or cannot be read: only the words and marks that it was learned with are kept."]
+        columns, rows = shutil.get_terminal_size()
+        return screens(raw, max(columns, 20), max(rows - _OWN_ROWS, 10))
 
-
-def _said(done: Done) -> Iterator[str]:
-    if done.stays:
-        yield f"Learned; the file stays: {escaped(done.stays)}."
-    yield f"To take that back: spamnb undo {' '.join(map(str, reversed(done.actions)))}"
+    def _give(self, one: Finding, answer: Answer) -> None:
+        try:
+            done = self._answers.give(one, answer)
+        except MaildirError as fault:
+            warn(f"that was not done: {fault}")
+            return
+        stays = f"Learned; the file stays: {escaped(done.stays)}. " if done.stays else ""
+        print(f"{stays}To take that back: {self._way_back} {done.answer}")
 
 
 def _lines(one: Finding, number: str) -> Iterable[str]:
@@ -135,4 +176,6 @@ def _lines(one: Finding, number: str) -> Iterable[str]:
 
 
 def _clue(clue: Clue) -> str:
-    return f"{escaped(clue.token)} (ham {clue.ham}, spam {clue.spam})"
+    one = named(clue)
+    met = escaped(one.text if len(one.text) <= _LONGEST else f"{one.text[:_LONGEST]}…")
+    return f"{one.kind}{f' “{met}”' if met else ''} (ham {clue.ham}, spam {clue.spam})"

@@ -2,8 +2,9 @@
 
 First mail that you have read and kept though the filter calls it spam; then what it is
 unsure about, and what it learned without your decision, the least certain first, one of
-each sender before the second. At most 50 at once. At a terminal each is asked about, and
-all answers can be undone. Answered messages are not asked about again.
+each sender before the second. At most 50 at once. At a terminal each is asked about (?
+explains the keys, v shows the message), and each answer can be undone by one number.
+Answered messages are not asked about again.
 
 example:
   spamnb review

@@ -1,7 +1,8 @@
 """Take back moves and learnings.
 
 A message returns to where it was and is not judged again; counts are as before. What a
-person has moved since is left where it is. An undo is an action, and can be undone.
+person has moved since is left where it is. The number of an answer to audit or review
+takes back all that it did. An undo is an action, and can be undone.
 
 example:
   spamnb undo --since 1h --dry-run

@@ -10,7 +10,7 @@ from spamnb.config.readers import addresses, flag_or_tcp, full_path, number, opt
 from spamnb.config.senders import Senders
 
 Layout = Literal["auto", "maildir++", "fs"]
-Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]
+Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # the event models that serve; no other list of them
 Watch = Literal["auto", "inotify", "polling"]
 Days = Annotated[float, number(0, 36_500)]
 

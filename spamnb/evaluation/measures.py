@@ -28,6 +28,7 @@ _RESAMPLES = 200
 class Outcome:
     """How the filter judged one message. `label`: the truth. `score`: what it ranks by.
 
+    name: what the message is called in the corpus. summary: its subject and sender, for a person.
     has_score: False where the filter had not learned a message of each class; its score is then 0, and means nothing.
     """
 
@@ -37,6 +38,7 @@ class Outcome:
     probability: float
     score: float
     has_score: bool = True
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)

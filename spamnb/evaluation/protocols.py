@@ -35,7 +35,8 @@ class Learner:
         """Score a message without learning it."""
         judgement = self._filter.judge(sample.reading)
         verdict, probability, score = judgement.verdict, judgement.probability, judgement.log_odds
-        return Outcome(sample.name, sample.label, verdict, probability, score, has_score=self._knows_both())
+        knows, summary = self._knows_both(), sample.reading.summary
+        return Outcome(sample.name, sample.label, verdict, probability, score, has_score=knows, summary=summary)
 
     def learn(self, sample: Sample) -> None:
         """Learn a message's true label, if the training rule wants it learned."""

@@ -164,8 +164,8 @@ class _Mailbox:
         is_moved = then.goal is Verdict.SPAM
         seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
         scored = bool(self._lessons.totals()[:2].all())
-        outcome = Outcome(sample.name, sample.label, seen, judgement.probability, judgement.log_odds, scored)
-        self._run.outcomes.append(outcome)
+        probability, score, summary = judgement.probability, judgement.log_odds, sample.reading.summary
+        self._run.outcomes.append(Outcome(sample.name, sample.label, seen, probability, score, scored, summary))
         self._react(place, self._as_seen(sample.label), is_moved, judgement.probability)
 
     def _as_seen(self, label: Label) -> Label:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,18 @@ class Asked(Desk):
         return None if found is None else (found.label, found.weak)
 
     def undo(self, done: Done) -> None:
-        """Take an answer back."""
-        assert all(one.fault is None for one in undo(self.ledger, of_ids(self.ledger, done.actions), self.now))
+        """Take an answer back, by its one number."""
+        self.take_back(done.answer)
+        assert all(self.ledger.journal.those(done.actions)[one].state == "undone" for one in done.actions)
+
+    def take_back(self, action: int) -> None:
+        """Undo an action, and what belongs to it."""
+        assert all(one.fault is None for one in undo(self.ledger, of_ids(self.ledger, [action]), self.now))
+
+    def state(self, content: bytes) -> tuple[object, ...]:
+        """What a message is learned as, where it lies, and whether it is asked about again."""
+        folders = [name for name in self.roles if self.number(name)]
+        return self.label(content), folders, read(content).digest in self.ledger.journal.all_settled()
 
 
 @pytest.fixture
@@ -134,8 +145,69 @@ def test_never_asked_again(desk: Asked) -> None:
     assert desk.findings() == []
     desk.undo(done)
     assert len(desk.findings()) == 1
-    desk.undo(Done((desk.ledger.journal.newest_id(),)))
+    desk.take_back(desk.ledger.journal.newest_id())
     assert desk.findings() == []
+
+
+@pytest.mark.parametrize("answer", Answer)
+def test_one_number_for_all_of_an_answer(desk: Asked, answer: Answer) -> None:
+    """By the number of an answer all of it is undone; by that of the undo all is done again; and so on."""
+    found, content = filed_wrongly(desk, weak=True), message("spam", 100)
+    before = desk.state(content)
+    done = desk.give(found, answer)
+    after = desk.state(content)
+    assert after != before
+    for _ in range(2):
+        desk.undo(done)
+        assert desk.state(content) == before
+        (of_answer,) = [one for one in desk.ledger.journal.undos(0.0) if one.kind == "settled"]
+        desk.take_back(of_answer.id)
+        assert desk.state(content) == after
+    assert desk.ledger.lessons.verify() == []
+
+
+def test_what_was_taken_back_alone_stays_so(desk: Asked) -> None:
+    """A part of an answer that was taken back by its own number is not done again when the rest is taken back."""
+    found, content = filed_wrongly(desk), message("spam", 100)
+    before = desk.state(content)
+    done = desk.give(found, Answer.OTHERWISE)
+    (move,) = [one for one in done.actions if desk.ledger.journal.those([one])[one].kind == "moved"]
+    desk.take_back(move)
+    assert desk.state(content) == ((SPAM, False), ["Archive"], True)
+    desk.take_back(done.answer)
+    assert desk.state(content) == before
+
+
+def test_an_answer_tells_of_its_own_acts_alone(desk: Asked) -> None:
+    """What the service does with the same message meanwhile is no part of an answer, nor of its undo."""
+    found, content = filed_wrongly(desk), message("spam", 100)
+
+    class Beside(Answers):
+        def _move(self, *given: Any) -> str:
+            known = desk.ledger.messages.find(found.digest)
+            assert known is not None
+            (place,) = desk.ledger.locations.of_message(known.id)
+            desk.ledger.journal.judged(known.id, (place.folder, "a copy"), "spam", 0.99, "spam", desk.now())
+            return super()._move(*given)
+
+    done = Beside(desk.ledger, desk.config, desk.now).give(found, Answer.OTHERWISE)
+    kinds = [desk.ledger.journal.those([one])[one].kind for one in done.actions]
+    assert kinds == ["learned", "settled", "moved"]
+    desk.undo(done)
+    assert desk.state(content) == ((HAM, False), ["Archive"], False)
+
+
+def test_a_lesson_that_was_not_recorded_yet_is_no_part_of_an_answer(desk: Asked) -> None:
+    """A lesson of another process that was killed before it was in the history is recorded apart from the answer."""
+    found, content = filed_wrongly(desk), message("spam", 100)
+    desk.ledger.lessons.relabel([Relabel(found.digest, HAM, False, SPAM, True, "killed")], 3.0)
+    done = desk.give(found, Answer.OTHERWISE)
+    journal = desk.ledger.journal
+    whys = [(one.kind, one.why) for one in journal.of_message(journal.those([done.answer])[done.answer].message)]
+    assert whys[-4:-2] == [("learned", "killed"), ("learned", "answered at the prompt")]
+    assert [journal.those([one])[one].kind for one in done.actions] == ["learned", "settled", "moved"]
+    desk.undo(done)
+    assert desk.state(content) == ((SPAM, True), ["Archive"], False)
 
 
 def test_a_file_outside_the_mailboxes_stays(desk: Asked, tmp_path: Path) -> None:

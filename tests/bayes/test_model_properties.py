@@ -130,6 +130,26 @@ def test_nothing_learned_is_an_error(model):
         model().fit(np.eye(2), [0, 1]).predict(np.eye(3))
 
 
+@pytest.mark.parametrize("model", COUNTING, ids=name)
+def test_amounts_below_0_are_refused(model):
+    """A model over counts refuses an amount below 0, when it learns and when it judges."""
+    below = np.array([[1.0, -1.0]])
+    with pytest.raises(ValueError, match="0 or more"):
+        model().fit(below, [1])
+    with pytest.raises(ValueError, match="0 or more"):
+        model().fit(np.eye(2), [0, 1]).predict(below)
+
+
+@every_model
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_what_is_no_number_is_refused(model, number):
+    """Every model refuses infinities and NaN, when it learns and when it judges."""
+    with pytest.raises(ValueError, match="finite"):
+        model().fit(np.array([[1.0, number]]), [1])
+    with pytest.raises(ValueError, match="finite"):
+        model().fit(np.eye(2), [0, 1]).predict(np.array([[number, 1.0]]))
+
+
 @additive_model
 def test_forgetting_what_was_never_learned_is_an_error(model):
     """More messages of a class cannot be forgotten than were learned."""

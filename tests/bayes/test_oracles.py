@@ -99,14 +99,34 @@ def test_gaussian(corpus, var_smoothing, seed):
     np.testing.assert_allclose(ours.var_, theirs.var_, rtol=1e-9)
 
 
+@pytest.mark.parametrize("var_smoothing", [1e-9, 1e-3, 1.0])
+@seeds
+@examples
+def test_gaussian_over_real_numbers(real, var_smoothing, seed):
+    """Over numbers of any sign and scale, and for other numbers than it has learned, it is scikit-learn's as well."""
+    x, y = real(seed)
+    learned = np.arange(x.shape[0]) < max(x.shape[0] // 2, 3)
+    ours = Gaussian(var_smoothing).fit(x[learned], y[learned])
+    theirs = naive_bayes.GaussianNB(var_smoothing=var_smoothing).fit(x[learned].toarray(), y[learned])
+    np.testing.assert_allclose(ours.class_log_prior_, np.log(theirs.class_prior_), rtol=1e-12)
+    np.testing.assert_allclose(ours.mean_, theirs.theta_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.var_, theirs.var_, rtol=1e-9)
+    assert_same(ours, theirs, x)
+
+
+@pytest.mark.parametrize("below_0", [True, False])
 @pytest.mark.parametrize("one_width", [True, False])
 @seeds
 @settings(deadline=None, max_examples=15)
-def test_flexible(corpus, one_width, seed):
-    """Flexible Bayes is the sum of normal densities written out, one for each training value."""
-    x, y = corpus(seed, whole=False, largest=15)
+def test_flexible(corpus, real, one_width, below_0, seed):
+    """Flexible Bayes is the sum of normal densities written out, one for each training value, of any sign."""
+
+    def some(seed):
+        return real(seed, largest=15, scales=(-3, 1)) if below_0 else corpus(seed, whole=False, largest=15)
+
+    x, y = some(seed)
     dense, model = x.toarray(), Flexible(one_width=one_width).fit(x, y)
-    other = corpus(seed + 1, whole=False, largest=15)[0].toarray()
+    other = some(seed + 1)[0].toarray()
     tests = np.vstack([dense, np.resize(other, dense.shape)])
     expected = np.zeros((tests.shape[0], 2))
     for c in (0, 1):

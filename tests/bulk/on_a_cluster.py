@@ -6,12 +6,14 @@ python -m tests.bulk.on_a_cluster DIRECTORY
 import os
 import signal
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
 from distributed import LocalCluster
 
 from spamnb.bulk import cluster
+from spamnb.bulk.executors import in_order
 from spamnb.bulk.learning import learn
 from spamnb.bulk.mapping import LeftOut, each, executor_at, read_all, read_batch
 from spamnb.bulk.sources import Source
@@ -23,6 +25,7 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading
 
 MESSAGES = 1000
+THREADS = 40  # of one worker: more than any task list of a machine with two cores
 
 
 def read_or_die(marker: str, chunk: list[Source]) -> list[tuple[Batch, LeftOut]]:
@@ -47,6 +50,30 @@ def exported(where: str, path: Path) -> str:
         return "".join(ledger.lessons.export())
 
 
+def all_at_once(path: str, task: int) -> int:
+    """A task that ends when as many are done at once as the worker has threads."""
+    os.close(os.open(f"{path}/task-{task}", os.O_CREAT))
+    end = time.monotonic() + 30
+    while len(list(Path(path).glob("task-*"))) < THREADS and time.monotonic() < end:
+        time.sleep(0.01)
+    return len(list(Path(path).glob("task-*")))
+
+
+def wide(directory: Path) -> None:
+    """Raise AssertionError where a worker with many threads is not given as many tasks."""
+    directory.mkdir()
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=THREADS, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        ) as local,
+        executor_at(f"dask://{local.scheduler_address.removeprefix('tcp://')}") as executor,
+    ):
+        assert executor is not None
+        with in_order(partial(all_at_once, str(directory)), range(4 * THREADS), executor) as done:
+            assert next(done) >= THREADS
+            assert len(list(done)) == 4 * THREADS - 1
+
+
 def main(directory: Path) -> None:
     """Raise AssertionError where work on a cluster differs from work on this machine."""
     with LocalCluster(
@@ -61,6 +88,8 @@ def main(directory: Path) -> None:
         with executor_at(where) as executor, each(read_all, [Source("message", "message")], executor) as read:
             assert isinstance(next(read)[1], Reading)
         sys.stdout.write("a relative path is the same file\n")
+        wide(directory / "wide")
+        sys.stdout.write("all threads of a worker have work\n")
         cluster.VERSION += 1
         try:
             exported(where, directory / "refused")

@@ -31,9 +31,10 @@ def test_workers_that_are_killed_change_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.bulk.on_a_cluster", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    same, relative, refused = done.stdout.splitlines()
+    same, relative, at_once, refused = done.stdout.splitlines()
     assert same == "the same after two workers were killed"
     assert relative == "a relative path is the same file"
+    assert at_once == "all threads of a worker have work"
     assert "install the same spamnb" in refused
 
 

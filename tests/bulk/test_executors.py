@@ -1,5 +1,7 @@
 """Bulk work by any executor: in this process, in threads, in processes."""
 
+import itertools
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.bulk.executors import Processes
+from spamnb.bulk.executors import Processes, in_order
 from spamnb.bulk.judging import Judge
 from spamnb.bulk.learning import forget, learn
 from spamnb.bulk.mapping import each, identify, read_all, read_batch
@@ -71,6 +73,30 @@ def test_learning_judging_and_forgetting(executor: Executor, tmp_path: Path) -> 
         assert sum(one.changed for one in forgotten) == MESSAGES
         assert ledger.lessons.totals()[:2].tolist() == [MESSAGES, 0]
         assert ledger.lessons.verify() == []
+
+
+class Wide(ThreadPoolExecutor):
+    """An executor that tells how many tasks it does at once, as that of a cluster."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.width = width
+
+
+@pytest.mark.parametrize("width", [1, 40])
+def test_every_worker_has_work(width: int) -> None:
+    """As many tasks are begun as the executor does at once, however many cores this machine has, and not many more."""
+    met, begun = threading.Barrier(width, timeout=30), itertools.count(1)
+
+    def work(task: int) -> int:
+        met.wait()  # until so many are done at once
+        return task
+
+    tasks = (next(begun) for _ in range(10 * width))
+    with Wide(width) as executor, in_order(work, tasks, executor) as done:
+        assert [next(done) for _ in range(width)] == list(range(1, width + 1))
+        assert next(begun) <= 3 * width + 16 + 1
+        assert len(list(done)) == 9 * width
 
 
 def test_no_more_is_read_than_needed(executor: Executor) -> None:

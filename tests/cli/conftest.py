@@ -1,15 +1,19 @@
 """A home of its own for each test, and the command line in this process or as one of its own."""
 
 import contextlib
+import fcntl
 import io
 import os
+import pty
 import resource
+import select
 import shutil
 import sqlite3
 import subprocess
 import sys
+import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +37,7 @@ class Result:
 
 
 Run = Callable[..., Result]
+At = Callable[..., tuple[int, str, str]]
 
 
 def until(done: Callable[[], object], what: str) -> None:
@@ -102,6 +107,68 @@ def process(home: Path) -> Run:
         said = Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
         assert "Traceback" not in said.err
         return said
+
+    return call
+
+
+def waits_for_input(process: int) -> bool:
+    """Whether a process has read what came, and waits for more."""
+    try:
+        call = Path(f"/proc/{process}/syscall").read_text().split()
+    except OSError:  # it has ended
+        return False
+    reads = {"x86_64": "0", "aarch64": "63"}[os.uname().machine]
+    return call[:2] == [reads, "0x0"]
+
+
+@pytest.fixture
+def at_terminal(home: Path) -> At:
+    """Run a command at a terminal of its own, and type an answer at each of its questions, once it waits for that.
+
+    prompt: how a question ends. times: how often the last answer is typed, as long as the command runs. Returns its
+    exit code, what the terminal showed, and standard output where that is a file.
+    """
+
+    def control() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # or Ctrl-C would reach nobody
+
+    def call(
+        *arguments: object,
+        answers: Sequence[str] = (),
+        prompt: str = "[y/N] ",
+        times: int = 1,
+        stdout_is_file: bool = False,
+    ) -> tuple[int, str, str]:
+        ours, theirs = pty.openpty()
+        with open(home / "out", "w+b") as out:
+            child = subprocess.Popen(
+                [*COMMAND, *map(str, arguments)],
+                stdin=theirs,
+                stdout=out if stdout_is_file else theirs,
+                stderr=theirs,
+                env=os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "30"},
+                start_new_session=True,
+                preexec_fn=control,  # noqa: PLW1509 - a test has one thread
+            )
+            os.close(theirs)
+            shown, given, end = b"", 0, time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                if select.select([ours], [], [], 0.001 if times > 1 and given else 0.02)[0]:
+                    try:
+                        shown += os.read(ours, 65536)
+                    except OSError:  # EIO: the terminal's last user is gone
+                        break
+                elif shown.count(prompt.encode()) > given and waits_for_input(child.pid):
+                    assert given < len(answers), shown
+                    os.write(ours, answers[given].encode())
+                    given += 1
+                elif given and given == len(answers) and times > 1:
+                    os.write(ours, answers[-1].encode())
+                    times -= 1
+            os.close(ours)  # hangs up, and so ends what still runs
+            code = child.wait(PATIENCE)
+            out.seek(0)
+            return code, shown.decode(errors="replace"), out.read().decode()
 
     return call
 

@@ -144,7 +144,16 @@ def test_no_times(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("9" * 16, "is too large"), ("9" * 5000, "is too large"), ("0", "is not a whole number of 1 or more")],
+    [
+        ("9" * 16, "is too large"),
+        ("9" * 5000, "is too large"),
+        ("0", "'0' is too small: it must be 1 or more"),
+        ("-5", "'-5' is too small: it must be 1 or more"),
+        ("-" + "9" * 5000, "is too small: it must be 1 or more"),
+        ("1.5", "'1.5' is not a whole number"),
+        ("١", "is not a whole number"),
+        ("", "'' is not a whole number"),
+    ],
 )
 def test_numbers(run: Run, text: str, why: str) -> None:
     """A number that cannot be right is refused for what is wrong with it."""

@@ -1,49 +1,27 @@
 """`audit` and `review` at the prompt: what they print, and the answers at a terminal."""
 
 import json
-import os
-import pty
-import select
-import subprocess
-import time
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.sample_mail import message
-from tests.cli.conftest import COMMAND, PATIENCE, Run, mail, maildir
-
-_PROMPT = b"Enter: later? "
+from spamnb.filter import Clue
+from spamnb.reasons import named
+from tests.cli.conftest import At, Run, mail, maildir, mbox
 
 
 @pytest.fixture
-def answer(home: Path) -> Callable[..., str]:
+def answer(at_terminal: At) -> Callable[..., str]:
     """Run a command at a terminal, and type an answer at each question; what the terminal showed."""
 
     def call(command: str, answers: Sequence[str]) -> str:
-        ours, theirs = pty.openpty()
-        child = subprocess.Popen(
-            [*COMMAND, command], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
-        )
-        os.close(theirs)
-        shown, given, end = b"", 0, time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if not select.select([ours], [], [], 1)[0]:
-                if 0 < given <= len(answers):  # what is typed while readline takes over the terminal can be lost
-                    os.write(ours, answers[given - 1].encode() + b"\n")
-                continue
-            try:
-                shown += os.read(ours, 65536)
-            except OSError:  # EIO: the terminal's last user is gone
-                break
-            if shown.count(_PROMPT) > given:
-                assert given < len(answers), shown
-                os.write(ours, answers[given].encode() + b"\n")
-                given += 1
-        os.close(ours)
-        assert child.wait(PATIENCE) == 0, shown
-        return shown.decode(errors="replace")
+        typed = [one if one == "\x04" else f"{one}\n" for one in answers]
+        code, shown, _ = at_terminal(command, answers=typed, prompt="Enter: later? ")
+        assert code == 0, shown
+        return shown.replace("\r\n", "\n")
 
     return call
 
@@ -85,7 +63,10 @@ def test_a_list_in_a_pipe(wrong: Path, run: Run) -> None:
     assert first.startswith("1. ")
     assert second.startswith("   called ham; without it, the probability of spam is ")
     assert third == f"   {wrong}"
-    assert fourth.count("(ham 0, spam ") >= 1
+    assert re.fullmatch(r"   (?:[a-z', -]+ “[^”]+” \(ham 0, spam \d+\)(?:; |$)){3}", fourth), fourth
+    words = [re.sub(r" \(.*", "", one) for one in fourth.strip().split("; ")]
+    tokens = [str(one["token"]) for one in findings(run)[0]["clues"]]  # type: ignore[attr-defined]
+    assert [f"{one.kind} “{one.text}”" for one in (named(Clue(token, 0, 1, 1.0, 1.0)) for token in tokens)] == words
     assert len(findings(run)) == 1
 
 
@@ -98,14 +79,18 @@ def test_nothing_to_ask(home: Path, run: Run, command: str) -> None:
 
 
 def test_answers_at_a_terminal(wrong: Path, run: Run, answer: Callable[..., str]) -> None:
-    """A key answers; what is no key is asked again; the way back is shown, and leads back."""
+    """A key answers; what is no key explains the keys, and is asked again; the way back is one number."""
     shown = answer("audit", ["x", "m"])
     assert "1 of 1: " in shown
+    assert shown.count("[r]ight, [m] it is spam, ") == 2
+    assert "   m      it is spam: learned so, and moved to the spam folder" in shown
+    assert "   r      right: it is ham, by your decision" in shown
     assert "the file stays" in shown
     assert "That was all." in shown
     assert findings(run) == []
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 25, "spam": 26}
     way_back = shown.partition("To take that back: spamnb ")[2].splitlines()[0].split()
+    assert len(way_back) == 2
     assert run(*way_back).code == 0
     assert len(findings(run)) == 1
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 26, "spam": 25}
@@ -120,6 +105,65 @@ def test_keys(wrong: Path, run: Run, answer: Callable[..., str], keys: list[str]
     history = run("history").out
     assert ("not asked about again" in history) == (not left)
     assert ("forgot" in history) == (keys == ["f"])
+
+
+def test_the_other_way_round(taught: Path, run: Run, answer: Callable[..., str]) -> None:
+    """Of what is called spam it is asked whether it is ham, and `?` says what follows from each key."""
+    assert run("train", "--spam", mail(taught / "wrong", "ham", 1, first=600)).code == 0
+    shown = answer("audit", ["?", "s"])
+    assert "[m] it is ham, " in shown
+    explained = shown.partition("Enter: later? ?\n")[2].partition("[r]ight")[0].splitlines()
+    assert [line.split()[0] for line in explained] == ["r", "m", "v", "f", "n", "s", "Enter"]
+    assert "moved to the inbox" in explained[1]
+
+
+def test_viewed(taught: Path, run: Run, answer: Callable[..., str]) -> None:
+    """`v` shows from whom a message is and what it says, a screen at a time, and nothing as it is in it."""
+    lines = [b"line %d \x1b[2J\t\xe2\x80\xae." % number for number in range(60)]
+    (taught / "wrong").write_bytes(message("spam", 600).partition(b"\n\n")[0] + b"\n\n" + b"\n".join(lines) + b"\n")
+    run("train", "--ham", "wrong")
+    (found,) = findings(run)
+    shown = answer("audit", ["v", "v", "v", "v", "s"])
+    first, second, third, again = shown.split("Enter: later? v\n")[1:]
+    assert first.splitlines()[1].startswith("From: ")
+    assert "Subject: " in first
+    assert "line 0 \\x1b[2J" in first
+    assert "\\u202e." in first
+    assert not {"\x1b", "\u202e", "\t"} & set(shown)
+    assert max(map(str.count, (first, second, third), ["\n"] * 3)) <= 30
+    assert "[v] shows what follows. [r]ight" in first
+    assert "[v] shows what follows. [r]ight" in second
+    assert "line 59 " in third
+    assert "what follows" not in third
+    assert again.partition("[v] shows")[0] == first.partition("[v] shows")[0]
+    assert found["message"] in shown
+
+
+@pytest.mark.parametrize("is_mbox", [True, False])
+def test_viewed_wherever_it_was_learned(taught: Path, run: Run, answer: Callable[..., str], is_mbox: bool) -> None:
+    """`v` reads a message out of the mbox that it was learned from, or says that its file is gone."""
+    file = taught / "wrong"
+    file.write_bytes(mbox("spam", range(600, 602)))
+    assert run("train", "--ham", file).code == 0
+    if not is_mbox:
+        file.unlink()
+    shown = answer("audit", ["v", "s"])
+    assert ("\nFrom: " in shown) == is_mbox
+    assert ("Its file is gone, or cannot be read" in shown) != is_mbox
+
+
+def test_viewed_in_a_mailbox(taught: Path, run: Run, answer: Callable[..., str]) -> None:
+    """`v` reads a message where it lies in a watched folder, also where its flags have changed."""
+    root = maildir(taught / "Maildir", Junk=[])
+    assert run("init", "--no-learn").code == 0
+    kept = root / "cur" / "1800000000.M2P1.host:2,S"
+    kept.write_bytes(message("spam", 601))
+    assert run("run", "--once").code == 0
+    kept.rename(kept.with_name("1800000000.M2P1.host:2,RS"))
+    shown = answer("review", ["v", "m"])
+    assert "\nFrom: " in shown
+    assert "To take that back: spamnb undo " in shown
+    assert len(list((root / ".Junk" / "cur").iterdir())) == 1
 
 
 def test_review(taught: Path, run: Run) -> None:

@@ -4,10 +4,13 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from spamnb.cli.sample_mail import message
+from spamnb.config import Model
+from spamnb.mail.reading import read
 from tests.cli.conftest import Run
 
 MESSAGES = 60  # of each kind
@@ -164,14 +167,35 @@ def test_mail_that_contradicts_itself(run: Run, corpus: Path) -> None:
     index = (corpus / "index").read_text()
     (corpus / "index").write_text(index.replace("spam 61.eml", "ham 61.eml").replace("spam 95.eml", "ham 95.eml"))
     said = run("evaluate", corpus, "--protocol", "folds", "--at-most-one-ham-in", 50).out
-    assert said.startswith("2 messages are judged the opposite of their label: ")
-    assert "61.eml" in (refusal := said.partition("contradicts itself")[2])
-    assert "95.eml" in refusal
+    subjects = [read(message("spam", number)).summary for number in (61, 95)]
+    first, _, refusal = said.partition("contradicts itself")
+    assert first.startswith("2 messages are judged the opposite of their label:\n\nprobability  filed as  message\n")
+    for part in (first, refusal):
+        assert sum(line.split(maxsplit=2)[1:] in [["ham", one] for one in subjects] for line in part.splitlines()) == 2
+    assert ".eml" not in said
     assert "spamnb audit" in refusal
     assert "spam_cutoff" not in said
     found = measured(run, corpus, "--protocol", "folds", "--at-most-one-ham-in", 50)
     assert (found["spam_cutoff"], found["contradicting"]) == (None, 2)
-    assert len(found["look_at"]) == 2  # type: ignore[arg-type]
+    look_at = found["look_at"]
+    assert isinstance(look_at, list)
+    assert {(one["path"], one["message"]) for one in look_at} == set(zip(("61.eml", "95.eml"), subjects, strict=True))
+
+
+def test_only_the_first_messages(run: Run, corpus: Path) -> None:
+    """--limit takes the first messages; a limit of none at all, or of fewer, is refused with what may be written."""
+    assert measured(run, corpus, "--limit", 50)["messages"] == 50
+    for none in ("0", "-5"):
+        result = run("evaluate", corpus, "--limit", none)
+        assert (result.code, result.out) == (64, "")
+        assert f"argument --limit: '{none}' is too small: it must be 1 or more" in result.err
+
+
+@pytest.mark.parametrize("model", get_args(Model))
+def test_each_event_model_that_serves(run: Run, corpus: Path, model: str) -> None:
+    """--model takes each event model that the configuration may name, and scores by it."""
+    found = measured(run, corpus, "--model", model, "--warm-up", 40)
+    assert (found["one_minus_roca"], found["hm"]) == (0, 0)
 
 
 def test_training_rules_and_delay(run: Run, corpus: Path) -> None:

@@ -17,7 +17,7 @@ from spamnb.cli.sample_mail import message
 from spamnb.delivery.verdict import Delivered
 from spamnb.label import Verdict
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import COMMAND, PATIENCE, ledger_file, until
+from tests.cli.conftest import COMMAND, PATIENCE, ledger_file, until, waits_for_input
 from tests.delivery.server import serving, verdict_of
 
 UNKNOWN = b"X-Spamnb: unknown, reason=ledger, version=0.1.0\n"
@@ -158,20 +158,13 @@ def test_killed(home: Path, number: int) -> None:
     assert running.stdin
     running.stdin.write(message("ham", 1))
     running.stdin.flush()
-    until(lambda: _waits_for_input(running.pid), "the command to read")
+    until(lambda: waits_for_input(running.pid), "the command to read")
     running.send_signal(number)
     out, err = running.communicate(timeout=PATIENCE)
     assert (running.returncode, out, err) == (-number if number == signal.SIGKILL else 128 + number, b"", b"")
 
 
 _RUN = "from spamnb.cli.main import entry_point; entry_point()"
-
-
-def _waits_for_input(process: int) -> bool:
-    """Whether a process has read what came, and waits for more."""
-    call = Path(f"/proc/{process}/syscall").read_text().split()
-    reads = {"x86_64": "0", "aarch64": "63"}[os.uname().machine]
-    return call[:2] == [reads, "0x0"]
 
 
 @pytest.mark.parametrize(("closed", "code"), [("<&-", 75), (">&-", 75), ("2>&-", 0)])

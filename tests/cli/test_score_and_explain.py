@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.sample_mail import message
-from tests.cli.conftest import Run, maildir, mbox
-from tests.cli.test_terminal import At, at_terminal  # noqa: F401 - a fixture
+from tests.cli.conftest import At, Run, maildir, mbox
 
 
 @pytest.mark.parametrize(("kind", "letter", "code"), [("spam", "S", 0), ("ham", "H", 1)])
@@ -92,7 +91,7 @@ def test_standard_input_is_the_default_in_a_pipe(taught: Path, run: Run) -> None
 
 
 @pytest.mark.parametrize("command", ["score", "explain"])
-def test_a_terminal_is_not_read(taught: Path, at_terminal: At, command: str) -> None:  # noqa: F811
+def test_a_terminal_is_not_read(taught: Path, at_terminal: At, command: str) -> None:
     """At a terminal `score` and `explain` without a path say what to give."""
     code, shown, _ = at_terminal(command)
     assert code == 64

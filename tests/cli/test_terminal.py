@@ -1,67 +1,12 @@
 """What a person at a terminal sees, and what a pipe does not."""
 
-import fcntl
-import os
-import pty
-import select
-import subprocess
-import termios
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.output import is_confirmed
 from spamnb.cli.sample_mail import message
-from tests.cli.conftest import COMMAND, PATIENCE, Run, mail, maildir
-
-At = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def at_terminal(home: Path) -> At:
-    """Run a command at a terminal of its own, and answer its question, if there is an answer.
-
-    Returns its exit code, what the terminal showed, and standard output where that is a file.
-    """
-
-    def control() -> None:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # or Ctrl-C would reach nobody
-
-    def call(*arguments: object, answer: str = "", stdout_is_file: bool = False) -> tuple[int, str, str]:
-        ours, theirs = pty.openpty()
-        with open(home / "out", "w+b") as out:
-            child = subprocess.Popen(
-                [*COMMAND, *map(str, arguments)],
-                stdin=theirs,
-                stdout=out if stdout_is_file else theirs,
-                stderr=theirs,
-                env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
-                start_new_session=True,
-                preexec_fn=control,  # noqa: PLW1509 - a test has one thread
-            )
-            os.close(theirs)
-            shown, asked, end = b"", False, time.monotonic() + PATIENCE
-            while time.monotonic() < end:
-                if not select.select([ours], [], [], 1)[0]:
-                    if asked:  # what is typed in the very moment in which readline takes over the terminal can be lost
-                        os.write(ours, answer.encode())
-                    continue
-                try:
-                    block = os.read(ours, 65536)
-                except OSError:  # EIO: the terminal's last user is gone
-                    break
-                shown += block
-                if answer and not asked and b"[y/N] " in shown:
-                    os.write(ours, answer.encode())
-                    asked = True
-            os.close(ours)  # hangs up, and so ends what still runs
-            code = child.wait(PATIENCE)
-            out.seek(0)
-            return code, shown.decode(errors="replace"), out.read().decode()
-
-    return call
+from tests.cli.conftest import At, Run, mail, maildir
 
 
 def test_bar_on_a_terminal(home: Path, at_terminal: At, process: Run) -> None:
@@ -102,7 +47,7 @@ def test_only_a_yes_is_a_yes(monkeypatch: pytest.MonkeyPatch, answer: str, confi
 def test_init_asks_on_a_terminal(home: Path, at_terminal: At, run: Run, answer: str, learned: bool) -> None:
     """On a terminal init asks whether to learn; only a yes is a yes, and the end of input is not."""
     maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
-    code, shown, _ = at_terminal("init", answer=answer)
+    code, shown, _ = at_terminal("init", answers=[answer])
     assert code == 0
     assert "Learn from the folders as they are now? [y/N]" in shown
     assert ("1 ham, 1 spam" in run("status").out) == learned
@@ -118,9 +63,11 @@ def test_init_does_not_ask_what_was_said(home: Path, at_terminal: At, arguments:
     assert "[y/N]" not in shown
 
 
-def test_ctrl_c_at_the_question(home: Path, at_terminal: At) -> None:
-    """Ctrl-C at a question ends with 130 and a line, not with a traceback."""
+@pytest.mark.parametrize("times", [1, 1000])
+def test_ctrl_c_at_the_question(home: Path, at_terminal: At, times: int) -> None:
+    """Ctrl-C at a question, once or again and again, ends with 130 and a line, not with a traceback."""
     maildir(home / "Maildir", INBOX=[message("ham", 1)])
-    code, shown, _ = at_terminal("init", answer="\x03")
+    code, shown, _ = at_terminal("init", answers=["\x03"], times=times)
     assert code == 130
+    assert "interrupted: what was done so far is kept" in shown
     assert "Traceback" not in shown

@@ -12,8 +12,7 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.config import Mailbox, Role, render
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import Run, counts, ledger_file, mail, maildir
-from tests.cli.test_terminal import At, at_terminal  # noqa: F401 - a fixture
+from tests.cli.conftest import At, Run, counts, ledger_file, mail, maildir
 
 
 @pytest.fixture
@@ -57,16 +56,16 @@ def test_much_is_not_undone_without_a_yes(trained: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("\n", 25), ("\x04", 25)])
-def test_a_terminal_is_asked(trained: Path, run: Run, at_terminal: At, answer: str, left: int) -> None:  # noqa: F811
+def test_a_terminal_is_asked(trained: Path, run: Run, at_terminal: At, answer: str, left: int) -> None:
     """On a terminal the totals come first, and then a question, to which only a yes is a yes."""
-    code, shown, _ = at_terminal("undo", "--since", "1h", answer=answer)
+    code, shown, _ = at_terminal("undo", "--since", "1h", answers=[answer])
     assert code == 0
     assert "To be undone: 25 learnings." in shown
     assert ("Nothing was undone." in shown) == bool(left)
     assert json.loads(run("status", "--json").out)["learned"]["ham"] == left
 
 
-def test_a_single_id_is_not_asked_about(trained: Path, at_terminal: At) -> None:  # noqa: F811
+def test_a_single_id_is_not_asked_about(trained: Path, at_terminal: At) -> None:
     """What a person named by its number is undone without a question."""
     code, shown, _ = at_terminal("undo", "17")
     assert code == 0

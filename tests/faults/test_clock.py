@@ -59,13 +59,13 @@ def test_clock_is_set(site: Faulty, jump: float) -> None:
         waiting = site.deliver(message("spam", 661), "TrainSpam")
         time.sleep(0.2)  # it is noticed, and dwells
         clock.ahead = jump
-        until(lambda: site.label(waiting) == 1, "learned, though it began to wait before", 10)
+        until(lambda: site.label(waiting) == 1, "learned, though it began to wait before")
         late = site.deliver(message("ham", 662), "TrainHam")
-        until(lambda: site.label(late) == 0, "learned after its dwell", 10)
+        until(lambda: site.label(late) == 0, "learned after its dwell")
         more = site.spam(663)
-        until(lambda: more in site.contents("Junk"), "new spam moved", 10)
+        until(lambda: more in site.contents("Junk"), "new spam moved")
         site.move(spam, "Junk", "Archive")
-        until(lambda: site.label(spam) == 0, "a correction learned", 10)
+        until(lambda: site.label(spam) == 0, "a correction learned")
     assert site.faults() == []
     with Ledger(str(site.ledger)) as ledger:
         done = [(action.kind, action.state) for action in ledger.journal.newest(6)]
@@ -83,7 +83,7 @@ def test_folders_are_compared_without_events(site: Faulty, jump: float) -> None:
         clock.ahead = jump
         for number in range(3):
             spam = site.spam(665 + number)
-            until(lambda: spam in site.contents("Junk"), "spam moved", 10)  # noqa: B023
+            until(lambda: spam in site.contents("Junk"), "spam moved")  # noqa: B023
 
 
 def test_kept_mail(site: Faulty) -> None:
@@ -101,7 +101,7 @@ def test_kept_mail(site: Faulty) -> None:
             time.sleep(0.3)
             assert site.label(ham) is None
         clock.ahead = 3 * DAY + 60
-        until(lambda: site.label(ham) == 0, "kept for three days", 10)
+        until(lambda: site.label(ham) == 0, "kept for three days")
 
 
 def known(site: Faulty) -> int:

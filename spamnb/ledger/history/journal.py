@@ -199,6 +199,19 @@ class Journal:
         where = f"{_NO_JUDGEMENT} AND a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
         return {action.digest for action in self._actions(where)}
 
+    def of_answer(self, settled: int) -> list[Action]:
+        """All that a person's answer has done, the oldest first: what it learned or forgot, itself, and its moves.
+
+        settled: the action that is the answer itself. All of an answer has one time; what it learned is written in one
+        transaction with it, just before it. Empty where that action is none, or takes another one back.
+        """
+        return self._actions(
+            "a.message = s.message AND a.at = s.at AND a.id >= s.id - 1 AND a.takes_back IS NULL"
+            " AND (a.id = s.id OR a.kind IN ('learned', 'moved') AND a.verdict IS NULL) ORDER BY a.id",
+            settled,
+            also="JOIN action AS s ON s.id = ? AND s.kind = 'settled' AND s.takes_back IS NULL",
+        )
+
     def import_of(self, digest: bytes) -> Action | None:
         """The newest action that imported these very counts, if it stands."""
         where = "m.digest = ? AND a.kind = 'imported' AND a.state = 'done' AND a.takes_back IS NULL"
@@ -375,8 +388,8 @@ class Journal:
         """What was done to a message, the oldest first."""
         return self._actions("a.message = ? ORDER BY a.id", message)
 
-    def _actions(self, where: str, *parameters: object) -> list[Action]:
-        return list(map(_action, self._db.all(f"{_SELECT} WHERE {where}", parameters)))
+    def _actions(self, where: str, *parameters: object, also: str = "") -> list[Action]:
+        return list(map(_action, self._db.all(f"{_SELECT} {also} WHERE {where}", parameters)))
 
 
 def _action(row: Sequence[Any]) -> Action:

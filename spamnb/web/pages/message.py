@@ -204,10 +204,12 @@ def say(visit: Visit) -> Response:
 def forget(visit: Visit) -> Response:
     """A message teaches nothing any more."""
     known, journal = _known(visit), visit.ledger.journal
-    last = journal.newest_id()
-    if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now):
-        raise HttpError(409, "This message is not learned.", "There is nothing to forget.")
-    actions = [action.id for action in journal.of_message(known.id) if action.id > last]
+    with visit.ledger.transaction():  # in which nobody else acts on the message
+        visit.ledger.record_lessons()
+        last = journal.newest_id()
+        if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now):
+            raise HttpError(409, "This message is not learned.", "There is nothing to forget.")
+        actions = [action.id for action in journal.of_message(known.id) if action.id > last]
     return visit.done(actions, back=f"m/{known.id}")
 
 
