@@ -98,7 +98,10 @@ class Arrivals:
         unread = self._folders.read(folder, entry)
         if unread is None or self._ledger.messages.find(unread.digest) is not None:
             return False
-        return self._decide(folder, entry, unread, appeared)
+        try:
+            return self._decide(folder, entry, unread, appeared)
+        except FolderUnavailableError:
+            return False
 
     def act_on_due(self) -> None:
         """Act on the files that have dwelt long enough where they are; of many, on some, so that new mail gets in."""
