@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.sample_mail import message
+from spamnb.config import Role
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
-from spamnb.maildir.messages import Entry
+from spamnb.maildir.messages import Entry, deliver
 from spamnb.moves import Intent, Mover
 from spamnb.policy import COPY_SECONDS
 from tests.service.conftest import PATIENCE, Site, until
-from tests.service.desk import Desk
+from tests.service.desk import ROLES, Desk
 
 _ORDERS = ("INBOX", "Archive"), ("Archive", "INBOX")
 
@@ -147,6 +148,21 @@ def test_a_rule_copies_soon_and_a_person_later(site: Site) -> None:
     link(site, to_junk, "INBOX", "Junk", "cur")
     assert site.once() == 0
     assert (site.label(by_a_rule), site.label(by_a_person), site.label(to_junk)) == (None, 0, 1)
+
+
+def test_two_inboxes_and_an_archive(desk: Desk) -> None:
+    """Of three names of one delivery each that lies in an inbox is judged there, and moved; nothing is learned."""
+    desk.roles = ROLES | {"Work": Role.INBOX}
+    desk.folder("Work")
+    desk.ahead = 0.0  # the kernel's clock, which says until when a linked file is another program's
+    desk.restart()
+    spam = message("spam", 978)
+    first = Path(deliver(desk.folder("INBOX"), spam, next(desk.bases)))
+    for folder in ("Work", "Archive"):  # the same base name, as `ln` gives it
+        (Path(desk.folder(folder).subdir("new")) / first.name).hardlink_to(first)
+    desk.work()
+    assert desk.where(spam) == ["Junk", "Junk", "Archive"]
+    assert desk.lesson(spam) == (None, False)
 
 
 @pytest.mark.parametrize("stays", [True, False], ids=["copied", "moved"])
