@@ -31,7 +31,7 @@ from spamnb.maildir.departures import Departures, touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.messages import Entry, linked_until, locate, number_of_links, read_chunks, read_keywords
 from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letters, parse_name
-from spamnb.maildir.rename import finish, move
+from spamnb.maildir.rename import finish, move, remove_drafts
 from spamnb.policy import MARKS
 
 _log = logging.getLogger(__name__)
@@ -291,6 +291,8 @@ class Mover:
         places = source, action.source_base, destination, action.destination_base
         flags = "" if last is None else last.flags
         intent = Intent(action.id, action.message, action.digest, *places, flags, action.takes_back)
+        remove_drafts(destination, intent.wanted)
+        remove_drafts(source, intent.base)  # where the message was given back
         try:
             there = of_message(destination, locate(destination, intent.wanted), action.digest)
             here = locate(source, intent.base)

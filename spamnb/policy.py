@@ -64,12 +64,27 @@ class PastPlace:
     since: float
     lag: float
     recently_left: bool = True
+    just_left: bool = False
     alike: bool = False
 
     @property
     def is_spam(self) -> bool:
         """Whether it is where mail is that may be spam."""
         return self.unsure or self.role is Role.SPAM
+
+    @property
+    def is_of_the_message(self) -> bool:
+        """Whether it is a place of the very message, in this delivery."""
+        return self.same_delivery or self.same_file
+
+    @property
+    def is_linked_later(self) -> bool:
+        """Whether the file in question is a second name that somebody gave to the file here after its delivery.
+
+        A name that a delivery, a rule or a program that saves space made is there soon after the first, and before the
+        filter has moved that to spam: it says nothing.
+        """
+        return self.same_file and (self.lag >= COPY_SECONDS or (self.is_spam and self.lag > 0))
 
 
 class Do(Enum):
@@ -124,7 +139,7 @@ def meaning(
     from_spam = source is not None and source.is_spam
     spam_folder = "spam" if source is not None and source.role is Role.SPAM else "unsure"
     waits = source is not None and not source.left and not source.same_file
-    known = _latest(place for place in places if place.same_delivery or place.same_file)
+    known = _latest(_may_have_come_from(places))
     was_told = told == Verdict.SPAM and all(place.role is Role.SPAM for place in places)
     known_spam = known is not None and known.role is Role.SPAM
     known_ham = known is not None and known.role is Role.HAM and not known.unsure
@@ -151,6 +166,7 @@ def meaning(
         (spam, was_told, Meaning(Do.ACCEPT, "filed by the verdict told at delivery")),
         # A ledger that has forgotten the message's places: the filter may have put it there.
         (spam, not places and verdict == Verdict.SPAM, Meaning(Do.NOTHING, "first seen there, judged as spam before")),
+        (spam, _is_second_name(places), Meaning(Do.NOTHING, "a second name of one delivery")),
         (spam, not trust_delivery, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
         (spam, True, Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)),
         (home, from_spam and waits, Meaning(Do.WAIT, f"the same delivery is in {spam_folder}", news=True)),
@@ -183,8 +199,13 @@ def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
     return any(
         (place.left and place.recently_left if place.alike else place.left or place.lag >= COPY_SECONDS)
         for place in places
-        if not place.same_folder and (place.same_delivery or place.same_file or place.alike)
+        if not place.same_folder and (place.is_of_the_message or place.alike)
     )
+
+
+def _is_second_name(places: Sequence[PastPlace]) -> bool:
+    """Whether the file has another name, in another folder: what it means is said where the message is judged."""
+    return any(place.same_file and not place.same_folder and not place.left for place in places)
 
 
 def _is_restored(role: Role, places: Sequence[PastPlace], same_name: bool, many: bool) -> bool:
@@ -207,21 +228,32 @@ def _is_restored(role: Role, places: Sequence[PastPlace], same_name: bool, many:
 def _came_from(role: Role, places: Sequence[PastPlace]) -> PastPlace | None:
     """Where a person took the message from: the latest place of this delivery that it has left.
 
-    A place it has not left counts only if a mail program copied it: both are one file, or it appeared in the inbox long
-    after the first. (A synchroniser may remove the original at its next run. In other folders labels and rules make
-    copies at any time.) Any other file elsewhere is another delivery of the same message.
+    A place it has not left counts only if a mail program copied it: it gave the file a second name after its delivery,
+    or the copy appeared in the inbox long after the first. (A synchroniser may remove the original at its next run. In
+    other folders labels and rules make copies at any time.) Any other file elsewhere is another delivery of the same
+    message.
 
     A message that is only alike counts where it has just left, and never in the inbox: anyone can write these fields.
     """
     own = _latest(
         place
-        for place in places
-        if place.same_file
-        or (place.same_delivery and (place.left or (role is Role.INBOX and place.lag >= COPY_SECONDS)))
+        for place in _may_have_come_from(places)
+        if (place.same_delivery and (place.left or (role is Role.INBOX and place.lag >= COPY_SECONDS)))
+        or place.is_linked_later
     )
     if own is not None or role is Role.INBOX:
         return own
     return _latest(place for place in places if place.alike and place.left and place.recently_left)
+
+
+def _may_have_come_from(places: Sequence[PastPlace]) -> list[PastPlace]:
+    """The places of this delivery; where it has just left one, only those that it has left: it was moved, not copied.
+
+    Without that, a message with a second name in an archive would seem to come from there when it is taken out of spam.
+    """
+    own = [place for place in places if place.is_of_the_message]
+    left = [place for place in own if place.left]
+    return left if any(place.just_left for place in left) else own
 
 
 def _latest(places: Iterable[PastPlace]) -> PastPlace | None:

@@ -600,6 +600,24 @@ def test_resolve_after_the_other_process_died(far_site: Site) -> None:
     site.agrees()
 
 
+def test_only_its_own_drafts_are_removed(far_site: Site) -> None:
+    """What other programs, and moves of other messages, have in `tmp/` stays; also while its owner lives."""
+    site = far_site
+    tmp = Path(site.folders["Junk"].subdir("tmp"))
+    others = ["move.abcdefgh.part", "1.host", "deliver.xyz.part", f"{rename._draft_prefix('2.host')}x.part"]
+    for name in others:
+        (tmp / name).touch()
+    own = tmp / f"{rename._draft_prefix('1.host')}y.part"
+    own.touch()
+    with moving_in_another_process(site) as (child, _):
+        site.mover.resolve()
+        assert own.exists()
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert site.mover.resolve() == 1
+    assert sorted(os.listdir(tmp)) == sorted(others)
+
+
 def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """An intent that its owner ended between our listing and our look at the owner is not made a second time."""
     entry = site.put("1.host")
@@ -786,6 +804,7 @@ def kill_at_each_call(site: Site, work: Callable[[Site, Ledger, Entry], None], p
         assert set(all_contents(site)) == {MAIL}, f"after call {at}"
         site.mover.resolve()
         assert all_contents(site) == [MAIL], f"after call {at}"
+        assert [os.listdir(folder.subdir("tmp")) for folder in site.folders.values()] == [[], [], []], f"call {at}"
         site.agrees()
         for folder in site.folders.values():
             for entry in scan(folder):

@@ -64,6 +64,7 @@ def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how
 
 # The table of docs/learning.md, row by row.
 
+LINKED = replace(INBOX, left=False, same_file=True)  # the file has another name, and that is there
 HEADERS = replace(INBOX, same_delivery=False, alike=True)  # a message with the same Message-ID, Date and From has left
 OTHERS = Role.INBOX, Role.HAM, Role.NEUTRAL
 
@@ -86,7 +87,7 @@ def in_junk_known_before() -> None:
 
 def first_seen_in_junk() -> None:
     at_once = replace(INBOX, left=False)
-    for traces in ((), (at_once,), (replace(at_once, same_file=True),), (replace(INBOX, same_delivery=False),)):
+    for traces in ((), (at_once,), (replace(INBOX, same_delivery=False),)):
         assert lesson(Role.SPAM, *traces) == (Do.LEARN_SPAM, True)
         assert lesson(Role.SPAM, *traces, verdict="ham") == (Do.LEARN_SPAM, True)
         assert lesson(Role.SPAM, *traces, trust_delivery=False) == (Do.NOTHING, False)
@@ -118,6 +119,26 @@ def filed_in_a_ham_folder() -> None:
 
 def first_seen_in_a_ham_folder() -> None:
     assert lesson(Role.HAM) == lesson(Role.HAM, replace(INBOX, left=False)) == (Do.NOTHING, False)
+
+
+def second_name() -> None:
+    for role, unsure, lag in itertools.product(Role, (False, True), (-5.0, 0.0, COPY_SECONDS - 1)):
+        first = replace(LINKED, role=role, unsure=unsure, lag=lag)
+        if lag <= 0 or not first.is_spam:
+            assert lesson(Role.SPAM, first)[0] is Do.NOTHING
+            assert lesson(Role.HAM, first) == lesson(Role.NEUTRAL, first) == (Do.NOTHING, False)
+            assert lesson(Role.INBOX, first) == (Do.JUDGE, False)
+
+
+def second_name_later() -> None:
+    for role in (Role.INBOX, Role.HAM):
+        later = replace(LINKED, role=role, lag=COPY_SECONDS)
+        assert lesson(Role.SPAM, later) == (Do.LEARN_SPAM, False)
+        assert lesson(Role.HAM, later) == (Do.LEARN_HAM, False)
+        assert lesson(Role.INBOX, later) == (Do.NOTHING, False)
+        for out_of in (replace(LINKED, role=Role.SPAM, by_filter=True), replace(LINKED, unsure=True)):
+            meant = meaning(role, False, None, [replace(out_of, lag=0.1)])
+            assert (meant.do, meant.weak, meant.rescued) == (Do.LEARN_HAM, False, True)
 
 
 def answered() -> None:
@@ -217,6 +238,8 @@ ROWS = {
     "in the inbox 30 s or more after the same delivery, which is in Junk or unsure": in_the_inbox_beside_junk,
     "in a ham folder, known in another folder before": filed_in_a_ham_folder,
     "first seen in a ham folder": first_seen_in_a_ham_folder,
+    "a second name (hard link) that a file gets within 30 s, before it is in Junk or unsure": second_name,
+    "a second name that a file gets later, or in Junk or unsure": (second_name_later),
     "answered, in the inbox or a ham folder": answered,
     "read and kept, in the inbox or a ham folder": read_and_kept,
     "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": (
@@ -418,9 +441,27 @@ def test_copy_then_delete() -> None:
 
 
 def test_hard_linked_copy() -> None:
-    """A copy that is one file with its original was made by a mail program, though the original still lies there."""
-    assert seen_in(Role.INBOX, replace(STILL_THERE, same_file=True)) is Do.LEARN_HAM
-    assert seen_in(Role.SPAM, replace(INBOX, left=False, same_file=True)) is Do.LEARN_SPAM
+    """A second name is a person's if the file lay in spam by then, or came long before; else a rule's."""
+    lay_in_spam = replace(STILL_THERE, same_file=True)
+    assert seen_in(Role.INBOX, replace(lay_in_spam, lag=0.1)) is Do.LEARN_HAM
+    assert seen_in(Role.HAM, replace(lay_in_spam, lag=0.1)) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, lay_in_spam) is Do.JUDGE
+    assert seen_in(Role.HAM, lay_in_spam) is Do.NOTHING, "the filter has moved the first name to spam after that"
+    assert seen_in(Role.SPAM, replace(LINKED, lag=COPY_SECONDS)) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, LINKED) is Do.NOTHING
+
+
+def test_moved_beside_a_second_name() -> None:
+    """What was moved came from the place that it has left, though it has another name, even a newer one, elsewhere."""
+    archived = replace(LINKED, role=Role.HAM, since=9.0, lag=DAY)
+    junked = replace(archived, role=Role.SPAM, by_filter=True)
+    left = replace(BY_FILTER, just_left=True)
+    assert seen_in(Role.INBOX, left, archived) is Do.LEARN_HAM
+    assert meaning(Role.HAM, False, None, [left, replace(archived, role=Role.INBOX)]).rescued
+    assert seen_in(Role.HAM, replace(IN_HAM, same_folder=True, just_left=True), junked) is Do.NOTHING, "renamed"
+    assert seen_in(Role.SPAM, replace(IN_HAM, just_left=True), replace(junked, same_folder=True)) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, replace(INBOX, just_left=True), archived, named=False) is Do.LEARN_SPAM
+    assert seen_in(Role.INBOX, replace(INBOX, same_folder=True), junked) is Do.LEARN_HAM, "it had left before"
 
 
 def test_copy_of_what_lies_there() -> None:
@@ -626,6 +667,7 @@ TRACES = st.lists(
         same_file=st.booleans(),
         since=st.floats(0, 100),
         lag=st.sampled_from([-1.0, 0.0, COPY_SECONDS]),
+        just_left=st.just(False),
         alike=st.just(False),
     ),
     max_size=5,
@@ -638,10 +680,10 @@ def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list
     """Where the filter put a message, and nobody moved it since, its appearing in spam teaches nothing."""
     own = replace(BY_FILTER, since=101.0, left=False)
     if role is Role.SPAM:
-        traces = [replace(trace, same_file=False) for trace in traces]
         assert meaning(role, False, label, [*traces, own]).do is Do.NOTHING
-    elif not any(trace.left or trace.same_file or trace.lag >= COPY_SECONDS for trace in traces):
-        assert meaning(role, False, label, [*traces, own]).do not in LEARNS
+    elif not any(trace.left or trace.lag >= COPY_SECONDS for trace in traces):
+        for linked in (own, replace(own, same_file=True)):
+            assert meaning(role, False, label, [*traces, linked]).do not in LEARNS
 
 
 @given(TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))

@@ -233,5 +233,15 @@ def _make_directory(path: str) -> None:
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
+        if os.path.islink(path):
+            raise MaildirError(link_in_the_way(path)) from None
         if not _is_directory(path):
             raise MaildirError(f"{path!r} is in the way: a folder has to be a true directory") from None
+
+
+def link_in_the_way(path: str) -> str:
+    """What to do about a symbolic link in the place of a folder, in words."""
+    return (
+        f"{path!r}, a symbolic link, is in the way: no folder behind a link is used; put the folder itself there, or"
+        " mount it there (mount --bind)"
+    )

@@ -89,17 +89,24 @@ def _messages(folder: Folder, subdir: str) -> Iterator[str]:
         raise FolderUnavailableError(f"cannot list {path!r}: {error.strerror}; {step}") from error
 
 
+def status_set_at(path: str) -> float:
+    """When the file last got or lost a name, in seconds since the epoch; 0 where it is gone. Its content is older.
+
+    Any of its names, and a change of its mode too: with two names, each was there before that.
+    """
+    try:
+        return os.lstat(path).st_ctime
+    except OSError:
+        return 0.0
+
+
 def linked_until(path: str) -> float:
-    """Until when the file is left to another program, in seconds since the epoch; 0 where it may be moved.
+    """Until when the file is left to another program, in seconds since the epoch; 0 where it has one name.
 
     An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. Were that one
     gone by then, the message would be in two folders. A second name that stays makes no difference.
     """
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return 0.0
-    return status.st_ctime + LINKED_SECONDS if status.st_nlink > 1 else 0.0
+    return status_set_at(path) + LINKED_SECONDS if number_of_links(path) > 1 else 0.0
 
 
 def number_of_links(path: str) -> int:

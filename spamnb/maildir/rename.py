@@ -12,6 +12,7 @@ Nothing is ever replaced. Content, mtime and mode stay as they are.
 import contextlib
 import errno
 import functools
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from spamnb.durable import sync
 from spamnb.errors import MaildirError
 from spamnb.maildir.departures import touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError
+from spamnb.maildir.names import parse_name
 
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
@@ -79,6 +81,23 @@ def finish(source: str, destination: str) -> None:
     sync(os.path.dirname(destination))
     _remove(source)
     sync(os.path.dirname(source))
+
+
+def remove_drafts(folder: Folder, base: str) -> None:
+    """Remove what killed moves have left in the folder's `tmp/`; only for a base name to which nobody moves just now.
+
+    Mail software removes what lies there for 36 hours, but not all does, nor where nobody opens the folder.
+    """
+    tmp, ours = folder.subdir("tmp"), _draft_prefix(base)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(tmp):
+            if name.startswith(ours):
+                os.unlink(os.path.join(tmp, name))
+
+
+def _draft_prefix(base: str) -> str:
+    """How the drafts of a message begin that gets this base name, which may be as long as a name can be."""
+    return f"move.{hashlib.blake2b(os.fsencode(base), digest_size=8).hexdigest()}."
 
 
 def _remove(path: str) -> None:
@@ -146,7 +165,8 @@ def _give_up_source(source: str, destination: str, others: Callable[[], int]) ->
 
 def _move_across(source: str, tmp: str, destination: str) -> None:
     with open_message(source) as file:
-        with durable.scratch(tmp, "move.") as draft:  # one left by a killed move is swept by mail software
+        prefix = _draft_prefix(parse_name(os.path.basename(destination)).key)
+        with durable.scratch(tmp, prefix) as draft:  # one left by a killed move: `remove_drafts`
             copied = _copy(file, draft)
             sync(tmp)
             rename_noreplace(draft, destination)

@@ -5,6 +5,7 @@ What a place means is decided by `policy`; this module finds out what is asked t
 
 import heapq
 import logging
+from typing import NamedTuple
 
 from spamnb import policy
 from spamnb.arming import Arming
@@ -29,6 +30,9 @@ from spamnb.service.sent import sent_in
 _log = logging.getLogger(__name__)
 _SLICE = 0.05  # seconds
 _MANY = 10  # messages that a person copies one by one, by hand
+# A file in the inbox that has a second name is judged so much later than the other one is looked at: procmail gives the
+# names to a file within 1 ms. Once it is moved, its status would no longer say since when the other name was there.
+_LAST_SECONDS = 1.0
 _AGAIN_SECONDS = 1.0  # until a folder that cannot be listed is tried again, however short the dwell
 _ALIKE = "; judged by itself, though a known message has its Message-ID, Date and From"
 _LEARNED = {
@@ -37,6 +41,13 @@ _LEARNED = {
     Do.LEARN_HAM_AND_FILE: Label.HAM,
     Do.LEARN_SPAM_AND_FILE: Label.SPAM,
 }
+
+
+class _Dwelling(NamedTuple):
+    """A file that is acted on later. appeared: since when it has been there, by what was known when it was seen."""
+
+    entry: Entry
+    appeared: float
 
 
 class Arrivals:
@@ -51,7 +62,8 @@ class Arrivals:
         self._now = context.now
         self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
         self._arming = Arming(context.ledger, context.config.scoring, context.config.learning)
-        self._dwelling: dict[tuple[str, str], Entry] = {}  # by folder and key
+        self._dwelling: dict[tuple[str, str], _Dwelling] = {}  # by folder and key
+        self._left: set[tuple[str, str]] = set()  # judged, and not moved yet: another program has just linked them
         self._order: list[tuple[float, str, str]] = []  # a heap: when each of them is due, its folder, its key
         self._many_until = 0.0  # many known messages have appeared at once, or did just before
 
@@ -69,22 +81,32 @@ class Arrivals:
         name, now = parse_name(entry.name), self._now()
         if (folder.path, name.key) in self._dwelling:
             return
-        free_at = linked_until(entry.path(folder))
-        if folder.role is Role.INBOX and not folder.unsure and free_at <= now and _are_known(name, folder):
-            unread = self._folders.read(folder, entry)
-            if unread is not None and self._ledger.messages.find(unread.digest) is None:
-                self._decide(folder, entry, unread)
+        appeared, free_at = appeared_at(folder, entry, now), linked_until(entry.path(folder))
+        due = max(appeared + self._config.learning.dwell_seconds, free_at)
+        if folder.role is Role.INBOX and not folder.unsure:
+            if free_at:
+                due += _LAST_SECONDS
+            elif _are_known(name, folder) and self._is_decided_at_once(folder, entry, appeared):
                 return
-        due = max(appeared_at(folder, entry, now) + self._config.learning.dwell_seconds, free_at)
-        self._dwelling[folder.path, name.key] = entry
+        self._dwelling[folder.path, name.key] = _Dwelling(entry, appeared)
         heapq.heappush(self._order, (due, folder.path, name.key))
         if len(self) > _MANY:
             self._many_until = now + policy.COPY_SECONDS
 
+    def _is_decided_at_once(self, folder: WatchedFolder, entry: Entry, appeared: float) -> bool:
+        """Act on mail that was never seen before; False where it has to wait."""
+        unread = self._folders.read(folder, entry)
+        if unread is None or self._ledger.messages.find(unread.digest) is not None:
+            return False
+        try:
+            return self._decide(folder, entry, unread, appeared)
+        except FolderUnavailableError:
+            return False
+
     def act_on_due(self) -> None:
         """Act on the files that have dwelt long enough where they are; of many, on some, so that new mail gets in."""
         now, dwell = self._now(), self._config.learning.dwell_seconds
-        latest = now + max(dwell, LINKED_SECONDS)
+        latest = now + max(dwell, LINKED_SECONDS) + _LAST_SECONDS
         if self._order and self._order[0][0] > latest:  # the clock was set back: none waits for a day
             self._order = [(latest, path, key) for _, path, key in self._order]
         if self.due is None or self.due > now:
@@ -99,25 +121,37 @@ class Arrivals:
             else:
                 heapq.heappop(self._order)  # not before: where the ledger is busy, the file waits on
                 del self._dwelling[path, key]
+                self._left.discard((path, key))
                 self._context.alive(f"looking at what was moved in {self._folders.root}")
 
     def _act_on(self, path: str, key: str) -> None:
         folder = self._folders.by_path.get(path)
-        if folder is None or self._ledger.locations.get(folder.id, key) is not None:
+        is_left = (path, key) in self._left
+        if folder is None or (not is_left and self._ledger.locations.get(folder.id, key) is not None):
             return
         if self.mover.is_brought(folder.id, key):
             raise FolderUnavailableError(f"{key!r} is still being moved to {folder.path}")
-        entry = locate(folder, key, parse_name(self._dwelling[path, key].name).flags)
+        seen, appeared = self._dwelling[path, key]
+        entry = locate(folder, key, parse_name(seen.name).flags)
         unread = None if entry is None else self._folders.read(folder, entry)
-        if entry is not None and unread is not None:
-            self._decide(folder, entry, unread)
+        if entry is None or unread is None:
+            return
+        now = self._now()
+        if not is_left:
+            is_done = self._decide(folder, entry, unread, appeared)
+        else:
+            told = self._ledger.early_verdicts.find(unread.digest, now)
+            is_done = linked_until(entry.path(folder)) <= now and self._judge(folder, entry, unread, told)
+        if not is_done:
+            raise FolderUnavailableError(f"{key!r} is just being moved or copied from {folder.path}")
 
-    def _decide(self, folder: WatchedFolder, entry: Entry, unread: LazyReading) -> None:
+    def _decide(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, appeared: float) -> bool:
+        """Find out what the file means, and act on it; False where it has to be left to another program for now."""
         now, label, verdict, message = self._now(), self._decided(unread.digest), None, None
         if (known := self._ledger.messages.find(unread.digest)) is not None:
             verdict, message = known.verdict, known.id
         told = self._ledger.early_verdicts.find(unread.digest, now)
-        past = PastPlaces(self._context, self._folders, folder, entry, unread, appeared_at(folder, entry, now))
+        past = PastPlaces(self._context, self._folders, folder, entry, unread, appeared)
         last = self._ledger.locations.last(folder.id, parse_name(entry.name).key)
         meant = policy.meaning(
             folder.role,
@@ -132,13 +166,14 @@ class Arrivals:
             trust_delivery=self._config.learning.trust_delivery,
         )
         if meant.do is Do.JUDGE:
-            self._judge(folder, entry, unread, told)
-        elif meant.do is Do.ACCEPT and told is not None:
+            return self._judge(folder, entry, unread, told)
+        if meant.do is Do.ACCEPT and told is not None:
             self._accept(folder, entry, unread, told)
         else:
             self._apply(meant, folder, entry, unread)
         if meant.news:
             _log.info("%s: stays in %s, not learned: %s", self._context.name_of(unread), folder.name, meant.why)
+        return True
 
     def _apply(self, meant: Meaning, folder: WatchedFolder, entry: Entry, unread: LazyReading) -> None:
         mailbox, label, intent = self._folders.mailbox, _LEARNED.get(meant.do), None
@@ -183,8 +218,11 @@ class Arrivals:
         name = self._context.name_of(unread)
         _log.info("%s %.4f %s: filed into %s, %s", told.verdict, told.probability, name, folder.name, _told(told))
 
-    def _judge(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict | None) -> None:
-        """Judge new mail, unless its verdict was told at delivery, and do what follows from the verdict."""
+    def _judge(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict | None) -> bool:
+        """Judge new mail, unless its verdict was told at delivery, and do what follows from the verdict.
+
+        False where it has to be done again, since another program has just given the file a second name.
+        """
         mailbox = self._folders.mailbox
         if told is None:
             with self._context.measurements.judging():
@@ -215,6 +253,10 @@ class Arrivals:
             _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, alike)
         elif self._is_moved(intent, entry):
             _log.info("%s: moved from %s to %s%s", what, folder.name, goal, alike)
+        elif linked_until(entry.path(folder)) > self._now():
+            self._left.add((folder.path, parse_name(entry.name).key))
+            return False
+        return True
 
     def _hindrance(self) -> tuple[str, bool]:
         """What is still to learn before mail may be moved, and whether moving is stopped, from this verdict on too."""

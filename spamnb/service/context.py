@@ -42,7 +42,7 @@ class Context:
         self.alive = alive
         self.measurements = measurements or Measurements()
         self.bases = bases_now()
-        self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability when last looked at
+        self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look
         self._missed_spam = MissedSpam.UNKNOWN
         self._asked_at = -math.inf
         self._mailboxes = {ledger.locations.mailbox(str(mailbox.path))[0]: mailbox for mailbox in config.mailboxes}
@@ -60,9 +60,12 @@ class Context:
         if not 0 <= now - self._asked_at < DAY:
             self._asked_at = now
             kept_after = self.config.learning.kept_days * DAY
+            acted_on = self.ledger.messages.acted_on()
+            known = {one.digest for one in acted_on}  # what is doubted beside them is not asked for again
+            self.doubted = {digest: probability for digest, probability in self.doubted.items() if digest in known}
             traces = [
                 Trace(one.at if one.is_spam else one.at + kept_after, one.digest, one.is_spam, self._probability(one))
-                for one in self.ledger.messages.acted_on()
+                for one in acted_on
                 if one.is_spam or learns_kept(*self.role_of(one.mailbox, one.folder), self.config.learning)
             ]
             before = MissedSpam(self.ledger.note(_MISSED_SPAM) or MissedSpam.UNKNOWN)

@@ -2,16 +2,24 @@
 
 import contextlib
 import logging
+import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from spamnb.config import Mailbox, Role
 from spamnb.errors import MaildirError
 from spamnb.mail.identity import take
 from spamnb.mail.reading import LazyReading
-from spamnb.maildir.folders import FolderUnavailableError, create_folder, find_folders, is_maildir
+from spamnb.maildir.folders import (
+    Folder,
+    FolderUnavailableError,
+    create_folder,
+    find_folders,
+    is_maildir,
+    link_in_the_way,
+)
 from spamnb.maildir.messages import Entry, read_chunks, scan
 from spamnb.maildir.names import parse_name
 from spamnb.moves import KnownFolder
@@ -20,6 +28,8 @@ from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 
 _log = logging.getLogger(__name__)
+# After a folder has vanished none is made for so long: `rm -r` of a mailbox would find it made again, and fail.
+QUIET_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,8 @@ class WatchedFolder(KnownFolder):
 class Folders:
     """The folders of a mailbox as they were when last looked at, and by their paths.
 
-    unreadable: the paths of files that could not be read when last tried.
+    unreadable: the paths of files that could not be read when last tried. make_at: when a folder to which the filter
+    moves mail, and which has vanished, is made again, in seconds since the epoch; None where none has.
     """
 
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
@@ -42,6 +53,8 @@ class Folders:
         self.id, self.started_at = context.ledger.locations.mailbox(self.root)
         self._context = context
         self.by_path: dict[str, WatchedFolder] = {}
+        self.make_at: float | None = None
+        self._vanished_at = -math.inf
         self.unreadable = LogOnce(_log, count=lambda _: context.measurements.fault("mail"))
 
     def __iter__(self) -> Iterator[WatchedFolder]:
@@ -50,20 +63,47 @@ class Folders:
     def refresh(self) -> None:
         """Look which folders there are, and make the ones that the filter moves mail to.
 
-        Raises FolderUnavailableError where there is no inbox, and makes nothing then: a mailbox on a disk that is
-        not mounted looks like an empty directory.
+        None is made for `QUIET_SECONDS` after a folder has vanished. Raises FolderUnavailableError where there is no
+        inbox, and makes nothing then: a mailbox on a disk that is not mounted looks like an empty directory.
         """
-        found = find_folders(self.root, self.mailbox.layout)
+        try:
+            found = find_folders(self.root, self.mailbox.layout)
+        except FolderUnavailableError:
+            self._vanished_at = self._context.now()
+            raise
+        there = {folder.path for folder in found}
+        vanished = [folder for folder in self if folder.path not in there]
+        if vanished:
+            self._vanished_at = self._context.now()
         names = {folder.name for folder in found}
         if self.mailbox.inbox_folder not in names:
             raise FolderUnavailableError(
                 f"{self.root} has no folder {self.mailbox.inbox_folder!r}: mount its disk if it is not mounted,"
                 " or set the role `inbox` in the configuration"
             )
-        for wanted in (self.mailbox.spam_folder, self.mailbox.unsure_folder):
-            if wanted is not None and wanted not in names:
-                found = (*found, create_folder(self.root, self.mailbox.layout, wanted))
-                _log.info("made the folder %s in %s", wanted, self.root)
+        self._use(found)
+        linked = {folder.name: folder.path for folder in vanished if os.path.islink(folder.path)}
+        for path in (path for name, path in linked.items() if name not in self._goals):
+            _log.warning("%s; its mail is not looked at until then", link_in_the_way(path))
+        missing = [name for name in self._goals if name not in names]
+        self.make_at = self._vanished_at + QUIET_SECONDS if missing and self.is_quiet else None
+        for name in missing:
+            if not self.is_quiet or name in linked:  # a link is in the way: that is told at once
+                found = (*found, create_folder(self.root, self.mailbox.layout, name))
+                self._use(found)
+                _log.info("made the folder %s in %s", name, self.root)
+
+    @property
+    def _goals(self) -> list[str]:
+        """The folders that the filter moves mail to."""
+        return [name for name in (self.mailbox.spam_folder, self.mailbox.unsure_folder) if name is not None]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether a folder has vanished just now, so that nothing is made: the mailbox may be about to be removed."""
+        return 0 <= self._context.now() - self._vanished_at < QUIET_SECONDS
+
+    def _use(self, found: Iterable[Folder]) -> None:
         ids = self._context.ledger.locations
         self.by_path = {
             folder.path: WatchedFolder(
@@ -79,7 +119,7 @@ class Folders:
     def named(self, name: str) -> WatchedFolder:
         """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted.
 
-        Raises MaildirError where there is none.
+        Raises FolderUnavailableError where that is to come, and MaildirError where there is none.
         """
         for is_last in (False, True):
             folder = next((folder for folder in self if folder.name == name), None)
@@ -87,6 +127,8 @@ class Folders:
                 return folder
             if not is_last:
                 self.refresh()
+        if self.is_quiet and name in self._goals:
+            raise FolderUnavailableError(f"{self.root} has no folder {name!r} any more: it is made again in a moment")
         raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def read(self, folder: WatchedFolder, entry: Entry) -> LazyReading | None:

@@ -51,7 +51,7 @@ class WatchedMailbox:
     def open(self) -> None:
         """Find the folders, and lock the mailbox: another directory may have come in its place."""
         self.folders.refresh()
-        self.lock.take(self.folders.named(self.folders.mailbox.inbox_folder))
+        self.lock.take(self.folders.named(self.folders.mailbox.inbox_folder), keep=self.folders.is_quiet)
 
     def start(self) -> None:
         """End what a crash left open; record the mail that is there when the mailbox is first seen."""
@@ -144,6 +144,8 @@ class WatchedMailbox:
         """
         self.mover.departures.touch()
         due, now = self._arrivals.due, self._now()
+        if self.folders.make_at is not None and self.folders.make_at <= now:
+            self.folders.refresh()
         is_due = due is not None and due <= now and due - self._learning.dwell_seconds >= self._compared_at
         if is_due and len(self._arrivals) >= _MANY:
             self._compare_all()
@@ -153,7 +155,8 @@ class WatchedMailbox:
 
     def due(self, *, departures: bool = True) -> float | None:
         """When `act_on_due` has something to do, in seconds since the epoch, or None; `departures`: these count too."""
-        dues = self._arrivals.due, self._waiting.due, self.mover.departures.due() if departures else None
+        departed = self.mover.departures.due() if departures else None
+        dues = self._arrivals.due, self._waiting.due, self.folders.make_at, departed
         return min((due for due in dues if due is not None), default=None)
 
     def _compare_all(self) -> None:

@@ -27,12 +27,19 @@ class MailboxLock:
 
     def __init__(self) -> None:
         self._held: int | None = None
+        self._cur: tuple[int, int] | None = None  # device and inode
 
-    def take(self, inbox: Folder) -> None:
+    def take(self, inbox: Folder, *, keep: bool = False) -> None:
         """Lock the mailbox of that inbox, and no longer one that was there before.
 
-        Raises MailboxLockedError where another service holds it."""
+        keep: a lock on this very directory is enough, though its file was removed; none is made, which would be in the
+        way of whoever removes the mailbox. Raises MailboxLockedError where another service holds it.
+        """
         try:
+            status = os.stat(inbox.subdir("cur"))
+            cur = status.st_dev, status.st_ino
+            if keep and self._held is not None and cur == self._cur:
+                return
             try:
                 wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
             except PermissionError:  # the directory around `cur/` is another user's, as where root has made it
@@ -42,6 +49,7 @@ class MailboxLock:
             raise MaildirError(f"cannot open {fault.filename}: {fault.strerror}; {step}") from fault
         if self._held is not None and os.path.samestat(os.fstat(wanted), os.fstat(self._held)):
             os.close(wanted)
+            self._cur = cur
             return
         self.release()
         with contextlib.suppress(OSError):  # no such locks (NFS locks files only): the ledger's lock has to do
@@ -51,7 +59,7 @@ class MailboxLock:
                     f"another spamnb service already works with the mailbox at {inbox.path}: stop that one first,"
                     " or take the mailbox out of one of the two configurations"
                 )
-        self._held = wanted
+        self._held, self._cur = wanted, cur
 
     def release(self) -> None:
         """Hold nothing any more."""

@@ -15,7 +15,7 @@ from spamnb.label import Label
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import Entry, locate
+from spamnb.maildir.messages import Entry, locate, status_set_at
 from spamnb.maildir.names import parse_name
 from spamnb.policy import COPY_SECONDS, PastPlace, waits_until
 from spamnb.service.context import Context
@@ -25,11 +25,8 @@ _NEVER = float("inf")
 
 
 def appeared_at(folder: WatchedFolder, entry: Entry, now: float) -> float:
-    """Since when the file has been there; a rename sets the time of a file's last status change."""
-    try:
-        return min(os.lstat(entry.path(folder)).st_ctime, now)
-    except OSError:
-        return now
+    """Since when the file has been there at the latest: a rename, or a second name, sets its status."""
+    return min(status_set_at(entry.path(folder)) or now, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +86,7 @@ class PastPlaces:
             since=location.since,
             lag=self.appeared - location.since,
             recently_left=gone_at is None or self._recently_left(gone_at, alike),
+            just_left=trashed or (gone_at is not None and gone_at >= self.appeared),
             alike=alike,
         )
 

@@ -13,11 +13,19 @@ copy under a new name and an expunge, seconds apart, and mbsync may do the two i
 on at all. An arrival is, after a short dwell; by then it is looked up where the same message was before, and where it
 is no longer. Pairing events by their cookies was rejected: it cannot see a copy, nor what happened before the start.
 
+*A file has two names.* An IMAP server copies by a hard link, and so a person rescues; but procmail delivers into two
+folders in the same way, and programs that save space link what is the same. Which of these it was shows in when the
+name appeared: the time of the file's status says that it was there by then, and so does our first look. Once we have
+renamed the other name, the status is as new as that. So a linked file in the inbox is judged after its other names.
+
 *A person changes their mind.* Into Junk and back within the dwell is one file that never left, or a new name in
 the same folder: neither teaches anything.
 
 *Our own moves come back as events.* The ledger has the new place, written with the move; a file that the ledger knows
 in that folder is not an arrival. Suppressing our own events by a list of paths was rejected: a crash loses the list.
+
+*The mailbox is being removed.* To `rm -r` a folder that we make again is one that it has not seen. So none is made for
+ten seconds after one has vanished, and none where there is no inbox.
 
 *Events are lost.* The kernel's queue overflows, a watch is added a moment after a directory was filled, network file
 systems and some containers send nothing. So the folders are compared with the ledger at the start, after a burst that

@@ -22,10 +22,12 @@ _BECOME_NOBODY = (
     "r._renameat2(); os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
 )
 
-# The service gives up waiting for a locked ledger sooner, and tries again sooner.
+# The service gives up waiting for a locked ledger sooner, tries again sooner, and makes a folder again sooner.
+IMPATIENCE = 1.0
 _IMPATIENT = (
-    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.daemon as d;"
-    "l.Ledger.__init__.__kwdefaults__['busy_seconds'] = d._RETRY_SECONDS = 1.0; m.entry_point()"
+    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.daemon as d, spamnb.service.folders as f;"
+    "l.Ledger.__init__.__kwdefaults__['busy_seconds'] = d._RETRY_SECONDS = f.QUIET_SECONDS"
+    f" = {IMPATIENCE}; m.entry_point()"
 )
 
 

@@ -11,18 +11,21 @@ import pytest
 from spamnb.cli.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
-from tests.faults.conftest import Faulty, mounted, run
+from tests.faults.conftest import IMPATIENCE, Faulty, mounted, run
 from tests.service.conftest import until
 
 
 def test_junk_deleted(site: Faulty) -> None:
-    """A Junk that is deleted is made again, and spam goes there as before."""
+    """A Junk that is deleted is made again, though not at once, and spam goes there as before."""
+    site.is_impatient = True
     site.teach()
     site.start()
     site.goes_on(600)
     shutil.rmtree(site.root / ".Junk")
+    since = time.monotonic()
     spam = site.spam(608)
     until(lambda: all((site.root / ".Junk" / subdir).is_dir() for subdir in ("new", "cur")), "made again")
+    assert time.monotonic() - since >= IMPATIENCE
     until(lambda: spam in site.contents("Junk"), "spam moved into a new one")
     shutil.rmtree(site.root / ".Junk")
     until(lambda: (site.root / ".Junk" / "cur").is_dir() and (site.root / ".Junk" / "new").is_dir(), "made again")
@@ -37,6 +40,7 @@ def test_junk_deleted(site: Faulty) -> None:
 
 def test_folder_deleted_into_the_trash(site: Faulty) -> None:
     """A Junk that a mail program deletes by moving it into the trash teaches nothing."""
+    site.is_impatient = True
     site.teach()
     site.start()
     site.goes_on(603)
@@ -61,6 +65,57 @@ def test_archive_deleted_and_made_again(site: Faulty) -> None:
     until(lambda: "stays in INBOX, ham" in site.log(), "ham judged")
     site.move(ham, "INBOX", "Archive")
     until(lambda: site.label(ham) == 0, "the filed message learned")
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_removed_while_it_runs(site: Faulty, tmp_path: Path, mode: int) -> None:
+    """A Maildir is removed, slowly and in any order, while it is watched; when it is back, the service goes on."""
+    if shutil.which("strace") is None:
+        pytest.skip("needs strace, which slows the removal down")
+    slowly = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=unlinkat:delay_enter=30000"]
+    site.root.chmod(mode)
+    tmp_path.chmod(mode)  # so that others can reach the inbox where they may read it, and a lock file is made
+    (site.root / "cur").chmod(mode)
+    site.teach()
+    site.start()
+    site.goes_on(640)
+    for number, first in enumerate((".Junk", ".Archive", "cur"), start=641):
+        run("cp", "--archive", str(site.root), f"{tmp_path}/copy")
+        said = len(site.log())
+        names = sorted(os.listdir(site.root), key=lambda name: (name != first, not name.startswith("."), name))
+        run(*slowly, "rm", "-r", *(str(site.root / name) for name in names))
+        os.rmdir(site.root)
+        until(lambda said=said: "cannot list the mail directory" in site.log()[said:], "the fault said")  # type: ignore[misc]
+        assert not site.root.exists()
+        (tmp_path / "copy").rename(site.root)
+        site.goes_on(number)
+        until(lambda said=said: "can be used again" in site.log()[said:], "the end of it said")  # type: ignore[misc]
+    assert "made the folder" not in site.log()
+    site.clean()
+
+
+@pytest.mark.parametrize("name", ["Junk", "Archive"])
+def test_replaced_by_a_link(site: Faulty, tmp_path: Path, name: str) -> None:
+    """A folder that is replaced by a symbolic link is named with what to do; that is no limit of inotify."""
+    site.teach()
+    site.start()
+    site.goes_on(650)
+    folder, elsewhere = site.root / f".{name}", tmp_path / "elsewhere"
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    until(lambda: "a symbolic link, is in the way" in site.log(), "said what it is")
+    if name == "Archive":
+        site.goes_on(651)
+    folder.unlink()
+    elsewhere.rename(folder)
+    site.goes_on(652)
+    filed = site.deliver(message("ham", 653), "TrainHam")
+    until(lambda: filed in site.contents("INBOX"), "the rest goes on too")
+    assert site.log().count("a symbolic link, is in the way") == 1
+    assert "mount --bind" in site.log()
+    assert "the limit of inotify" not in site.log()
+    assert "polling" not in site.log()
+    site.clean()
 
 
 def test_inbox_away(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from spamnb.cli.sample_mail import message
 from spamnb.config import Role
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
+from spamnb.maildir.messages import scan
 from spamnb.policy import COPY_SECONDS
 from tests.imap.conftest import LAYOUTS, Client, Host, new_mail
 from tests.imap.dovecot import SIEVE_AT_DELIVERY
@@ -134,6 +135,12 @@ def test_decisions_of_clients(make_host: Callable[..., Host], layout: str, links
     wait_for_lesson(host, copied, "spam", DECIDED)
 
 
+def path_of(host: Host, folder: str, content: bytes) -> Path:
+    """The file of a message, which IMAP carries with other line ends."""
+    found = [Path(entry.path(host.folders[folder])) for entry in scan(host.folders[folder])]
+    return next(path for path in found if identity(path.read_bytes()) == identity(content))
+
+
 def spam_in_junk_for_a_minute(host: Host, client: Client) -> bytes:
     """Spam that the filter has put into Junk, by the ledger a minute ago; the service runs."""
     host.configure("service: {reconcile_seconds: 1}")
@@ -145,6 +152,58 @@ def spam_in_junk_for_a_minute(host: Host, client: Client) -> bytes:
         ledger.locations._db.execute("UPDATE file SET since = since - ?", (2 * COPY_SECONDS,))
     host.start()
     return spam
+
+
+@pytest.mark.parametrize("folder", ["INBOX", "Archive"])
+def test_a_rescue_by_copy_that_links(make_host: Callable[..., Host], folder: str) -> None:
+    """COPY out of Junk, which Dovecot makes by a hard link, is a decision for ham, though the original stays."""
+    host = make_host()
+    host.start()
+    client = host.client()
+    client.put("INBOX", spam := new_mail("spam"))
+    host.wait_for(spam, "moved INBOX Junk")
+    client.copy_over(spam, "Junk", folder)
+    assert os.path.samefile(path_of(host, "Junk", spam), path_of(host, folder, spam))
+    wait_for_lesson(host, spam, "ham", DECIDED)
+    host.settle(client)
+    assert sorted(host.where(spam)) == sorted(["Junk", folder])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_rule_of_a_client_that_copies(make_host: Callable[..., Host], layout: str) -> None:
+    """What a mail program's rule copies to the archive before the filter has seen it is learned nowhere."""
+    host = make_host(layout)
+    host.start()
+    client = host.client()
+    host.settle(client)
+    host.end()
+    spam, ham = new_mail("spam"), new_mail("ham")
+    for content in (spam, ham):
+        client.put("INBOX", content)
+        client.copy_over(content, "INBOX", "Archive")
+        assert os.path.samefile(path_of(host, "INBOX", content), path_of(host, "Archive", content))
+    host.start()
+    host.wait_for(spam, "moved INBOX Junk")
+    host.wait_until_judged(ham)
+    host.settle(client)
+    assert lesson(host, spam) == lesson(host, ham) == (None, False)
+    assert (sorted(host.where(spam)), sorted(host.where(ham))) == (["Archive", "Junk"], ["Archive", "INBOX"])
+
+
+def test_a_copy_that_links_long_after(make_host: Callable[..., Host]) -> None:
+    """COPY from the inbox to the archive, by a hard link, is a decision where the message came long before."""
+    host = make_host()
+    client = host.client()
+    host.start()
+    client.put("INBOX", ham := new_mail("ham"))
+    host.wait_until_judged(ham)
+    host.end()
+    with Ledger(str(host.ledger)) as ledger:
+        ledger.locations._db.execute("UPDATE file SET since = since - ?", (2 * COPY_SECONDS,))
+    host.start()
+    client.copy_over(ham, "INBOX", "Archive")
+    assert os.path.samefile(path_of(host, "INBOX", ham), path_of(host, "Archive", ham))
+    wait_for_lesson(host, ham, "ham", DECIDED)
 
 
 @pytest.mark.parametrize("how", ["marked", "expunged", "moved"])

@@ -76,6 +76,17 @@ def test_spam_that_was_read_and_kept_is_no_ham(desk: Desk) -> None:
     assert desk.lesson(spam[0]) == (Label.HAM, False), "an answer is a decision, whatever the verdict"
 
 
+def test_what_is_not_kept_any_more_is_not_doubted(desk: Desk) -> None:
+    """Of doubted mail no more is held than lies there still, however long the service runs."""
+    (context,) = {mailbox._context for mailbox in desk.mailboxes._watched.values()}
+    spam = leave_lying(desk, "spam", range(100, 104))
+    assert context.doubted.keys() == set(map(identity, spam))
+    for content in spam[:3]:
+        desk.paths(content, "INBOX")[0].unlink()
+    later(desk, 2)
+    assert context.doubted.keys() == {identity(spam[3])}
+
+
 @pytest.mark.parametrize(("tokens", "times"), [(10**6, 1), (0, 4)])
 def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPatch, tokens: int, times: int) -> None:
     """Several kept messages are one transaction, of so many tokens at most; each can be undone by itself."""
