@@ -16,6 +16,7 @@ from spamnb.patterns import lazy_pattern
 _BYTE = lazy_pattern("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
 _PLAIN_PARAMETER = lazy_pattern(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
 _COMMENT = lazy_pattern(r"\([^()]{0,200}\)")
+_ENCODINGS = ("base64", "quoted-printable")
 _NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 _ATOM = r"[^\s()<>@,:;\\\"\[\].]+"
 _DOTTED = rf"{_ATOM}(?:\.{_ATOM})*"
@@ -46,6 +47,18 @@ def first_word(value: str) -> str:
         return ""
     bare = _COMMENT.sub(" ", value) if "(" in value else value
     return re.split(r"[;(\s]", bare.lstrip()[:200].rstrip().lower(), maxsplit=1)[0].strip("'\"")
+
+
+def transfer_encoding(value: str) -> str:
+    """The encoding that a Content-Transfer-Encoding names (RFC 2045, 6.1), in lower case.
+
+    QUIRK: to mutt a longer name that begins like one is that one.
+
+    >>> transfer_encoding("Base64 (why not)"), transfer_encoding("base64x"), transfer_encoding("8bit")
+    ('base64', 'base64', '8bit')
+    """
+    word = first_word(value)
+    return next((name for name in _ENCODINGS if word.startswith(name)), word)
 
 
 def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:

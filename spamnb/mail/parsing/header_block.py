@@ -3,16 +3,16 @@
 A header ends at the first empty line (RFC 5322, 2.1). QUIRK: mail programs differ in these lines before it. "Over": it
 is passed over, and the header goes on; "end": the header ends there, and all that follows is text.
 
-| a line                     | Dovecot, GMime, mailparser | mutt | Python's `email` | RFC 5322 |
-|----------------------------|----------------------------|------|------------------|----------|
-| blanks alone               | part of the field before it, in all of them        | 4.2      |
-| `no colon`, `.`, `--b`     | over                       | end  | end              |          |
-| `>From a@b`                | over                       | over | end              |          |
-| `Foo Bar: x`               | over                       | end  | end              |          |
-| `Subject : x`              | a field                    | end  | end              | 4.5      |
-| a name with bytes like NUL | over, or without them      | over | end              |          |
-| `From a@b`, `: x`          | over                       | over | over             |          |
-| behind a lone return       | part of the line           | ...  | a line           | 4.1      |
+| a line                   | Dovecot, GMime, mailparser      | mutt  | Python's `email` | RFC 5322 |
+|--------------------------|---------------------------------|-------|------------------|----------|
+| blanks alone             | part of the field before it     | so    | so               | 4.2      |
+| `no colon`, `.`, NBSP    | over                            | end   | end              |          |
+| `>From a@b`              | over                            | over  | end              |          |
+| `Foo Bar: x`             | over                            | end   | end              |          |
+| `Subject : x`            | a field                         | end   | end              | 4.5      |
+| a BOM before a name      | over; mailparser leaves it away | over  | end              |          |
+| `From a@b`, `: x`        | over                            | over  | over             |          |
+| behind a lone return     | part of the line                | so    | another line     | 4.1      |
 
 So there are two readings, and the words of both are taken: the wide one, which passes over, has all fields up to the
 empty line; the strict one ends where any of them ends, and what follows is `stray`. Where no empty line ends the
@@ -86,7 +86,7 @@ class HeaderBlock(NamedTuple):
         return HeaderBlock(self.fields[: self.before])
 
     def last_first(self) -> "HeaderBlock":
-        """As programs read it that take the last of two fields with one name."""
+        """The fields from the last to the first."""
         return HeaderBlock(self.fields[::-1])
 
 
@@ -141,8 +141,8 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
     rest = ""
     if len(text) > limits.header_bytes:
         notes.append("limit:header_bytes")
-        end = text.rfind("\n", 0, limits.header_bytes) + 1 or limits.header_bytes
-        text, rest = text[:end], text[end - 1 :]
+        end = text.find("\n", limits.header_bytes)
+        text, rest = (text[: end + 1], text[end:]) if end >= 0 else (text, "")
     lines = _FIELD.findall(text)
     strict = [(name.lower(), value.lstrip(" \t\n")) for name, value, _ in lines if name]
     wide: list[tuple[str, str]] = []

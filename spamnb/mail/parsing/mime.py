@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.parsing.fields import first_word, media_type, parameters
+from spamnb.mail.parsing.fields import first_word, media_type, parameters, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_fields, without_envelope
 from spamnb.mail.parsing.readings import MESSAGES, readings
 from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
@@ -111,7 +111,7 @@ class _Walk:
         if nested and depth >= self.limits.nesting:
             self.notes.append("limit:nesting")
         elif kind in MESSAGES:
-            content = decode_transfer(body, first_word(block.first("content-transfer-encoding")))[0]
+            content = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))[0]
             inner, inner_body = self.split(without_envelope(content))
             self.inner.extend(inner.fields)
             if kind == "text/rfc822-headers":  # of a message that was returned; there is no body
@@ -165,7 +165,7 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     declared = parameters(block.first("content-type"), work)
     disposition = block.first("content-disposition")
     filename = parameters(disposition, work).get("filename") or declared.get("name", "")
-    content, broken = decode_transfer(body, first_word(block.first("content-transfer-encoding")))
+    content, broken = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))
     notes, size = [broken] if broken else [], len(content)
     textual = path[-1].startswith("text/") or path[-1] in {"application/ics", "application/xhtml+xml"}
     if textual and b"begin " in content:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from spamnb.mail.parsing.fields import first_word, media_type
+from spamnb.mail.parsing.fields import first_word, media_type, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock
 from spamnb.mail.parsing.transfer import decode_transfer
 from spamnb.patterns import lazy_pattern
@@ -43,7 +43,7 @@ class _Way(NamedTuple):
 def readings(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
     """The header and the body of an entity in each reading; mostly one.
 
-    QUIRK: of two fields with one name (RFC 5322, 3.6 allows none) GMime takes the last, all others the first.
+    QUIRK: of two fields with one name (RFC 5322, 3.6: at most one) mutt and GMime take the last, the others the first.
     """
     if header.stray:
         yield from _wide_and_strict(header, body)
@@ -84,7 +84,7 @@ def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
 
 
 def _way(header: HeaderBlock) -> _Way:
-    encoding = first_word(header.first("content-transfer-encoding"))
+    encoding = transfer_encoding(header.first("content-transfer-encoding"))
     own_type = header.first("content-type")
     kind = media_type(own_type)
     has_parts = kind.startswith("multipart/") or kind in MESSAGES
