@@ -141,8 +141,8 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
     rest = ""
     if len(text) > limits.header_bytes:
         notes.append("limit:header_bytes")
-        end = text.find("\n", limits.header_bytes)
-        text, rest = (text[: end + 1], text[end:]) if end >= 0 else (text, "")
+        end = text.rfind("\n", 0, limits.header_bytes) + 1
+        text, rest = text[:end], "\n" + text[end:]
     lines = _FIELD.findall(text)
     strict = [(name.lower(), value.lstrip(" \t\n")) for name, value, _ in lines if name]
     wide: list[tuple[str, str]] = []
@@ -155,8 +155,8 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
         ends = None if stray else _STRAY.search(rest)
         place = 0 if stray else ends.end() if ends else len(rest)
         strict += _wanted_in(rest[:place], work, is_ended)
-        wide += _wanted_in(rest[place - 1 :] if place else rest, work, is_ended)
-        stray += rest[place:]
+        wide += _wanted_in(rest[max(0, place - 1) :], work, is_ended)
+        stray += rest[max(1, place) :] if stray or ends else ""
     if len(strict) + len(wide) > limits.header_fields:
         notes.append("limit:header_fields")
         most = max(0, limits.header_fields - len(strict))
