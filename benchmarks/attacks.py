@@ -16,8 +16,9 @@ history: each spam has the From field of a letter of the person's own ham, or it
     of a correspondent had been broken into), or answers such a letter, which whoever reads a list's archive can forge;
     and spam that was answered once, so that its sender is a correspondent, before all spam comes from there. These with
     `--history` alone, and with what spamnb catches where it knows nobody.
-header: the texts of the first 300 spam of the second half are one HTML part in base64 each, and behind From there are
-    lines at which some programs end a header, or more of it than is read: these with `--header` alone, by spamnb alone.
+header: the texts of the first 300 spam of the second half are one HTML part in base64 each. From is the first field,
+    and behind it are lines at which some programs end a header, or more of it than is read: these with `--header`
+    alone, by spamnb alone.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 

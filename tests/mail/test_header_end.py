@@ -6,6 +6,7 @@ import os
 import quopri
 import shutil
 import subprocess
+import tempfile
 from email import message_from_bytes
 from email.policy import compat32
 from pathlib import Path
@@ -164,7 +165,7 @@ def test_a_text_without_an_end_of_the_header_stays_text():
     """Where no empty line ends the header, what follows its first line of text is text, also with colons in it."""
     found = read(b"Subject: meeting\nsee below .\nsubject : re : minutes\nto : all of us\n").tokens
     assert {"minutes", "all"} <= found.keys()
-    assert not {"subject:minutes", "to:none"} - found.keys() - {"subject:minutes"}
+    assert "to:none" in found
     assert "subject:minutes" not in found
 
 
@@ -241,17 +242,14 @@ def shown_by_dovecot(raw: bytes, directory: Path) -> str:
 
 
 @pytest.mark.real_system
-def test_dovecot_passes_over_what_we_pass_over(tmp_path_factory):
+def test_dovecot_passes_over_what_we_pass_over():
     """Dovecot tells a client that the body is HTML in base64, behind each of these lines."""
     if shutil.which("doveadm") is None:
         pytest.skip("needs doveadm (Debian: dovecot-core)")
     lines = {name: line for name, line in NO_FIELDS.items() if b"\r" not in line}
     raw = PLACES["before-the-declaration"](b"".join(lines.values()))
-    directory = Path(subprocess.check_output(["mktemp", "-d"], text=True).strip())
-    try:
-        told = shown_by_dovecot(raw, directory)
-    finally:
-        shutil.rmtree(directory)
+    with tempfile.TemporaryDirectory(prefix="spamnb-dovecot-") as directory:  # that another user can reach
+        told = shown_by_dovecot(raw, Path(directory))
     assert '"text" "html" ("charset" "utf-8") NIL NIL "base64"' in told
     assert "hdr.subject=harvest" in told
 
