@@ -93,6 +93,19 @@ def with_fields_of(raw: bytes, other: bytes, names: Iterable[str]) -> bytes:
     return message.as_bytes()
 
 
+def as_one_part(raw: bytes, behind_from: bytes = b"") -> bytes:
+    """The message with its texts as one HTML part in base64, and its header with From at the top, then these lines."""
+    texts = [text.text if text.is_html else f"<pre>{html.escape(text.text)}</pre>" for text in parse(raw).texts]
+    message = message_from_bytes(raw, policy=_AS_IT_WAS)
+    fields = [(name, value) for name, value in message.items() if not name.lower().startswith(("content-", "mime-"))]
+    fields.sort(key=lambda field: field[0].lower() != "from")
+    lines = [f"{name}: {value}\n".encode("utf-8", "surrogateescape") for name, value in fields]
+    place = sum(name.lower() == "from" for name, _ in fields)
+    declared = b"MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
+    body = base64.encodebytes("\n".join(texts).encode("utf-8", "replace"))
+    return b"".join([*lines[:place], behind_from, *lines[place:], declared, body])
+
+
 def as_answer(raw: bytes, other: bytes) -> bytes:
     """The message with another one's Message-ID in In-Reply-To and References."""
     message, source = (message_from_bytes(one, policy=_AS_IT_WAS) for one in (raw, other))

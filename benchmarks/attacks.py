@@ -16,10 +16,14 @@ history: each spam has the From field of a letter of the person's own ham, or it
     of a correspondent had been broken into), or answers such a letter, which whoever reads a list's archive can forge;
     and spam that was answered once, so that its sender is a correspondent, before all spam comes from there. These with
     `--history` alone, and with what spamnb catches where it knows nobody.
+header: the texts of the first 300 spam of the second half are one HTML part in base64 each. From is the first field,
+    and behind it are lines at which some programs end a header, or more of it than is read: these with `--header`
+    alone, by spamnb alone.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
-    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--history] [--markdown | --json]
+    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--history | --header]
+                                [--markdown | --json]
 """
 
 import json
@@ -37,6 +41,7 @@ from attacked import (
     IN_SIGHT,
     Vocabulary,
     as_answer,
+    as_one_part,
     letter,
     lines,
     with_fields_of,
@@ -66,6 +71,21 @@ _FORGED = {
     "a correspondent's mailbox: From and Received": ("from", "received"),
 }
 
+_FIRST = 300  # spam whose header is attacked
+_BEHIND_FROM = {
+    "no line": b"",
+    "a blank": b" \n",
+    "a tab": b"\t\n",
+    "`this is no field`": b"this is no field\n",
+    "`.`": b".\n",
+    "`>From a@b`": b">From a@b\n",
+    "`Foo Bar: x`": b"Foo Bar: x\n",
+    "NUL": b"\0\n",
+    "a BOM before a field": "\ufeffX-Pad: x\n".encode(),
+    "a field of 66,000 letters": b"X-Pad: " + b"a" * 66_000 + b"\n",
+    "600 fields": b"".join(b"X-Pad-%d: x\n" % number for number in range(600)),
+}
+
 _SHOWN = {"spam caught %": ".1f", "ham lost": "d", "unsure ham %": ".1f", "(1-ROCA)%": ".2g"}  # in the narrow table
 
 
@@ -85,7 +105,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, metavar="N", help="the first N messages")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the attacks with this in their names")
-    parser.add_argument("--history", action="store_true", help="only attacks on whom one knows, with that and without")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--history", action="store_true", help="only attacks on whom one knows, with that and without")
+    how.add_argument(
+        "--header", action="store_true", help="only lines in the header that are no fields, by spamnb alone"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the figures as a table in Markdown")
     options = parser.parse_args()
 
@@ -93,10 +117,13 @@ def main() -> None:
     figures = []
     with tempfile.TemporaryDirectory() as directory:
         attacker = _Attacker(Path(directory), corpus, options.seed)
-        all_of_them = attacker.on_history() if options.history else attacker.attacks()
+        all_of_them, contenders = attacker.attacks(), common.contenders()
+        if options.history:
+            all_of_them, contenders = attacker.on_history(), [lambda _: _InProcess(True), lambda _: _InProcess(False)]
+        elif options.header:
+            all_of_them, contenders = attacker.on_header(), [lambda _: _InProcess(True)]
         attacks = [attack for attack in all_of_them if options.only in attack.name]
-        contenders = [lambda _: _InProcess(True), lambda _: _InProcess(False)] if options.history else []
-        for make in contenders or common.contenders():
+        for make in contenders:
             figures += _withstood(make, corpus, attacks)
     if options.markdown:
         _print_markdown(figures)
@@ -219,6 +246,12 @@ class _Attacker:
             scored = [from_there(each, Label.SPAM) for each in order[number:]]
             yield Attack(f"{number} spam of one sender answered, then all from there", learned, [*self._ham, *scored])
 
+    def on_header(self) -> Iterator[Attack]:
+        """What some programs end a header at, or more of a header than is read."""
+        for name, more in _BEHIND_FROM.items():
+            spam = [self._file(as_one_part(_bytes(each), more), Label.SPAM) for each in self._spam[:_FIRST]]
+            yield Attack(f"one part in base64, behind From {name}", [], [*self._ham, *spam])
+
     def _with_letters(self, how: str, markup: bytes) -> Attack:
         return self._changed(
             f"a whole letter of the ham, {how}",
@@ -286,6 +319,7 @@ def _measures(messages: Sequence[Labelled], scored: Sequence[common.Scored]) -> 
     verdicts = np.array([each.verdict for each in scored])
     lost = int(((verdicts == "spam") & ~spam).sum())
     return {
+        "spam caught": int((verdicts[spam] == "spam").sum()),
         "spam caught %": 100.0 * float((verdicts[spam] == "spam").mean()),
         "spam taken for ham %": 100.0 * float((verdicts[spam] == "ham").mean()),
         "ham lost": lost,

@@ -36,7 +36,7 @@ import numpy as np
 from latency import made_up, mixed, spam_moved
 
 from spamnb.evaluation.corpus import Labelled
-from spamnb.mail.parsing.mime import without_envelope
+from spamnb.mail.parsing.header_block import without_envelope
 from spamnb.maildir.messages import scan
 from spamnb.moves import bases_now
 

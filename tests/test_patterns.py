@@ -101,6 +101,17 @@ STRAY = (
     filled(b"\n-a:", BODY),
 )
 
+NEARLY_FIELDS = (
+    fill("\na:\n ", BODY),
+    fill("a", BODY, "\n"),
+    fill("\xa0", BODY, "\n"),
+    fill("\xa0", BODY, "\nsubject"),
+    fill(" ", BODY, "\nsubject"),
+    fill("\xa0a", BODY, "\n"),
+    fill("\n\xa0subject", BODY),
+    fill("\nsubject:\n ", BODY),
+)
+
 # The pattern, how it is used, and its worst texts.
 WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.encoded_words._ENCODED_WORD": (
@@ -111,7 +122,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.excerpt._BLANK_LINES": (every, (fill("\n", TEXT), fill("\n ", TEXT, "\n\n"), fill(" ", TEXT, "\n\n", "x"))),
     "web.access._HOST": (fullmatch, (fill("a.", HEADER), fill("0:", HEADER, "["), fill("1", HEADER, "a:"))),
     "web.routes._PART": (every, (fill("{", NAME), fill("{a", NAME), fill("a", NAME, "{"))),
-    "mail.mime._BLANK_LINES": (
+    "mail.header_block._BLANK_LINES": (
         every,
         (filled(b" ", BODY), filled(b" \t\r", BODY), filled(b"\n ", BODY, after=b"x")),
     ),
@@ -124,7 +135,10 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"--\n--content-", BODY),
         ),
     ),
-    "mail.mime._BLANK_LINE": (every, (filled(b" ", BODY, b"\n"), filled(b"\n \t", BODY), filled(b"\n\r", BODY))),
+    "mail.header_block._EMPTY_LINE": (
+        every,
+        (filled(b"\r", BODY, b"\n"), filled(b"\n \t", BODY), filled(b"\n\r", BODY)),
+    ),
     "mail.mime._AFTER_BOUNDARY": (
         lambda _, raw: parse(raw),
         (
@@ -138,7 +152,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (filled(b"begin 644 ", BODY), filled(b"begin 644 a\r", BODY), filled(b"begin 644\n", BODY)),
     ),
-    "mail.fields._FIELD": (
+    "mail.header_block._FIELD": (
         along,
         (
             fill("a", BLOCK),
@@ -364,9 +378,28 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "service.protocol._NAME": (fullmatch, (filled(b"a", LINE, after=b" "), filled(b"a ", LINE))),
     "service.protocol._LENGTH": (fullmatch, (filled(b"1", LINE), filled(b"1", 12, after=b"x"))),
-    "mail.annotate._ENVELOPE": (match, (filled(b"From ", BODY), filled(b">From \n", BODY))),
-    "mail.annotate._END": (every, (filled(b"\r", BODY), filled(b"a\r", BODY), filled(b"\n\r", BODY))),
-    "mail.annotate._ANY_FIELD": (match, (filled(b"a", BODY), filled(b" \t", BODY, b"a"))),
+    "mail.header_block._ENVELOPE": (match, (filled(b"From ", BODY), filled(b">From \n", BODY))),
+    "mail.header_block._ANY_FIELD": (
+        every,
+        (filled(b"a", BODY, b"\n"), filled(b" \t", BODY, b"\na"), filled(b"\na ", BODY)),
+    ),
+    "mail.header_block._STRAY": (
+        every,
+        (fill("\na", BODY), fill("a", BODY, "\n"), fill("\n ", BODY), fill("\nFrom", BODY)),
+    ),
+    "mail.header_block._WIDE_FIELD": (every, NEARLY_FIELDS),
+    "mail.header_block._WANTED_FIELD": (every, NEARLY_FIELDS),
+    "mail.fields._COMMENT": (every, (fill("(", VALUE), fill("(" + "a" * 200, VALUE), fill("()", VALUE))),
+    "mail.readings._ENCODED": (
+        every,
+        (
+            filled(b"a", BODY),
+            filled(b"a", BODY, b"", b" x"),
+            filled(b"=", BODY),
+            filled(b"=41", BODY),
+            filled(b"=\n", BODY),
+        ),
+    ),
     "mail.annotate._RETURN_PATH": (match, (filled(b"\n ", BODY, b"return-path:"), filled(b" ", BODY, b"return-path"))),
     "delivery.spamc._GRANTED": (match, (filled(b"SPAMD/", LINE), filled(b"SPAMD/1.1 0", LINE))),
     "delivery.spamc._TOLD": (every, (filled(b"\nX-Spamnb:", BODY), filled(b"x", BODY), filled(b"\n", BODY))),

@@ -8,11 +8,9 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cache
 
+from spamnb.mail.parsing.header_block import empty_line, envelope_end, has_field
 from spamnb.patterns import lazy_pattern
 
-_ENVELOPE = lazy_pattern(rb"(?:>?From [^\n]*\n)*")  # QUIRK: an mbox in an mbox leaves ">From " behind "From "
-_END = lazy_pattern(rb"(?:\A|(?<=\n))\r?\n")
-_ANY_FIELD = lazy_pattern(rb"[!-9;-~]+[ \t]*:")  # RFC 5322, 2.2 and 4.5: blanks before the colon are obsolete, and read
 _RETURN_PATH = lazy_pattern(rb"return-path[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*(?![ \t])", re.IGNORECASE)
 _LINE = rb"[^\r\n]*"
 _BREAK = rb"(?:\r\n|\r|\n)"
@@ -22,7 +20,7 @@ def annotate(raw: bytes, fields: Sequence[tuple[str, str]], names: Collection[st
     """A message with new fields, as its new beginning and how many of its bytes that replaces.
 
     `fields` are names and values, ASCII, each for one line; `names` are those of the fields to remove. The header
-    reaches to the first empty line. A message without a header, whose first line is no field, gets one.
+    reaches to the first empty line, and has a field; a message without one gets a header of its own.
 
     >>> raw = b"From a\\nTo: c\\nX-Spam: no\\n and no\\n\\nHello"
     >>> beginning, replaced = annotate(raw, [("X-Spam", "yes")], ["X-Spam"])
@@ -31,13 +29,13 @@ def annotate(raw: bytes, fields: Sequence[tuple[str, str]], names: Collection[st
     """
     line_end = b"\r\n" if raw[max(raw.find(b"\n") - 1, 0) :][:2] == b"\r\n" else b"\n"
     new = b"".join(f"{name}: {value}".encode("ascii") + line_end for name, value in fields)
-    envelope = _ENVELOPE.match(raw)
-    start = envelope.end() if envelope else 0
-    if start < len(raw) and not (_ANY_FIELD.match(raw, start) or _END.match(raw, start)):
+    start = envelope_end(raw)
+    found = empty_line(raw, start)
+    end = found[0] if found else len(raw)
+    header = raw[start:end]
+    if header and (header.startswith((b" ", b"\t")) or not has_field(header)):
         return raw[:start] + (new and new + line_end), start
-    found = _END.search(raw, start)
-    end = found.start() if found else len(raw)
-    header = without(raw[start:end], names)
+    header = without(header, names)
     path = _RETURN_PATH.match(header)
     top = path.end() if path else 0
     return raw[:start] + header[:top] + new + header[top:], end

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.encoded_words import decode_field
-from spamnb.mail.parsing.mime import without_envelope
+from spamnb.mail.parsing.header_block import without_envelope
 from spamnb.mail.part_header import Fields, PartHeader, ambiguous_from, fields_of, part_header
 from spamnb.mail.shown import Trimmed, sealed, show
 from spamnb.patterns import lazy_pattern

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from spamnb.mail.parsing.fields import media_type, plain_parameters
+from spamnb.mail.parsing.header_block import STRICT_FIELD
 from spamnb.patterns import lazy_pattern
 
 _CACHED = 200  # bytes of fields whose reading is kept: most parts have a header that was met before
@@ -19,9 +20,9 @@ _FIELD = lazy_pattern(
     rb"([^\n]*(?:\n[ \t][^\n]*)*)",
     re.IGNORECASE,
 )
-# What programs read in more than one way: text in the header block, where the blank line is missing between it and the
-# body; a line of blanks, which may end the block; a line like a boundary; returns, which may end a line.
-_AMBIGUOUS = lazy_pattern(rb"\n(?:--|(?![!-9;-~]+:|[ \t]+[^ \t\n]|\Z))")
+# What programs read in more than one way: a line that to some of them ends the header; one like a boundary; returns,
+# which may end a line.
+_AMBIGUOUS = lazy_pattern(rb"\n(?:--|(?!%s|[ \t]|\Z))" % STRICT_FIELD.encode())
 _TYPE = lazy_pattern(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 # Others are changed by servers (NUL, bytes outside ASCII) or read by programs in different ways (blanks).
 _BOUNDARY = lazy_pattern(r"[!-~]{1,200}")

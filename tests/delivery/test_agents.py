@@ -2,12 +2,18 @@
 
 import os
 import re
+import shlex
 import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, without_fields
+from spamnb.cli.sample_mail import message
+from spamnb.mail.identity import identity
+from spamnb.mail.reading import LazyReading
+from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for, without_fields
 
 pytestmark = pytest.mark.real_system
 
@@ -125,3 +131,43 @@ def test_fdm_with_a_broken_filter(home: Home, how: str) -> None:
     home.install_spamnb()
     assert by_fdm(home) == 0
     assert len(home.mail(".Junk")) == 1
+
+
+SENDERS = [b"", b"From a@b.example Mon Jan  1 00:00:00 2024\n", b">From a@b.example Mon Jan  1 00:00:00 2024\n"]
+
+
+def delivered_by_procmail_to(user: str, home: Home, content: bytes) -> None:
+    """`procmail -d`, called by a user whom it does not trust, so that it adds `From ` lines of its own."""
+    users = home.path / "passwd"
+    lines = Path("/etc/passwd").read_text().splitlines()
+    entry = next(line for line in lines if line.startswith(f"{user}:")).split(":")
+    kept = [line for line in lines if not line.startswith(f"{user}:")]
+    users.write_text("\n".join([*kept, ":".join([*entry[:5], str(home.path), "/bin/sh"])]) + "\n")
+    deliver = f"mount --bind {shlex.quote(str(users))} /etc/passwd && runuser -u {user} -- procmail -d {user}"
+    done = home.run("unshare", "--mount", "sh", "-c", deliver, stdin=content)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_procmail_as_the_agent_of_a_mail_server(home: Home) -> None:
+    """Under `procmail -d` each message is judged as what it is, whatever lines of an mbox stand before its header."""
+    needs("procmail")
+    user = "nobody"
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs root, and a mount namespace")
+    needs_a_python_for(user)
+    program = home.program.read_text().replace("exec ", f"tee {home.path}/seen/$$ | ")
+    home.write("bin/spamnb", program, 0o755)
+    (home.path / "seen").mkdir()
+    home.write(".procmailrc", f"LOGFILE={home.path}/log\n" + home.recipe("procmail"))
+    for path in [home.path, *home.path.rglob("*")]:
+        shutil.chown(path, user, "nogroup")
+    contents = [message(kind, 700 + number) for kind in ("spam", "ham") for number in range(6)]
+    for number, content in enumerate(contents):
+        delivered_by_procmail_to(user, home, SENDERS[number % 3] + content)
+    judged = [path.read_bytes() for path in (home.path / "seen").iterdir()]
+    assert any(re.match(rb"From [^\n]*\n>From ", raw) for raw in judged), "the case that is meant"
+    summaries = {LazyReading(raw).summary for raw in judged}
+    assert summaries == {LazyReading(content).summary for content in contents}
+    assert {identity(raw) for raw in judged} == {identity(content) for content in contents}
+    found = {folder: {identity(raw) for raw in home.mail(folder)} for folder in (".Junk", "")}
+    assert found == {".Junk": {identity(one) for one in contents[:6]}, "": {identity(one) for one in contents[6:]}}

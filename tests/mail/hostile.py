@@ -111,17 +111,17 @@ _FIELD_LIMITS = {"limit:field_chars", "limit:header_bytes"}
 # What it is -> (the message, tokens that must be among its tokens).
 MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "nothing": (lambda: b"", {"body-empty"}),
-    "nuls": (lambda: filled(b"\0"), {"limit:header_bytes"}),
+    "nuls": (lambda: filled(b"\0"), {"limit:header_bytes", "limit:text_chars"}),
     "noise": (lambda: noise(1), {"limit:text_chars", "limit:tokens"}),
     "noise-in-body": (lambda: b"Subject: x\n\n" + noise(2), {"limit:text_chars", "limit:tokens"}),
     "noise-in-html": (lambda: b"Content-Type: text/html\n\n" + noise(3), {"limit:html_chars", "limit:tokens"}),
-    "one-line": (lambda: filled(b"a"), {"limit:header_bytes"}),
+    "one-line": (lambda: filled(b"a"), {"limit:header_bytes", "limit:text_chars"}),
     "one-line-body": (lambda: plain(b"a"), {"a…200000", "limit:text_chars"}),
     "blank-lines": (lambda: filled(b"\n"), set()),
     "blank-lines-crlf": (lambda: filled(b"\r\n"), set()),
     "blanks": (lambda: filled(b" "), {"limit:header_bytes"}),
     "blank-lines-with-blanks": (lambda: filled(b" \t\n"), set()),
-    "returns": (lambda: filled(b"\r"), {"limit:text_chars"}),
+    "returns": (lambda: filled(b"\r"), {"limit:header_bytes", "limit:text_chars"}),
     "returns-in-header": (lambda: filled(b"A: b\r"), {"limit:header_bytes", "limit:header_fields"}),
     "newlines-and-returns": (lambda: b"A: b\n" + filled(b" \r"), {"limit:field_chars", "limit:header_bytes"}),
     "nuls-everywhere": (
@@ -212,12 +212,12 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         {"limit:header_bytes", "limit:header_fields", "received-number:8"},
     ),
     "field-folded": (lambda: b"Subject: a" + filled(b"\n b"), {"limit:field_chars", "limit:header_bytes"}),
-    "field-folded-blank": (lambda: b"Subject: a" + filled(b"\n \t"), {"limit:text_chars"}),
+    "field-folded-blank": (lambda: b"Subject: a" + filled(b"\n \t"), _FIELD_LIMITS),
     "fields-added-later": (lambda: filled(b"Status: x\n y\n"), {"limit:header_bytes", "limit:header_fields"}),
-    "fields-added-later-long": (lambda: b"Status: x" + filled(b"\n "), {"limit:text_chars"}),
+    "fields-added-later-long": (lambda: b"Status: x" + filled(b"\n "), _FIELD_LIMITS),
     "fields-identity": (lambda: filled(b"From: a\n b\n"), {"limit:header_bytes", "limit:header_fields"}),
     "fields-identity-blank": (lambda: filled(b"date:" + b" " * 5000 + b"\n"), {"limit:header_bytes"}),
-    "mozilla-names": (lambda: b"X-Mozilla-" + filled(b"a-"), {"limit:header_bytes"}),
+    "mozilla-names": (lambda: b"X-Mozilla-" + filled(b"a-"), {"limit:header_bytes", "limit:text_chars"}),
     "encoded-word-long": (
         lambda: field("Subject", b"=41", b"=?utf-8?q?") + b"?=",
         {"limit:field_chars", "limit:header_bytes"},
@@ -232,7 +232,52 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "encoded-word-idna": (lambda: field("Subject", b"xn--a.", b"=?idna?q?"), _FIELD_LIMITS),
     "encoded-words-everywhere": (
         lambda: b"".join(b"X-%d: %s\n" % (n, b"=?utf-8?q?=41?= " * 8) for n in range(490)),
-        {"limit:header_bytes", "limit:work"},
+        {"limit:header_bytes", "limit:header_fields", "limit:work"},
+    ),
+    # Lines that are no fields.
+    "strays": (
+        lambda: filled(b"To: a\nno field\n", 900_000) + b"\n\nbody",
+        {"limit:header_bytes", "limit:header_fields", "limit:text_chars"},
+    ),
+    "strays-and-body": (
+        lambda: b"A: b\n.\n" + filled(b"a\n", 500_000) + b"Content-Transfer-Encoding: base64\n\n" + filled(b"QUJD\n"),
+        {"limit:header_bytes", "limit:text_chars"},
+    ),
+    "fields-wanted": (
+        lambda: filled(b"Subject:\n"),
+        {"header-broken", "limit:header_bytes", "limit:header_fields", "limit:work"},
+    ),
+    "fields-almost": (
+        lambda: b"A: b\n.\n" + filled(b"\xa0subject" + b"\xa0" * 900 + b"\n"),
+        {"limit:header_bytes", "limit:text_chars"},
+    ),
+    "forwarded-strays": (
+        lambda: (
+            b"Content-Type: message/rfc822\n.\nContent-Type: message/rfc822\nContent-Transfer-Encoding: 7bit\n\n" * 12
+            + b"A: b\n\n"
+            + filled(b"word ", 1_000_000)
+        ),
+        {"limit:nesting", "limit:text_chars", "limit:work"},
+    ),
+    "nesting-strays": (
+        lambda: (
+            b"".join(
+                b"Content-Type: multipart/mixed; boundary=b%d\n--\nContent-Transfer-Encoding: base64\n\n--b%d\n"
+                % (n, n)
+                for n in range(12)
+            )
+            + b"\n"
+            + filled(b"QUJDRA==\n", 1_000_000)
+        ),
+        {"limit:nesting", "limit:work"},
+    ),
+    "parts-strays": (
+        lambda: many_parts(
+            98,
+            b"Content-Transfer-Encoding: base64\n.\nContent-Type: text/html\nContent-Transfer-Encoding: x-uue\n\n"
+            + filled(b"QUJD\n", 10_000),
+        ),
+        {"limit:html_chars", "limit:parts"},
     ),
     "address-comments": (lambda: field("From", b"("), {"limit:field_chars", "limit:header_bytes"}),
     "address-comments-closed": (lambda: field("From", b"()"), {"limit:field_chars", "limit:header_bytes"}),

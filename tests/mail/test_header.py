@@ -1,8 +1,9 @@
 import pytest
 
-from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.limits import DEFAULT_LIMITS, Work
 from spamnb.mail.parsing.encoded_words import decode_field
-from spamnb.mail.parsing.fields import address, addresses, media_type, parameters, read_fields
+from spamnb.mail.parsing.fields import address, addresses, media_type, parameters
+from spamnb.mail.parsing.header_block import read_fields
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
 
@@ -179,8 +180,8 @@ def test_encoded_words(written, read_as):
 )
 def test_fields_are_cut_as_the_standard_parser_cuts_them(raw, fields, stray):
     """Folded, misplaced and broken lines of a header block."""
-    block = read_fields(raw, DEFAULT_LIMITS)
-    assert (block.fields, block.stray) == (fields, stray)
+    block = read_fields(raw, DEFAULT_LIMITS, Work(1000))
+    assert (block.strict().fields, block.stray) == (fields, stray)
 
 
 @pytest.mark.parametrize(

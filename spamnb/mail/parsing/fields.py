@@ -1,23 +1,22 @@
-"""Header blocks to fields, and the parameters and addresses of a field (RFC 5322, RFC 2045, RFC 2231).
+"""The parameters and addresses of a header field (RFC 5322, RFC 2045, RFC 2231).
 
-The rules are the standard `email` parser's, whose line-wise reader takes several times as long. Parameters and
-addresses in their plain form are read here; in any other form (continuations, charsets, escapes, comments) by the
-standard library, which is imported only then: that takes a good part of what scoring one file may take.
+In their plain form they are read here; in any other form (continuations, charsets, escapes, comments) by the standard
+library, which is imported only then: that takes a good part of what scoring one file may take.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from spamnb.mail.limits import Limits, Work
+from spamnb.mail.limits import Work
 from spamnb.mail.parsing.charsets import decode
 from spamnb.patterns import lazy_pattern
 
-# A field; a line that the standard parser skips too, whose continuations have no field; or all from a stray line on.
-_FIELD = lazy_pattern(r"([!-9;-~]+):([^\n]*(?:\n[ \t][^\n]*)*)(?:\n|\Z)|(?:From |:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
 _BYTE = lazy_pattern("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
 _PLAIN_PARAMETER = lazy_pattern(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
+_COMMENT = lazy_pattern(r"\([^()]{0,200}\)")
+_ENCODINGS = ("base64", "quoted-printable")
 _NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 _ATOM = r"[^\s()<>@,:;\\\"\[\].]+"
 _DOTTED = rf"{_ATOM}(?:\.{_ATOM})*"
@@ -26,46 +25,6 @@ _PHRASE = r"[^()<>@,:;\\\"\[\]\t\r\n]*"
 # The blanks around are taken off before: a pattern that may begin with blanks tries each division of them.
 _PLAIN_ADDRESS = lazy_pattern(rf'(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})')
 _DEEPEST = 20  # comments and groups of addresses; the standard parser recurses into each
-
-
-class HeaderBlock(NamedTuple):
-    """Field names in lower case, and values as they are written: folded, bytes outside ASCII as surrogates.
-
-    `stray` is what follows the first line that is no field: body text without a blank line before it.
-    """
-
-    fields: tuple[tuple[str, str], ...]
-    stray: str
-    notes: tuple[str, ...]  # the limits that were met, and what was broken
-
-    def first(self, name: str) -> str:
-        """The value of the first field of that name, or ""."""
-        for field, value in self.fields:
-            if field == name:
-                return value
-        return ""
-
-
-def read_fields(block: bytes, limits: Limits) -> HeaderBlock:
-    """Cut a header block into its fields.
-
-    >>> read_fields(b"Subject: a\\n b\\nTo:c\\n", Limits()).fields
-    (('subject', 'a\\n b'), ('to', 'c'))
-    """
-    text = block.decode("ascii", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
-    lines = _FIELD.findall(text)
-    fields = [(name.lower(), value.lstrip(" \t")) for name, value, _ in lines if name]
-    stray = lines[-1][2] if lines else ""
-    notes: list[str] = []
-    if len(fields) > limits.header_fields:
-        notes.append("limit:header_fields")
-        fields, stray = fields[: limits.header_fields], ""
-    if max([len(value) for _, value in fields], default=0) > limits.field_chars:
-        notes.append("limit:field_chars")
-        fields = [(name, value[: limits.field_chars]) for name, value in fields]
-    if stray:  # QUIRK: a line without a colon ends the block; what follows is body
-        notes.append("header-broken")
-    return HeaderBlock(tuple(fields), stray, tuple(notes))
 
 
 def media_type(value: str) -> str:
@@ -81,12 +40,25 @@ def media_type(value: str) -> str:
 def first_word(value: str) -> str:
     """A field's value before any parameter or comment, in lower case.
 
-    >>> first_word("Base64 (why not)")
-    'base64'
+    >>> first_word("Base64 (why not)"), first_word("(why not) base64")
+    ('base64', 'base64')
     """
     if not value:
         return ""
-    return re.split(r"[;(\s]", value[:200].strip().lower(), maxsplit=1)[0].strip("'\"")
+    bare = _COMMENT.sub(" ", value) if "(" in value else value
+    return re.split(r"[;(\s]", bare.lstrip()[:200].rstrip().lower(), maxsplit=1)[0].strip("'\"")
+
+
+def transfer_encoding(value: str) -> str:
+    """The encoding that a Content-Transfer-Encoding names (RFC 2045, 6.1), in lower case.
+
+    QUIRK: to mutt a longer name that begins like one is that one.
+
+    >>> transfer_encoding("Base64 (why not)"), transfer_encoding("base64x"), transfer_encoding("8bit")
+    ('base64', 'base64', '8bit')
+    """
+    word = first_word(value)
+    return next((name for name in _ENCODINGS if word.startswith(name)), word)
 
 
 def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.parsing.fields import HeaderBlock, first_word, media_type, parameters, read_fields
+from spamnb.mail.parsing.fields import first_word, media_type, parameters, transfer_encoding
+from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_fields, without_envelope
+from spamnb.mail.parsing.readings import MESSAGES, readings
 from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
 from spamnb.patterns import lazy_pattern
 
@@ -18,11 +20,9 @@ _LIKE_BOUNDARY = lazy_pattern(
     rb"^(--[^\r\n]{0,199}[^\r\n\t ])[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
 )
 _AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*\r?(?:\n|\Z)")
-_MESSAGES = frozenset({"message/rfc822", "message/global", "text/rfc822-headers"})  # RFC 2046, 6532, 6522
 _LINE_FEED = ord("\n")
-_NO_FIELDS = HeaderBlock((), "", ())
-_BLANK_LINE = lazy_pattern(rb"\n[ \t]*\r?\n")  # begins with a literal, which is searched for faster
-_BLANK_LINES = lazy_pattern(rb"\A[ \t\r\n]*\n")
+_NO_FIELDS = HeaderBlock(())
+_BYTES_A_UNIT = 100  # of work, of a body that is read again
 
 
 class Part(NamedTuple):
@@ -58,16 +58,6 @@ class Entity(NamedTuple):
     notes: tuple[str, ...]
 
 
-def without_envelope(raw: bytes) -> bytes:
-    """The message without what is before its header block in a file: an mbox separator, blank lines.
-
-    QUIRK: some delivery agents leave the `From ` line of an mbox (RFC 4155) in a file of its own.
-    """
-    if raw.startswith((b"From ", b">From ")):
-        raw = raw.partition(b"\n")[2]
-    return _BLANK_LINES.sub(b"", raw, count=1) if raw[:1] in b" \t\r\n" else raw
-
-
 def parse_entity(raw: bytes, limits: Limits, work: Work) -> Entity:
     """Read a whole message. Any bytes at all yield an Entity."""
     walk = _Walk(limits, work)
@@ -88,28 +78,26 @@ class _Walk:
         self.groups = 0
 
     def split(self, raw: bytes) -> tuple[HeaderBlock, bytes]:
-        """Part the header block from the body at the first blank line (RFC 5322, 2.1)."""
-        if raw.startswith((b"\n", b"\r\n")):
-            block, body = b"", raw
-        else:
-            blank = _BLANK_LINE.search(raw)
-            start, end = blank.span() if blank else (len(raw), len(raw))
-            returns = raw.find(b"\r\r", 0, start)  # QUIRK: line ends of old Macintoshes
-            if returns >= 0:
-                start, end = returns, returns + 2
-            block, body = raw[: start + 1], raw[end:]
-        if len(block) > self.limits.header_bytes:
-            self.notes.append("limit:header_bytes")
-            block = block[: self.limits.header_bytes]
-        header = read_fields(block, self.limits)
+        """Part the header from the body."""
+        end = empty_line(raw)
+        block, body = (raw, b"") if end is None else (raw[: end[0]], raw[end[1] :])
+        header = read_fields(block, self.limits, self.work, is_ended=end is not None)
         self.work.take(len(header.fields))
         self.notes.extend(header.notes)
-        if header.stray:
-            body = header.stray.encode("utf-8", "surrogateescape") + b"\n\n" + body
         return header, body
 
-    def leaves(self, block: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int) -> Iterator[Part]:
-        """The leaves of one entity, in order."""
+    def leaves(
+        self, header: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
+    ) -> Iterator[Part]:
+        """The leaves of one entity, in order; where programs read its header in two ways, those of both."""
+        for number, (block, content) in enumerate(readings(header, body)):
+            if number == 0 or self.work.take(len(content) // _BYTES_A_UNIT):
+                yield from self.leaves_as_read(block, content, above, group, depth)
+
+    def leaves_as_read(
+        self, block: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
+    ) -> Iterator[Part]:
+        """The leaves of one entity in one reading, in order."""
         self.parts += 1
         if self.parts > self.limits.parts:
             self.notes.append("limit:parts")
@@ -119,11 +107,11 @@ class _Walk:
         if above[-1:] == ("multipart/digest",) and not own_type:
             kind = "message/rfc822"  # RFC 2046, 5.1.5
         path = (*above, kind)
-        nested = kind.startswith("multipart/") or kind in _MESSAGES
+        nested = kind.startswith("multipart/") or kind in MESSAGES
         if nested and depth >= self.limits.nesting:
             self.notes.append("limit:nesting")
-        elif kind in _MESSAGES:
-            content = decode_transfer(body, first_word(block.first("content-transfer-encoding")))[0]
+        elif kind in MESSAGES:
+            content = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))[0]
             inner, inner_body = self.split(without_envelope(content))
             self.inner.extend(inner.fields)
             if kind == "text/rfc822-headers":  # of a message that was returned; there is no body
@@ -177,7 +165,7 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     declared = parameters(block.first("content-type"), work)
     disposition = block.first("content-disposition")
     filename = parameters(disposition, work).get("filename") or declared.get("name", "")
-    content, broken = decode_transfer(body, first_word(block.first("content-transfer-encoding")))
+    content, broken = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))
     notes, size = [broken] if broken else [], len(content)
     textual = path[-1].startswith("text/") or path[-1] in {"application/ics", "application/xhtml+xml"}
     if textual and b"begin " in content:

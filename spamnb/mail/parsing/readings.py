@@ -1,0 +1,96 @@
+"""One entity as programs read it that differ in where its header ends, or in which of two fields counts.
+
+`header_block.py` says which lines they differ in. The words of both readings are taken: no text twice that both show
+alike, and none in its transfer encoding that one of them has decoded.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from spamnb.mail.parsing.fields import first_word, media_type, transfer_encoding
+from spamnb.mail.parsing.header_block import HeaderBlock
+from spamnb.mail.parsing.transfer import decode_transfer
+from spamnb.patterns import lazy_pattern
+
+MESSAGES = frozenset({"message/rfc822", "message/global", "text/rfc822-headers"})  # RFC 2046, 6532, 6522
+_BASE64, _QUOTED = "base64", "quoted-printable"
+_NO_ENCODINGS = frozenset({"7bit", "8bit", "binary"})
+# Lines of a text in its transfer encoding.
+_ENCODED = {
+    _BASE64: lazy_pattern(rb"^[A-Za-z0-9+/]{16,}={0,2}[ \t]*\r?$", re.MULTILINE),
+    _QUOTED: lazy_pattern(rb"^[^\n]*(?:=[0-9A-Fa-f]{2}){2}[^\n]*$|^[^\n]*=$", re.MULTILINE),
+}
+_CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\r\x1b")
+_MOST_CONTROLS = 50  # one in so many bytes; in base64 that is decoded from a wrong letter on it is one in 9
+
+Reading = tuple[HeaderBlock, bytes]
+
+
+class _Way(NamedTuple):
+    """What of a header says how the body is read."""
+
+    encoding: str  # "" where there is nothing to undo
+    parts: str  # the Content-Type where the body has parts of its own
+    is_attached: bool
+
+    @property
+    def is_of_lines(self) -> bool:
+        """Whether each line of the body is read by itself."""
+        return not self.parts and self.encoding in {"", _QUOTED}
+
+
+def readings(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
+    """The header and the body of an entity in each reading; mostly one.
+
+    QUIRK: of two fields with one name (RFC 5322, 3.6: at most one) mutt and GMime take the last, the others the first.
+    """
+    if header.stray:
+        yield from _wide_and_strict(header, body)
+    else:
+        yield header, body
+    if body and header.has_doubles:
+        other = header.last_first()
+        if _way(other) != _way(header):
+            yield other, body
+
+
+def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
+    strict = header.strict()
+    way, strict_way = _way(header), _way(strict)
+    text, stray = (each.encode("utf-8", "surrogateescape") for each in (header.stray_text, header.stray))
+    if way == strict_way and way.is_of_lines:
+        yield header, text + b"\n\n" + body
+        return
+    if body:
+        yield header, body
+    if way == strict_way and body and way.parts.startswith("multipart/") and b"--" not in stray:
+        return  # in the strict one it is a preamble, which is not shown
+    if strict_way.parts:
+        yield strict, stray + b"\n\n" + body
+    elif not strict_way.is_of_lines:
+        whole = stray + b"\n\n" + body
+        if _is_text(decode_transfer(whole, strict_way.encoding)[0]):
+            yield strict, whole
+    elif way.is_of_lines and not way.is_attached:
+        yield strict, text
+    else:
+        yield strict, text + b"\n\n" + _ENCODED[_BASE64].sub(b"", body)
+    # QUIRK: to mutt the header ends behind the first of these lines, so that text may begin at a later one.
+    if way.encoding in _ENCODED:
+        lines = b"\n".join(_ENCODED[way.encoding].findall(stray))
+        if lines:
+            yield header, lines
+
+
+def _way(header: HeaderBlock) -> _Way:
+    encoding = transfer_encoding(header.first("content-transfer-encoding"))
+    own_type = header.first("content-type")
+    kind = media_type(own_type)
+    has_parts = kind.startswith("multipart/") or kind in MESSAGES
+    is_attached = first_word(header.first("content-disposition")) == "attachment"
+    return _Way("" if encoding in _NO_ENCODINGS else encoding, own_type if has_parts else "", is_attached)
+
+
+def _is_text(content: bytes) -> bool:
+    return _MOST_CONTROLS * (len(content) - len(content.translate(None, _CONTROLS))) <= len(content)

@@ -1,0 +1,272 @@
+"""Where a header ends: what stands behind a line that is no field is read, as mail programs show it."""
+
+import base64
+import json
+import os
+import quopri
+import shutil
+import subprocess
+import tempfile
+from email import message_from_bytes
+from email.policy import compat32
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spamnb.mail.annotate import annotate
+from spamnb.mail.identity import digests, identity
+from spamnb.mail.reading import LazyReading, read
+
+TEXT = b"<html><body><p>Cheap pineapples, today alone</p></body></html>\n"
+DECLARED = b"Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n"
+HEADER = b"Message-ID: <1@b.example>\nDate: Mon, 1 Jan 2024 00:00:00 +0000\nFrom: A <a@b.example>\n"
+REST = b"To: c@d.example\nSubject: harvest\nMIME-Version: 1.0\n"
+BODY = base64.encodebytes(TEXT * 3)
+
+NO_FIELDS = {
+    "blank": b" \n",
+    "tab": b"\t\n",
+    "text": b"this is no field\n",
+    "dot": b".\n",
+    "dashes": b"--b\n",
+    "quoted-from": b">From a@b\n",
+    "from": b"From a@b Mon Jan  1 00:00:00 2024\n",
+    "two-words": b"Foo Bar: x\n",
+    "blank-before-colon": b"Foo : x\n",
+    "no-name": b": x\n",
+    "nul": b"\0\n",
+    "bom": "\ufeffX-Pad: x\n".encode(),
+    "nbsp": "\xa0\n".encode(),
+    "nbsp-before-name": b"\xa0X-Pad: x\n",
+    "8-bit-name": b"X-P\xe4d: x\n",
+    "vertical-tab": b"\v\n",
+    "lone-return": b"X-Pad: x\rX-Other: y\n",
+    "two-returns": b"X-Pad: x\r\rX-Other: y\n",
+    "return-before-line-end": b"X-Pad: x\r\r\n",
+    "long-field": b"X-Pad: " + b"a" * 66_000 + b"\n",
+    "long-folded-field": b"X-Pad:" + b"\n aaaaaaaaa" * 6_600 + b"\n",
+    "many-fields": b"".join(b"X-Pad-%d: x\n" % number for number in range(600)),
+}
+PLACES = {
+    "before-the-declaration": lambda line: HEADER + line + REST + DECLARED + b"\n" + BODY,
+    "behind-the-declaration": lambda line: HEADER + DECLARED + line + REST + b"\n" + BODY,
+    "at-the-top": lambda line: line + HEADER + REST + DECLARED + b"\n" + BODY,
+    "in-a-part": lambda line: (
+        HEADER + REST + b"Content-Type: multipart/mixed; boundary=xx\n\n--xx\n" + line + DECLARED + b"\n" + BODY
+    ),
+    "in-a-forwarded-message": lambda line: (
+        HEADER + REST + b"Content-Type: message/rfc822\n\nFrom: e@f.example\n" + line + DECLARED + b"\n" + BODY
+    ),
+    "in-two-headers": lambda line: (
+        HEADER + line + REST + b"Content-Type: multipart/mixed; boundary=xx\n\n--xx\n" + line + DECLARED + b"\n" + BODY
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", NO_FIELDS)
+def test_what_stands_behind_such_a_line_is_read(name, place):
+    """The Subject behind a line that is no field is read, and the body as the fields behind it declare it."""
+    raw = PLACES[place](NO_FIELDS[name])
+    for each in (raw, raw.replace(b"\n", b"\r\n")):
+        found = read(each).tokens
+        assert {"pineapples", "subject:harvest", "to:d.example"} <= found.keys()
+        assert "from:a@b.example" in found
+        assert LazyReading(each).summary == "harvest (a@b.example)"
+
+
+@pytest.mark.parametrize("name", NO_FIELDS)
+def test_such_a_line_leaves_quoted_printable_read(name):
+    """So is a body in quoted-printable."""
+    text = quopri.encodestring("Ananas süß und billig".encode())
+    declared = b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
+    assert "süß" in read(HEADER + NO_FIELDS[name] + REST + declared + b"\n" + text).tokens
+
+
+ODD_HEADERS = {
+    # A list of receivers that was written with a line of a tab in it.
+    "tab-in-to": b"To: one@d.example,\n\t two@d.example,\n\t \n\tthree@d.example\nSubject: harvest\n",
+    # Encoded words that were folded behind a line of a blank.
+    "subject-behind-blank": b"To: c@d.example\nSubject: Re:\n \n\t=?iso-8859-1?q?har?=\n  =?iso-8859-1?q?vest?=\n",
+    # An address list of thousands of encoded words.
+    "long-to": b"To: c@d.example,\n" + b"\t=?utf-8?q?a=3E2024?=\n" * 4_000 + b"Subject: harvest\n",
+    # A program of the way wrote its verdict without a colon.
+    "verdict-without-colon": b"X-Checked No - 6\nTo: c@d.example\nSubject: harvest\n",
+    "short-line": b"To: c@d.example\nSubject: harvest\nx\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD_HEADERS)
+def test_headers_as_programs_have_written_them(name):
+    """Headers that were met in mail are read to their end."""
+    raw = HEADER + ODD_HEADERS[name] + DECLARED + b"\n" + BODY
+    assert {"pineapples", "subject:harvest", "to:d.example"} <= read(raw).tokens.keys()
+
+
+STRAYS = [
+    name for name, line in NO_FIELDS.items() if b"Pad" not in line and name not in ("blank", "tab", "from", "no-name")
+]
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_text_that_some_programs_show_there_is_read_too(name):
+    """Text between such a line and the end of the header, which is text to some programs, is read as such."""
+    found = read(HEADER + REST + NO_FIELDS[name] + b"cheap melons\n\nand apples\n").tokens
+    assert {"melons", "apples", "header-broken"} <= found.keys()
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\nmore\n"])
+@pytest.mark.parametrize("line", [b".\n", b"--\n", b"Foo Bar: x\n", b"\xef\xbb\xbfX: x\n.\n", b"\r\r\n"])
+def test_a_body_that_begins_at_such_a_line_is_decoded(line, end):
+    """A body in base64 that to some programs begins at such a line is decoded, and the one behind the header too."""
+    raw = HEADER + REST + DECLARED + line + BODY + end
+    assert "pineapples" in read(raw).tokens
+    both = HEADER + REST + DECLARED + line + base64.encodebytes(b"<p>ripe melons, many</p>") + b"\n" + BODY
+    assert {"pineapples", "melons"} <= read(both).tokens.keys()
+
+
+def test_a_body_that_python_reads_is_read():
+    """Where letters of the header are part of the base64 that Python's `email` reads, what it shows is read."""
+    raw = HEADER + DECLARED + b"abc\nTo: d\n\nAAAA" + base64.b64encode(TEXT * 3)
+    raw = raw.replace(b"To: d", b"To: ddd")  # 8 letters before the empty line
+    shown = message_from_bytes(raw, policy=compat32).get_payload(decode=True)
+    assert b"pineapples" in shown
+    assert "pineapples" in read(raw).tokens
+
+
+def test_parts_that_begin_within_the_header_are_read():
+    """A boundary line without an empty line before it begins a part to some programs."""
+    opening = HEADER + REST + b"Content-Type: multipart/mixed; boundary=xx\n"
+    part = b"--xx\n" + DECLARED + b"\n" + BODY + b"--xx--\n"
+    assert "pineapples" in read(opening + part).tokens
+    assert "pineapples" in read(opening + b"--xx--\n\n" + part).tokens
+
+
+@pytest.mark.parametrize("name", ["7bit", "x-none", "8bit"])
+def test_of_two_encodings_both_are_undone(name):
+    """Programs take the first or the last of two fields with one name: base64 is decoded wherever it is declared."""
+    other = b"Content-Transfer-Encoding: %s\n" % name.encode()
+    for declared in (other + DECLARED, DECLARED + other):
+        assert "pineapples" in read(HEADER + REST + declared + b"\n" + BODY).tokens
+
+
+@pytest.mark.parametrize(
+    "value", [b"(a) base64", b"\n " * 150 + b"base64", b"base64x", b'"base64"', b" " * 5000 + b"base64"]
+)
+def test_odd_forms_of_an_encoding(value):
+    """An encoding behind comments and blank lines is undone."""
+    declared = DECLARED.replace(b" base64", b" " + value)
+    assert "pineapples" in read(HEADER + REST + declared + b"\n" + BODY).tokens
+
+
+def test_a_text_without_an_end_of_the_header_stays_text():
+    """Where no empty line ends the header, what follows its first line of text is text, also with colons in it."""
+    found = read(b"Subject: meeting\nsee below .\nsubject : re : minutes\nto : all of us\n").tokens
+    assert {"minutes", "all"} <= found.keys()
+    assert "to:none" in found
+    assert "subject:minutes" not in found
+
+
+# One rule for all: the reader, the identity, and what writes into a header.
+
+FIELDS = [("X-Spamnb", "spam, probability=0.998700")]
+ENVELOPES = [
+    b"",
+    b"From a@b.example Mon Jan  1 00:00:00 2024\n",
+    b">From a@b.example Mon Jan  1 00:00:00 2024\n",
+    b"From a@b.example Mon Jan  1 00:00:00 2024\n>From c@d.example Mon Jan  1 00:00:00 2024\n",
+    b"From a\nFrom b\n>From c\n",
+]
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES)
+@pytest.mark.parametrize("name", ["text", "blank", "quoted-from", "bom"])
+def test_lines_of_an_mbox_are_no_part_of_the_message(envelope, name):
+    """`From ` and `>From ` lines before the header, as many as there are, change nothing of what is read."""
+    raw = HEADER + NO_FIELDS[name] + REST + DECLARED + b"\n" + BODY
+    for end in (b"\n", b"\r\n"):
+        both = [each.replace(b"\n", end) for each in (envelope + raw, raw)]
+        assert digests(both[0]) == digests(both[1])
+        assert read(both[0]) == read(both[1])
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES)
+@pytest.mark.parametrize("name", NO_FIELDS)
+def test_a_verdict_in_the_header_leaves_the_message_what_it_is(name, envelope):
+    """A message with the verdict in its header has the same identity and tokens, and the verdict is in the header."""
+    for place in PLACES.values():
+        raw = envelope + place(NO_FIELDS[name])
+        beginning, replaced = annotate(raw, FIELDS, ["X-Spamnb"])
+        made = beginning + raw[replaced:]
+        assert made != raw
+        if not raw[len(envelope) :].startswith((b" ", b"\t")):
+            assert identity(made) == identity(raw)
+            assert name == "many-fields" or read(made).tokens == read(raw).tokens  # it is one of those that are read
+            assert made.startswith(envelope + b"X-Spamnb: spam") or b"\nX-Spamnb: spam" in made.partition(b"\n\n")[0]
+
+
+@given(
+    st.lists(
+        st.sampled_from([*NO_FIELDS.values()][:19]) | st.binary(max_size=20).map(lambda line: line + b"\n"), max_size=8
+    )
+)
+@example([b"\r\n"])
+def test_any_header_keeps_its_identity_with_a_verdict(lines):
+    """Whatever lines a header has, the message stays the same one when the verdict is written into it."""
+    raw = b"A: b\n" + b"".join(lines) + b"\n\nbody\n"
+    beginning, replaced = annotate(raw, FIELDS, ["X-Spamnb"])
+    assert identity(beginning + raw[replaced:]) == identity(raw)
+
+
+# The programs themselves.
+
+
+def shown_by_dovecot(raw: bytes, directory: Path) -> str:
+    """What Dovecot tells a client of the message: structure and Subject."""
+    for name in ("cur", "new", "tmp"):
+        (directory / "mail" / name).mkdir(parents=True)
+    (directory / "mail/cur/1700000001.M1P1.home:2,S").write_bytes(raw)
+    (directory / "conf").write_text(
+        f"base_dir = {directory}/run\nlog_path = {directory}/log\nmail_location = maildir:{directory}/mail\n"
+        "mail_uid = 65534\nmail_gid = 65534\nfirst_valid_uid = 1\n"
+    )
+    directory.chmod(0o755)
+    command = ["doveadm", "-c", f"{directory}/conf", "-f", "flow", "fetch", "imap.bodystructure hdr.subject", "all"]
+    environ = {"PATH": os.environ["PATH"] + ":/usr/bin", "HOME": str(directory), "USER": "nobody"}
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", "65534:65534", str(directory)], check=True)
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+    return subprocess.run(command, capture_output=True, check=True, env=environ, timeout=60).stdout.decode()
+
+
+@pytest.mark.real_system
+def test_dovecot_passes_over_what_we_pass_over():
+    """Dovecot tells a client that the body is HTML in base64, behind each of these lines."""
+    if shutil.which("doveadm") is None:
+        pytest.skip("needs doveadm (Debian: dovecot-core)")
+    lines = {name: line for name, line in NO_FIELDS.items() if b"\r" not in line}
+    raw = PLACES["before-the-declaration"](b"".join(lines.values()))
+    with tempfile.TemporaryDirectory(prefix="spamnb-dovecot-") as directory:  # that another user can reach
+        told = shown_by_dovecot(raw, Path(directory))
+    assert '"text" "html" ("charset" "utf-8") NIL NIL "base64"' in told
+    assert "hdr.subject=harvest" in told
+
+
+@pytest.mark.real_system
+def test_notmuch_passes_over_what_we_pass_over(tmp_path):
+    """notmuch, which reads by GMime, shows what stands behind each of these lines."""
+    if shutil.which("notmuch") is None:
+        pytest.skip("needs notmuch (Debian: notmuch)")
+    (tmp_path / "mail").mkdir()
+    for number, (name, line) in enumerate(NO_FIELDS.items()):
+        raw = PLACES["before-the-declaration"](line).replace(b"<1@", b"<%d@" % number)
+        (tmp_path / "mail" / name).write_bytes(raw)
+    (tmp_path / "config").write_text(f"[database]\npath={tmp_path}/mail\n[user]\nname=a\nprimary_email=a@b.example\n")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "NOTMUCH_CONFIG": str(tmp_path / "config")}
+    subprocess.run(["notmuch", "new", "--quiet"], check=True, capture_output=True, env=environ, timeout=60)
+    show = ["notmuch", "show", "--format=json", "--include-html", "--entire-thread=false", "*"]
+    found = subprocess.run(show, check=True, capture_output=True, env=environ, timeout=60).stdout.decode()
+    assert found.count("pineapples") == 3 * len(NO_FIELDS)
+    assert json.loads(found)
