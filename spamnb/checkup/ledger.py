@@ -135,8 +135,8 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
     if others := sorted(ledger.lessons.tokenizers() - {VERSION}):
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION}), which helps less"
         yield warning("learned", means, "train that mail again: spamnb untrain, then spamnb train")
-    restored = float(ledger.note(RESTORED_NOTE) or "-inf")
-    if time.time() - restored < _RECENT:
+    restored = ledger.number(RESTORED_NOTE)
+    if restored is not None and time.time() - restored < _RECENT:
         means = f"an earlier ledger was restored on {clock(restored)}: what was learned meanwhile is missing"
         yield warning("ledger", means, "correct what is judged wrongly by moving it")
 

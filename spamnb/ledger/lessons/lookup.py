@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.evidence import Evidence
@@ -64,7 +64,7 @@ def total(db: Connection, columns: str) -> Sequence[int]:
     """The totals of the counts. Raises LedgerError where they are gone."""
     row: Sequence[int] | None = db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of the ledger's own modules
     if row is None:
-        raise LedgerError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
+        raise LedgerDamagedError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
     return row
 
 
