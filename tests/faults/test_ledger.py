@@ -239,6 +239,48 @@ def test_read_on_a_read_only_disk(site: Faulty, tmp_path: Path, killed: bool) ->
         site.clean()
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o700])
+def test_commands_on_a_read_only_disk(
+    site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: int
+) -> None:
+    """What only reads does its work on a disk that takes no writing, whoever may open the ledger's directory."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        disk.chmod(mode)
+        (disk / "ledger.sqlite.use.lock").unlink(missing_ok=True)
+        mail = str(site.directory / "lessons" / "spam" / "0.eml")
+        exported = str(tmp_path / "counts")
+        with read_only(disk):
+            before = sorted(disk.iterdir())
+            for command in (["verify"], ["export", exported], ["status"], ["history"], ["explain", mail]):
+                assert site.spamnb(*command) == 0, (command, capsys.readouterr().err)
+            assert site.spamnb("score", mail) in (0, 2)
+            assert sorted(disk.iterdir()) == before
+        assert site.spamnb("export", "--force", str(tmp_path / "again")) == 0
+        assert (tmp_path / "again").read_bytes() == Path(exported).read_bytes()
+
+
+def test_a_log_without_its_index_on_a_read_only_disk(
+    site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commits in a log that cannot be read there are not left out silently: the error says what to do."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        with Ledger(str(site.ledger)) as ledger:
+            ledger.set_note("a", "1")
+            left = {path: path.read_bytes() for path in disk.glob("ledger.sqlite*") if path.suffix != ".sqlite-shm"}
+        for path, content in left.items():
+            path.write_bytes(content)
+        with read_only(disk):
+            assert site.spamnb("verify") == 3
+            assert "copy both files to another directory" in capsys.readouterr().err
+        assert site.spamnb("verify") == 0
+
+
 def newer(content: bytes, choose: random.Random) -> bytes:
     """From a later version: SQLite keeps the user version at byte 60."""
     return content[:60] + (999).to_bytes(4, "big") + content[64:]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 from urllib.parse import quote
 
-from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.ledger.schema import APPLICATION_ID, check, differences, moment
 from spamnb.ledger.sqlite_errors import FAULTS, is_damage, plain
 
@@ -30,9 +30,17 @@ def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Con
     reads it, and does not empty it into the file when it is closed. Without one a connection that could write makes
     an empty log for the time being, and SQLite removes it; one that cannot would leave it there. Where none can be
     made nor is there, SQLite reads such a file only as one that nobody ever writes (`immutable`).
+
+    Raises LedgerUnavailableError where a log has commits, and SQLite's index of it (`-shm`) neither is there nor can be
+    made: `immutable` would leave them out without a word.
     """
     log = size_of(path + "-wal")
     before = None
+    if log and not (os.path.exists(path + "-shm") or _is_writable(path)):
+        raise LedgerUnavailableError(
+            f"The ledger {path} has a log of a process that died ({path}-wal), which can be read only where its"
+            " directory may be written: make it writable, or copy both files to another directory"
+        )
     if log:
         mode = "mode=ro"
     elif _is_writable(path):
