@@ -271,6 +271,21 @@ def test_a_packed_copy_that_unpacks_without_end(closed: str) -> None:
     assert held_of(closed).spam == 1
 
 
+def test_examining_is_broken_off(closed: str) -> None:
+    """What is raised between the steps of an examination ends it as it is, and leaves the ledger as it was."""
+
+    class StopError(Exception):
+        pass
+
+    def stop() -> None:
+        raise StopError
+
+    with mock.patch("spamnb.ledger.file.readonly._STEPS", 100), pytest.raises(StopError):
+        faults_of(closed, stop)
+    assert held_of(closed).spam == 1
+    assert beside(closed) == {"ledger.sqlite"}
+
+
 def test_plain_copies_of_before(closed: str) -> None:
     """Copies that are not compressed are read as ever; of one day the compressed one comes first."""
     packed = roll(closed, DAY, 7)
