@@ -2,13 +2,12 @@
 
 import contextlib
 import math
-import struct
 from collections.abc import Iterator
 from itertools import chain
 from types import TracebackType
 from typing import Self
 
-from spamnb.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
+from spamnb.errors import LedgerDamagedError, LedgerUnavailableError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.file.locks import IntentOwner
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
@@ -25,9 +24,8 @@ from spamnb.ledger.lessons.pruning import Pruning
 from spamnb.ledger.lessons.store import SqliteLessons
 from spamnb.ledger.lessons.words import Words
 from spamnb.ledger.sqlite_errors import damage
-from spamnb.ledger.values import odd_values
+from spamnb.ledger.values import damage_behind, odd_values
 
-_OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
 _RECORDED = "recorded"  # a note: the number of the last lesson that the history knows
 
 
@@ -180,13 +178,8 @@ class Ledger:
     ) -> None:
         """Close the file. A fault that comes of a value which spamnb never writes is raised as LedgerDamagedError."""
         try:
-            odd = self._first_odd_value() if isinstance(fault, _OF_VALUES) else None
+            damage = damage_behind(self._connection, fault)
         finally:
             self.close()
-        if odd is not None:
-            raise self._damaged(odd) from fault
-
-    def _first_odd_value(self) -> str | None:
-        with contextlib.suppress(LedgerError):
-            return next(chain.from_iterable(odd_values(self._connection)), None)
-        return None
+        if damage is not None:
+            raise damage from fault

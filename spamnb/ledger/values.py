@@ -5,18 +5,23 @@ ours writes: a text for a number, an infinite time, a word that is no verdict. W
 type that the schema declares for it, and from the few rules below. Text has to be UTF-8, which is found by reading it.
 """
 
+import contextlib
 import json
 import math
+import struct
 from collections.abc import Iterator
+from itertools import chain
 from typing import get_args
 
-from spamnb.errors import LedgerDamagedError
+from spamnb.errors import LedgerDamagedError, LedgerError
 from spamnb.label import Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.journal import Kind, State
 from spamnb.ledger.history.locations import Origin
 from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
+from spamnb.ledger.sqlite_errors import damage
 
+_OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
 _TIMES = "BETWEEN -6e10 AND 2.5e11"  # seconds since the epoch: the years 68 to 9892, which every calendar can print
 _LARGEST = 10**18  # a sum; see `export_format.MOST_TOTAL`
 _TYPES = {
@@ -59,6 +64,16 @@ _RULES = {
     ("token", "id"): "typeof({0}) = 'integer' AND {0} BETWEEN 1 AND 4294967295",
     ("total", "last_token"): "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 4294967295",
 }
+
+
+def damage_behind(db: Connection, fault: BaseException | None) -> LedgerDamagedError | None:
+    """What is to be raised in place of a fault that may come of a value, where the ledger holds an odd one."""
+    if not isinstance(fault, _OF_VALUES):
+        return None
+    with contextlib.suppress(LedgerError):
+        for odd in chain.from_iterable(odd_values(db)):
+            return LedgerDamagedError(damage(db.path, odd))
+    return None
 
 
 def odd_values(db: Connection) -> Iterator[list[str]]:

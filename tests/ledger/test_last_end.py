@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -116,6 +117,18 @@ def test_an_end_over_something_else(path: str, examinations: list[str]) -> None:
         serve(path, DAY + 3, RuntimeError("a mistake"))
     serve(path, DAY + 4)
     assert examinations == ["faults_of"]
+
+
+@pytest.mark.parametrize("change", [os.unlink, replaced])
+def test_another_file_at_the_end(path: str, examinations: list[str], change: Callable[[str], None]) -> None:
+    """A file that was put in the ledger's place while the service worked is examined, though that ended in order."""
+    serve(path, DAY)
+    with only_service(path) as lock, EndRecord(path, lock).kept() as record:
+        open_sound(path, DAY + 1, record).close()
+        change(path)
+    serve(path, DAY + 2)
+    assert examinations == ([] if change is os.unlink else ["faults_of"])
+    assert last_end_of(path).examined_at == DAY + 2
 
 
 def test_a_false_alarm(path: str, caplog: pytest.LogCaptureFixture) -> None:

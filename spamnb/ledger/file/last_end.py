@@ -77,6 +77,7 @@ class EndRecord:
         self._lock = lock
         self.last = LastEnd.of(os.pread(lock, _MOST, 0))
         self.examined_at: float | None = None
+        self._file: int | None = None
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[Self]:
@@ -91,12 +92,15 @@ class EndRecord:
             raise
         self._left_in_order()
 
-    def begin(self, examined_at: float | None) -> None:
-        """Record that from here on the ledger is written; it was examined at that time."""
-        self.examined_at = examined_at
+    def begin(self) -> None:
+        """Record that from here on the ledger is written."""
         if os.fstat(self._lock).st_size:
             os.ftruncate(self._lock, 0)
             os.fsync(self._lock)
+
+    def opened(self, examined_at: float | None) -> None:
+        """The ledger is open, and was examined at that time."""
+        self.examined_at, self._file = examined_at, _file_of(state_of(self._ledger))
 
     def damaged(self, what: str) -> None:
         """Record that the ledger is damaged: the next start examines all of it, and takes a copy."""
@@ -104,11 +108,17 @@ class EndRecord:
         self._write({"damage": self.last.damage})
 
     def _left_in_order(self) -> None:
-        if self.examined_at is not None:
-            self._write({"examined": self.examined_at, "state": state_of(self._ledger)})
+        state = state_of(self._ledger)
+        if self.examined_at is not None and self._file == _file_of(state):  # else another file has the name by now
+            self._write({"examined": self.examined_at, "state": state})
 
     def _write(self, content: object) -> None:
         with contextlib.suppress(OSError):  # as on a full disk: an empty file says enough
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, json.dumps(content).encode(), 0)
             os.fsync(self._lock)
+
+
+def _file_of(state: State) -> int:
+    """Which file it is."""
+    return state[0]

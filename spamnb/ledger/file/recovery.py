@@ -91,19 +91,20 @@ def open_sound(path: str, now: float, record: EndRecord, alive: Alive = lambda: 
 
     It is examined where what the last service left does not vouch for it; all of it where that ended over damage.
     """
-    last = record.last
-    if last.vouches_for(path, now):
-        record.begin(last.examined_at)
-    else:
+    last, examined_at = record.last, record.last.examined_at
+    if not last.vouches_for(path, now):
         _told(path, last.damage, recover(path, now, wholly=bool(last.damage), alive=alive))
-        record.begin(now)
+        examined_at = now
+    record.begin()
     try:
-        return Ledger(path)
+        ledger = Ledger(path)
     except LedgerDamagedError as fault:
         if last.damage:  # it is damage that no examination sees
             raise
         record.damaged(str(fault))
-    return open_sound(path, now, record, alive)
+        return open_sound(path, now, record, alive)
+    record.opened(examined_at)
+    return ledger
 
 
 def _told(path: str, damage: str, restored: Restored | None) -> None:

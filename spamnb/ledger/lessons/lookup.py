@@ -1,8 +1,7 @@
 """Looking up in the ledger what is known of tokens and of messages, to judge one message; without numpy."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from spamnb.errors import LedgerDamagedError
@@ -90,14 +89,6 @@ class SqliteEvidence:
         """What decisions and sent mail say of each of these messages."""
         seen = look_up_seen(self._db, all_asked(messages))
         return [known(one, lambda value: seen.get(value, NEVER)) for one in messages]
-
-
-@contextmanager
-def evidence_to_read(path: str) -> Iterator[SqliteEvidence]:
-    """What the ledger at a path knows at this moment; it is only read. Raises LedgerError where it cannot be."""
-    with closing(Connection(path, only_read=True)) as connection, connection.snapshot():
-        connection.row("PRAGMA cache_size = -16000")  # KB, a tenth of the time less for many messages
-        yield SqliteEvidence(connection)
 
 
 def all_asked(messages: Iterable[Relations]) -> list[int]:
