@@ -16,7 +16,7 @@ from spamnb.errors import SpamnbError
 
 def main(typed: Sequence[str] | None = None) -> int:
     """Do what was typed. Returns the exit code."""
-    verbose = False
+    verbose, options = False, None
     try:
         options = arguments.parse(typed)  # which prints help too, on a disk that may be full
         verbose = options.verbose
@@ -36,6 +36,8 @@ def main(typed: Sequence[str] | None = None) -> int:
         step = ": free some space; nothing was lost" if fault.errno in {errno.ENOSPC, errno.EDQUOT} else ""
         return _failed(f"{fault.strerror or fault}{where}{step}", exit_codes.ERROR)
     except Exception as fault:  # a mistake of ours; Python's own exit code 1 would mean "ham" to a mail recipe
+        if (damage := _damage_behind(fault, options)) is not None:
+            return _failed(str(damage), damage.exit_code)
         if verbose:
             import traceback
 
@@ -43,6 +45,17 @@ def main(typed: Sequence[str] | None = None) -> int:
         what = f"{type(fault).__name__}: {fault}"
         report = "please report it, with what `spamnb -v` prints"
         return _failed(f"this should not happen: {what}; {report}", exit_codes.ERROR)
+
+
+def _damage_behind(fault: Exception, options: argparse.Namespace | None) -> SpamnbError | None:
+    """What to say where the fault comes of a ledger that holds what spamnb never writes."""
+    from spamnb.cli.context import ledger_to_read
+    from spamnb.ledger.values import damage_in
+
+    with contextlib.suppress(SpamnbError, OSError, AttributeError):  # as of a command that has no configuration
+        if options is not None and (path := ledger_to_read(options)[1]) is not None:
+            return damage_in(path, fault)
+    return None
 
 
 def _failed(fault: str, code: int) -> int:

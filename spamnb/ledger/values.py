@@ -76,6 +76,12 @@ def damage_behind(db: Connection, fault: BaseException | None) -> LedgerDamagedE
     return None
 
 
+def damage_in(path: str, fault: Exception) -> LedgerDamagedError | None:
+    """As `damage_behind`, for the ledger at a path. Raises LedgerError where it cannot be read."""
+    with contextlib.closing(Connection(path, only_read=True)) as db:
+        return damage_behind(db, fault)
+
+
 def odd_values(db: Connection) -> Iterator[list[str]]:
     """The columns that hold what spamnb never writes, table by table; nothing where all is well."""
     for (table,) in db.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
