@@ -299,11 +299,11 @@ def _write_history(db: sqlite3.Connection, maildir: str, messages: int) -> None:
     db.execute("INSERT INTO mailbox VALUES (1, ?, ?)", (os.fsencode(maildir), now - _PERIOD))
     db.execute("INSERT INTO folder VALUES (1, 1, 'INBOX'), (2, 1, 'Junk')")
     db.execute(
-        "INSERT INTO message SELECT id, digest, substr(hex(digest), 17), summary, learned_at,"
+        "INSERT INTO message SELECT id, digest, CAST(substr(hex(digest), 17) AS BLOB), summary, learned_at,"
         " iif(label, 'spam', 'ham'), iif(label, 0.99, 0.01), NULL, label, 0, learned_at, NULL, NULL FROM lesson"
     )
     db.execute(
-        "INSERT INTO file SELECT 1, CAST(id || '.M1P1.host' AS BLOB), id, 'new', digest, 'S', learned_at,"
+        "INSERT INTO file SELECT 1, CAST(id || '.M1P1.host' AS BLOB), id, 'appeared', digest, 'S', learned_at,"
         " learned_at + 1, NULL FROM lesson ORDER BY CAST(id || '.M1P1.host' AS BLOB)"
     )
     db.execute(

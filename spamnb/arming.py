@@ -48,8 +48,8 @@ def known_missing(ledger: Ledger, learning: Learning) -> str | None:
 
 
 def _has_begun(ledger: Ledger, learning: Learning) -> bool:
-    since = ledger.note(_ARMED)
-    return since is not None and learning.minimum_messages <= int(since)
+    since = ledger.number(_ARMED)
+    return since is not None and learning.minimum_messages <= since
 
 
 class Remembered:

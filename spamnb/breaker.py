@@ -55,8 +55,9 @@ class Reviewed:
 
 def stop_of(ledger: Ledger, now: float) -> Stop | None:
     """Why moving is stopped, or None where it is not."""
-    tripped, paused = ledger.note(policy.BREAKER_NOTE), policy.paused_until(ledger.note(policy.PAUSE_NOTE), now)
-    return None if tripped is None and paused is None else Stop(None if tripped is None else float(tripped), paused)
+    tripped = ledger.number(policy.BREAKER_NOTE)
+    paused = policy.paused_until(ledger.number(policy.PAUSE_NOTE, is_finite=False), now)
+    return None if tripped is None and paused is None else Stop(tripped, paused)
 
 
 def hindrance(
@@ -71,7 +72,7 @@ def hindrance(
 
 def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
     """Stop moving if an abnormal share of the newest verdicts is spam; whether it is stopped by that."""
-    since = float(ledger.note(policy.RESUMED_NOTE) or 0.0)
+    since = ledger.number(policy.RESUMED_NOTE) or 0.0
     verdicts = ledger.messages.last_verdicts(breaker.window, since)
     if len(verdicts) < breaker.window:
         return False

@@ -13,6 +13,7 @@ from enum import Enum, auto
 from spamnb.config import Breaker, Learning, Role
 from spamnb.label import Label, Verdict
 from spamnb.ledger.history.locations import Location, Origin
+from spamnb.ledger.notes import ENDLESS
 from spamnb.maildir.names import Name
 from spamnb.wording import plural
 
@@ -21,7 +22,7 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # Notes in the ledger: since when moving is stopped, and since when it was allowed again (seconds since the epoch).
 BREAKER_NOTE = "moving stopped"
 RESUMED_NOTE = "moving resumed"
-PAUSE_NOTE = "moving paused until"  # by a person; seconds since the epoch, "inf" until it is resumed
+PAUSE_NOTE = ENDLESS
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 # A mail server that delivers one message to several addresses of a person may write files that are the same to the
 # last byte, but it does so at once; a person has to see a message before copying it.
@@ -339,13 +340,13 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     return f"{' and '.join(wanted)} to learn" if wanted else ""
 
 
-def paused_until(note: str | None, now: float) -> float | None:
+def paused_until(note: float | None, now: float) -> float | None:
     """Until when a person has paused the moving of mail, by the ledger's note; None where that is over, or never was.
 
-    >>> paused_until("100.0", 99.0), paused_until("100.0", 100.0), paused_until("inf", 1e12), paused_until(None, 0.0)
+    >>> paused_until(100.0, 99.0), paused_until(100.0, 100.0), paused_until(math.inf, 1e12), paused_until(None, 0.0)
     (100.0, None, inf, None)
     """
-    return None if note is None or float(note) <= now else float(note)
+    return None if note is None or note <= now else note
 
 
 def trips(spam: int, breaker: Breaker, usual: Callable[[], tuple[int, int]]) -> bool:

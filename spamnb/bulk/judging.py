@@ -10,8 +10,8 @@ from spamnb.bulk.sources import Source
 from spamnb.config import Scoring, Senders
 from spamnb.errors import MailError
 from spamnb.filter import FrozenFilter, Judgement
+from spamnb.ledger.evidence_to_read import evidence_to_read
 from spamnb.ledger.lessons.evidence import Evident, NoEvidence
-from spamnb.ledger.lessons.lookup import evidence_to_read
 from spamnb.mail.reading import read_content
 
 

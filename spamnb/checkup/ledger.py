@@ -13,6 +13,7 @@ from spamnb.checkup.finding import Finding, fault, name_of, network_file_system,
 from spamnb.config import Config, Learning, Scoring
 from spamnb.label import Label
 from spamnb.ledger.file.copies import faults_of_copy
+from spamnb.ledger.file.last_end import last_end_of
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.file.parts import SQLITE_PARTS, directory_of, rolling
 from spamnb.ledger.file.readonly import faults_of
@@ -47,7 +48,12 @@ def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterat
         yield from _disk(path, file)
         yield from _permissions(path, file)
         yield from _former(path)
-        examined = _examined_at(path, file)
+        met = last_end_of(path).damage
+        if met:
+            yield fault(
+                "ledger", f"the last service ended over damage in it: {met}", "start the service, which examines it"
+            )
+        examined = None if met else _examined_at(path, file)
         proves = whole and examined is None
         faults = faults_of(file) if proves else []
         if not faults:
@@ -135,8 +141,8 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
     if others := sorted(ledger.lessons.tokenizers() - {VERSION}):
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION}), which helps less"
         yield warning("learned", means, "train that mail again: spamnb untrain, then spamnb train")
-    restored = float(ledger.note(RESTORED_NOTE) or "-inf")
-    if time.time() - restored < _RECENT:
+    restored = ledger.number(RESTORED_NOTE)
+    if restored is not None and time.time() - restored < _RECENT:
         means = f"an earlier ledger was restored on {clock(restored)}: what was learned meanwhile is missing"
         yield warning("ledger", means, "correct what is judged wrongly by moving it")
 

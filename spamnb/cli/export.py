@@ -8,13 +8,15 @@ example:
 """
 
 import argparse
+import contextlib
 import shutil
 import tempfile
 
 from spamnb.cli import output_files
-from spamnb.cli.context import open_ledger
+from spamnb.cli.context import open_to_read
 from spamnb.cli.output import inform
 from spamnb.durable import open_already
+from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.wording import named
 
 
@@ -26,14 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write all counts."""
-    _, ledger = open_ledger(options)
-    with ledger, tempfile.TemporaryFile() as spool:
-        output_files.refuse_ledger(ledger.path, options.file)
-        output_files.check(options.file, replace=options.force)
-        spool.writelines(line.encode() for line in ledger.lessons.export())
-        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
-        ledger.close()  # a slow reader of a pipe holds up nobody who needs the ledger
+    """Write all counts. The ledger is only read."""
+    config, ledger = open_to_read(options)
+    with tempfile.TemporaryFile() as spool:
+        with ledger or contextlib.nullcontext():  # a slow reader of a pipe holds up nobody who needs the ledger
+            output_files.refuse_ledger(str(config.ledger), options.file)
+            output_files.check(options.file, replace=options.force)
+            lessons = MemoryLessons() if ledger is None else ledger.lessons
+            spool.writelines(line.encode() for line in lessons.export())
+            ham, spam, *_, tokens = lessons.totals().tolist()
         spool.seek(0)
         with output_files.opened(options.file, replace=options.force) as file:
             shutil.copyfileobj(spool, file)

@@ -17,7 +17,7 @@ from spamnb.errors import SpamnbError, next_step
 
 def main(typed: Sequence[str] | None = None) -> int:
     """Do what was typed. Returns the exit code."""
-    verbose = False
+    verbose, options = False, None
     try:
         options = arguments.parse(typed)  # which prints help too, on a disk that may be full
         verbose = options.verbose
@@ -38,6 +38,8 @@ def main(typed: Sequence[str] | None = None) -> int:
         step = next_step(fault, "free some space; nothing was lost" if is_full else "")
         return _failed(f"{fault.strerror or fault}{where}{step and ': '}{step}", exit_codes.ERROR)
     except Exception as fault:  # a mistake of ours; Python's own exit code 1 would mean "ham" to a mail recipe
+        if (damage := _damage_behind(fault, options)) is not None:
+            return _failed(str(damage), damage.exit_code)
         if verbose:
             import traceback
 
@@ -49,6 +51,17 @@ def main(typed: Sequence[str] | None = None) -> int:
 
 def _interrupted() -> int:
     return _failed("interrupted: what was done so far is kept", 128 + signal.SIGINT)
+
+
+def _damage_behind(fault: Exception, options: argparse.Namespace | None) -> SpamnbError | None:
+    """What to say where the fault comes of a ledger that holds what spamnb never writes."""
+    from spamnb.cli.context import ledger_to_read
+    from spamnb.ledger.values import damage_in
+
+    with contextlib.suppress(SpamnbError, OSError, AttributeError):  # as of a command that has no configuration
+        if options is not None and (path := ledger_to_read(options)[1]) is not None:
+            return damage_in(path, fault)
+    return None
 
 
 def _failed(fault: str, code: int) -> int:

@@ -36,8 +36,7 @@ def run(options: argparse.Namespace) -> int:
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
     with only_service(path):
         done = restore(path, options.file, time.time())
-    if done.held is not None:
-        inform(options, f"restored {shown}, of {clock(done.made_at)}: {in_words(options.file, done.held)}")
+    inform(options, f"restored {shown}, of {clock(done.made_at)}: {in_words(options.file, done.held)}")
     if done.aside is not None:
         inform(options, f"The former ledger is kept as {escaped(done.aside)}.")
     inform(options, "The mail in your folders stays where it is: the next start only records it.")

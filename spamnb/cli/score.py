@@ -26,8 +26,8 @@ from spamnb.cli.output import as_json, is_terminal, progress, warn
 from spamnb.errors import MailError
 from spamnb.filter import Judgement
 from spamnb.label import Label, Verdict
+from spamnb.ledger.evidence_to_read import evidence_to_read
 from spamnb.ledger.lessons.evidence import NoEvidence
-from spamnb.ledger.lessons.lookup import evidence_to_read
 from spamnb.wording import escaped
 
 

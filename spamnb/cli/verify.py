@@ -10,16 +10,21 @@ import argparse
 from itertools import chain
 
 from spamnb.cli import exit_codes
-from spamnb.cli.context import open_ledger
+from spamnb.cli.context import open_to_read
 from spamnb.cli.output import inform, progress, warn
 from spamnb.wording import plural
 
 _SHOWN = 20  # faults
+_SUM = "The counts of {tokens} tokens are the sum of {ham} ham and {spam} spam messages."
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the faults, or what the counts are the sum of."""
-    with open_ledger(options)[1] as ledger:
+    """Print the faults, or what the counts are the sum of. Nothing is written."""
+    _, ledger = open_to_read(options)
+    if ledger is None:
+        inform(options, _SUM.format(tokens=0, ham=0, spam=0))
+        return 0
+    with ledger:
         learned = int(ledger.lessons.totals()[:2].sum())
         faults = list(chain.from_iterable(progress(ledger.verification(), "verifying", options.quiet, learned)))
         pending = len(ledger.journal.intents())
@@ -32,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         found = f"{plural(len(faults), 'fault')} in the ledger {ledger.path}{more}"
         warn(f"{found}: restore a copy of it, or train again")
         return exit_codes.ERROR
-    inform(options, f"The counts of {tokens} tokens are the sum of {ham} ham and {spam} spam messages.")
+    inform(options, _SUM.format(tokens=tokens, ham=ham, spam=spam))
     if any(imported):
         inform(options, f"Of these {imported[0]} ham and {imported[1]} spam messages were imported.")
     if pending:

@@ -1,12 +1,13 @@
 """The ledger: one SQLite file, and its parts over one connection."""
 
 import contextlib
+import math
 from collections.abc import Iterator
 from itertools import chain
 from types import TracebackType
 from typing import Self
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError, LedgerUnavailableError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.file.locks import IntentOwner
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
@@ -22,6 +23,8 @@ from spamnb.ledger.lessons.imports import Imports
 from spamnb.ledger.lessons.pruning import Pruning
 from spamnb.ledger.lessons.store import SqliteLessons
 from spamnb.ledger.lessons.words import Words
+from spamnb.ledger.sqlite_errors import damage
+from spamnb.ledger.values import damage_behind, odd_values
 
 _RECORDED = "recorded"  # a note: the number of the last lesson that the history knows
 
@@ -69,8 +72,16 @@ class Ledger:
         self.senders = Senders(self._connection)
         self.owner = IntentOwner(path)
         if not only_read:
-            with contextlib.suppress(LedgerError):  # of a fault that the next use of the ledger meets
+            self._record_what_was_left()
+
+    def _record_what_was_left(self) -> None:
+        """Record lessons, if that can be done now; if not, the next process that opens the ledger does."""
+        try:
+            with contextlib.suppress(LedgerUnavailableError):
                 self.record_lessons()
+        except BaseException:  # damage is said at once: another statement may not come by it
+            self.close()
+            raise
 
     def record_lessons(self) -> None:
         """Record in the history what was learned and is not recorded there yet.
@@ -85,7 +96,7 @@ class Ledger:
                     self.set_note(_RECORDED, str(found[-1].number))
 
     def _recorded(self) -> int:
-        return int(self.note(_RECORDED) or 0)
+        return int(self.number(_RECORDED) or 0)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -104,8 +115,11 @@ class Ledger:
     def verification(self) -> Iterator[list[str]]:
         """As `verify`, in steps: about one for each learned message."""
         with self.snapshot():
-            yield from self.lessons.verification()
-            yield self.figures.faults()
+            odd = list(chain.from_iterable(odd_values(self._connection)))
+            yield odd
+            if not odd:  # else what is computed of them says nothing
+                yield from self.lessons.verification()
+                yield self.figures.faults()
 
     def check(self) -> None:
         """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""
@@ -122,6 +136,23 @@ class Ledger:
         """A note kept under a name, or None."""
         row = self._connection.row("SELECT value FROM note WHERE name = ?", (name,))
         return None if row is None else row[0]
+
+    def number(self, name: str, *, is_finite: bool = True) -> float | None:
+        """A note that is a number, or None; one that may be infinite too where it need not be finite.
+
+        Raises LedgerDamagedError where it is something else.
+        """
+        value = self.note(name)
+        try:
+            found = None if value is None else float(value)
+        except (TypeError, ValueError):
+            found = math.nan
+        if found is not None and (math.isnan(found) or (is_finite and math.isinf(found))):
+            raise self._damaged(f"its note {name!r} is no number")
+        return found
+
+    def _damaged(self, what: str) -> LedgerDamagedError:
+        return LedgerDamagedError(damage(self.path, what))
 
     def set_note(self, name: str, value: str | None) -> None:
         """Keep a note under a name; None removes it."""
@@ -145,4 +176,10 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        """Close the file. A fault that comes of a value which spamnb never writes is raised as LedgerDamagedError."""
+        try:
+            damage = damage_behind(self._connection, fault)
+        finally:
+            self.close()
+        if damage is not None:
+            raise damage from fault

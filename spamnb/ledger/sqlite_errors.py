@@ -8,6 +8,13 @@ from spamnb.errors import LedgerBusyError, LedgerDamagedError, LedgerError, Ledg
 
 Fault = sqlite3.Error | UnicodeDecodeError
 FAULTS = (sqlite3.Error, UnicodeDecodeError)
+_DAMAGES = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+}
 
 
 def primary_code(fault: Fault) -> int:
@@ -21,10 +28,22 @@ def _is_undecodable(fault: Fault) -> bool:
 
 
 def is_damage(fault: Fault) -> bool:
-    """Whether the file's content is at fault: SQLITE_ERROR is a table that is not there."""
+    """Whether the file's content is at fault.
+
+    SQLITE_ERROR is a table that is not there; SQLITE_CONSTRAINT a row that no statement of ours would have refused,
+    had its index been whole.
+    """
     is_cut = getattr(fault, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
-    is_unreadable = primary_code(fault) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
-    return _is_undecodable(fault) or is_cut or is_unreadable
+    return _is_undecodable(fault) or is_cut or primary_code(fault) in _DAMAGES
+
+
+def damage(path: str, what: str = "") -> str:
+    """What is said of a damaged ledger; what: the damage itself, where it says more than that there is some."""
+    fault = f"cannot be used, it is damaged ({what})" if what else "is damaged"
+    return (
+        f"The ledger {path} {fault}: restore a copy (spamnb restore), or move it away and train again."
+        " No mail is affected"
+    )
 
 
 def plain(fault: Fault, path: str) -> LedgerError:
@@ -42,10 +61,9 @@ def plain(fault: Fault, path: str) -> LedgerError:
             " (spamnb restore)"
         )
     if code == sqlite3.SQLITE_CORRUPT or _is_undecodable(fault):
-        return LedgerDamagedError(
-            f"The ledger {path} is damaged: restore a copy (spamnb restore), or move it away and train again."
-            " No mail is affected"
-        )
+        return LedgerDamagedError(damage(path))
+    if is_damage(fault):
+        return LedgerDamagedError(damage(path, str(fault)))
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR}:
         return LedgerUnavailableError(
             f"The ledger {path} cannot be written ({fault}): check its directory, its owner and the free space"

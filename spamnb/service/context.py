@@ -9,6 +9,7 @@ from spamnb.config import Config, Role
 from spamnb.label import Label
 from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.notes import MISSED_SPAM
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.moves import bases_now
 from spamnb.policy import learns_kept
@@ -18,7 +19,6 @@ from spamnb.silence import MissedSpam, Trace, missed_spam
 
 _log = logging.getLogger(__name__)
 DAY = 86_400.0  # seconds
-_MISSED_SPAM = "missed spam"  # a note in the ledger: what this person does about it, as last seen
 
 
 class Context:
@@ -68,10 +68,10 @@ class Context:
                 for one in acted_on
                 if one.is_spam or learns_kept(*self.role_of(one.mailbox, one.folder), self.config.learning)
             ]
-            before = MissedSpam(self.ledger.note(_MISSED_SPAM) or MissedSpam.UNKNOWN)
+            before = MissedSpam(self.ledger.note(MISSED_SPAM) or MissedSpam.UNKNOWN)
             self._missed_spam = missed_spam(self.ledger.lessons, self.config.scoring, traces, before)
             if self._missed_spam is not before:
-                self.ledger.set_note(_MISSED_SPAM, self._missed_spam)
+                self.ledger.set_note(MISSED_SPAM, self._missed_spam)
         return self._missed_spam
 
     def _probability(self, one: ActedOn) -> float:

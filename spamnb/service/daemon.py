@@ -3,12 +3,13 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TypeVar
 
 from spamnb.config import Config
 from spamnb.errors import LedgerUnavailableError, SpamnbError
+from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.file.recovery import open_sound
 from spamnb.ledger.ledger import Ledger
@@ -65,6 +66,7 @@ class Daemon:
         self._config = load()
         self._watcher = Watcher(self._config.service.watch)
         self._handed = handed
+        self._end: EndRecord
         self._spamd: Spamd
         self._mailboxes: Mailboxes
         self._context: Context
@@ -94,7 +96,7 @@ class Daemon:
 
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
-        with only_service(str(self._config.ledger)), ExitStack() as stack:
+        with self._alone() as self._end, ExitStack() as stack:
             self._spamd = stack.enter_context(closing(Spamd(self._handed, self._now, self._measurements)))
             ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:
@@ -115,7 +117,7 @@ class Daemon:
 
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn what is new, and return."""
-        with only_service(str(self._config.ledger)), suppress(_StoppedError):
+        with self._alone() as self._end, suppress(_StoppedError):
             with self._open() as ledger, closing(self._over(ledger, strict=True)) as mailboxes:
                 mailboxes.compare()
                 while (due := mailboxes.due(departures=False)) is not None and not self._stop:
@@ -142,9 +144,19 @@ class Daemon:
             while not (self._stop or self._reload):
                 self._next(ledger)
 
+    @contextmanager
+    def _alone(self) -> Iterator[EndRecord]:
+        """Be the one service of the ledger, and record how that ends."""
+        path = str(self._config.ledger)
+        with only_service(path) as lock, EndRecord(path, lock).kept() as record:
+            yield record
+
     def _open(self) -> Ledger:
-        self._long_work("examining the ledger")
-        return open_sound(str(self._config.ledger), self._now())
+        def alive() -> None:
+            self._long_work("examining the ledger")
+
+        alive()
+        return open_sound(str(self._config.ledger), self._now(), self._end, alive)
 
     def _over(self, ledger: Ledger, *, strict: bool = False) -> Mailboxes:
         self._context = Context(self._config, ledger, self._now, self._long_work, self._measurements)
@@ -162,7 +174,8 @@ class Daemon:
         raise _StoppedError
 
     def _copy_if_due(self) -> None:
-        self._copies.make_if_due(self._now(), self._config.service.copies)
+        if self._copies.make_if_due(now := self._now(), self._config.service.copies):
+            self._end.examined_at = now
 
     def _write_metrics(self, ledger: Ledger) -> None:
         self._metrics.write_if_due(self._now(), self._config, ledger, len(self._mailboxes.directories))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from spamnb.checkup.metrics import how, metrics, of_instance, write
 from spamnb.config import Config, Retention
-from spamnb.errors import LedgerError, LedgerUnavailableError
+from spamnb.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
@@ -39,19 +39,24 @@ class DailyCopies:
         self._measurements = measurements
         self._not_before = 0.0
 
-    def make_if_due(self, now: float, keep: int) -> None:
+    def make_if_due(self, now: float, keep: int) -> bool:
         """Make the copy of the day and keep the newest ones; where it fails the service goes on, and tries later.
 
-        Mail waits for it, mostly until it is compressed.
+        Returns whether the ledger was examined for it. Mail waits for it, mostly until it is compressed. Raises
+        LedgerDamagedError for a damaged ledger: what is learned with it would be learned twice, or lost.
         """
         if not keep or now < self._not_before or os.path.exists(of_day(self._path, now)):
-            return
+            return False
         try:
             roll(self._path, now, keep, self._alive)
+        except LedgerDamagedError:
+            raise
         except LedgerError as fault:
             _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
             self._measurements.fault("disk")
             self._not_before = now + _AGAIN_SECONDS
+            return False
+        return True
 
 
 class MetricsFile:

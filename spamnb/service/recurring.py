@@ -48,7 +48,7 @@ class Recurring(ABC):
         return self._steps is not None
 
     def _if_due(self, now: float) -> Iterator[None]:
-        done = float(self._ledger.note(self._note) or 0.0)
+        done = self._ledger.number(self._note) or 0.0
         if 0 <= now - done < self._every:
             self._not_before = done + self._every
             return

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator
 
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.notes import SENT_FOLDERS
 from spamnb.mail.reading import LazyReading
 from spamnb.mail.relations import Sent
 from spamnb.maildir.folders import FolderUnavailableError
@@ -20,7 +21,6 @@ from spamnb.wording import plural
 
 _log = logging.getLogger(__name__)
 _BATCH = 200  # messages a transaction
-_NOTE = "sent folders of "  # and the mailbox's id: a note, the ids of the folders that were read
 
 
 def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, Sent]:
@@ -47,7 +47,7 @@ class SentMail:
         now = {folder.id: folder for folder in self._folders if tells_whom_one_knows(folder.role, folder.unsure)}
         self._forget_other_roles(set(now))
         read = sum(self._read(folder) for folder in now.values())
-        self._ledger.set_note(f"{_NOTE}{self._folders.id}", json.dumps(sorted(now)))
+        self._ledger.set_note(f"{SENT_FOLDERS}{self._folders.id}", json.dumps(sorted(now)))
         self._is_read = True
         if read:
             _log.info("read %s in %s: whom they were written to is known now", plural(read, "sent message"), self._root)
@@ -57,7 +57,7 @@ class SentMail:
         return self._folders.root
 
     def _forget_other_roles(self, now: set[int]) -> None:
-        before = set(json.loads(self._ledger.note(f"{_NOTE}{self._folders.id}") or "[]"))
+        before = set(json.loads(self._ledger.note(f"{SENT_FOLDERS}{self._folders.id}") or "[]"))
         for folder in self._folders:
             if folder.id in before - now:
                 self._ledger.lessons.drop_sent(self._ledger.locations.digests_in(folder.id))

@@ -71,7 +71,7 @@ class UntouchedMail:
             self._ledger.set_note(note, str(now))
 
     def _opened_at(self) -> float:
-        return float(self._ledger.note(f"{_OPENED}{self._folders.id}") or 0.0)
+        return self._ledger.number(f"{_OPENED}{self._folders.id}") or 0.0
 
     def learn_kept(self) -> None:
         """Learn what was answered; and what was read and kept, unless the filter doubts that it is ham.

@@ -212,7 +212,7 @@ def as_nobody(home: Path) -> Run:
     def call(*arguments: object) -> Result:
         code = (
             "import os, locale, numpy, yaml, bs4, lxml.etree, spamnb.cli.main as m, spamnb.cli.log;"
-            "import spamnb.cli.score, spamnb.cli.train, spamnb.cli.status;"
+            "import spamnb.cli.score, spamnb.cli.train, spamnb.cli.status, spamnb.cli.verify, spamnb.cli.export;"
             "os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
         )
         done = subprocess.run(
@@ -251,3 +251,28 @@ def test_no_permission(taught: Path, as_nobody: Run) -> None:
         assert as_nobody("train", "--ham", taught / "lessons").code == 3
     finally:
         del os.environ["XDG_DATA_HOME"]
+
+
+def test_reading_what_may_not_be_written(taught: Path, as_nobody: Run) -> None:
+    """Who may read the ledger and not write it can verify and export it; nothing is made beside it."""
+    directory = taught / ".local/share/spamnb"
+    for each in (directory, *directory.parents):
+        if "pytest" in str(each):
+            os.chmod(each, 0o755)
+    os.chmod(directory / "ledger.sqlite", 0o644)
+    before = sorted(directory.iterdir())
+    result = as_nobody("verify")
+    assert (result.code, result.err) == (0, "")
+    assert "the sum of 25 ham and 25 spam messages" in result.out
+    result = as_nobody("export")
+    assert (result.code, result.err) == (0, "")
+    assert len(result.out.splitlines()) > 100
+    assert sorted(directory.iterdir()) == before
+
+
+def test_reading_what_is_not_there(home: Path, run: Run, process: Run) -> None:
+    """Where there is no ledger, to verify or to export it makes none."""
+    assert run("verify").out == "The counts of 0 tokens are the sum of 0 ham and 0 spam messages.\n"
+    (line,) = process("export").out.splitlines()
+    assert '"tokens": 0' in line
+    assert list(home.iterdir()) == []

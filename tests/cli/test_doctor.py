@@ -14,7 +14,9 @@ from spamnb.checkup import ledger as of_ledger
 from spamnb.checkup import mailboxes as of_mailboxes
 from spamnb.checkup.finding import name_of, network_file_system
 from spamnb.config import Mailbox, Role, render
+from spamnb.errors import LedgerDamagedError
 from spamnb.ledger.file.copies import roll
+from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.file.recovery import recover
 from spamnb.ledger.ledger import Ledger
@@ -89,6 +91,19 @@ def test_writes_nothing(well: Path, run: Run) -> None:
     before = tree(well)
     findings(run)
     assert tree(well) == before
+
+
+def test_a_service_that_ended_over_damage(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the last service has met in the ledger is a fault until the next start, and a large one is examined then."""
+    monkeypatch.setattr(of_ledger, "_LARGE", 1000)
+    assert said(run, "ok", "too large to prove its counts now")
+    path = str(ledger_file(well))
+    with pytest.raises(LedgerDamagedError), only_service(path) as lock, EndRecord(path, lock).kept():
+        raise LedgerDamagedError("the tokens of message 7 are damaged")
+    code, _ = findings(run)
+    assert code == 1
+    assert said(run, "fault", "the last service ended over damage in it: the tokens of message 7 are damaged")
+    assert not said(run, "ok", "too large to prove")
 
 
 def test_interrupted_replacement(well: Path, run: Run) -> None:

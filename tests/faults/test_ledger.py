@@ -1,6 +1,7 @@
 """The ledger locked, damaged, deleted or replaced, before the service starts and while it works."""
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.sample_mail import message
-from spamnb.ledger.file.readonly import faults_of
+from spamnb.errors import LedgerError
+from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.file.readonly import faults_of, state_of
+from spamnb.ledger.file.recovery import restore
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.schema import VERSION
 from tests.faults.conftest import Faulty, mounted, read_only
@@ -235,6 +239,48 @@ def test_read_on_a_read_only_disk(site: Faulty, tmp_path: Path, killed: bool) ->
         site.clean()
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o700])
+def test_commands_on_a_read_only_disk(
+    site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: int
+) -> None:
+    """What only reads does its work on a disk that takes no writing, whoever may open the ledger's directory."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        disk.chmod(mode)
+        (disk / "ledger.sqlite.use.lock").unlink(missing_ok=True)
+        mail = str(site.directory / "lessons" / "spam" / "0.eml")
+        exported = str(tmp_path / "counts")
+        with read_only(disk):
+            before = sorted(disk.iterdir())
+            for command in (["verify"], ["export", exported], ["status"], ["history"], ["explain", mail]):
+                assert site.spamnb(*command) == 0, (command, capsys.readouterr().err)
+            assert site.spamnb("score", mail) in (0, 2)
+            assert sorted(disk.iterdir()) == before
+        assert site.spamnb("export", "--force", str(tmp_path / "again")) == 0
+        assert (tmp_path / "again").read_bytes() == Path(exported).read_bytes()
+
+
+def test_a_log_without_its_index_on_a_read_only_disk(
+    site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commits in a log that cannot be read there are not left out silently: the error says what to do."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        with Ledger(str(site.ledger)) as ledger:
+            ledger.set_note("a", "1")
+            left = {path: path.read_bytes() for path in disk.glob("ledger.sqlite*") if path.suffix != ".sqlite-shm"}
+        for path, content in left.items():
+            path.write_bytes(content)
+        with read_only(disk):
+            assert site.spamnb("verify") == 3
+            assert "copy both files to another directory" in capsys.readouterr().err
+        assert site.spamnb("verify") == 0
+
+
 def newer(content: bytes, choose: random.Random) -> bytes:
     """From a later version: SQLite keeps the user version at byte 60."""
     return content[:60] + (999).to_bytes(4, "big") + content[64:]
@@ -336,6 +382,140 @@ def test_damaged_in_many_ways(taught: Path, tmp_path: Path, how: Callable[[bytes
         learned += damage(taught, tmp_path, how, seed)
         shutil.rmtree(tmp_path / f"{how.__name__}-{seed}")
     assert learned <= (3 if how is flipped else 0)
+
+
+# --- damage that only a comparison of tables and indexes shows ------------------------------------------------
+
+
+def seen_by_sqlite(path: Path, pragma: str = "integrity_check") -> bool:
+    """Whether SQLite's own examination finds damage."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+            return db.execute(f"PRAGMA {pragma}").fetchall() != [("ok",)]
+    except (sqlite3.Error, UnicodeDecodeError):
+        return True
+
+
+def in_an_index(path: Path, choose: random.Random) -> None:
+    """Change one byte in the content of an index, mostly so that its pages can be read as before."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        pages = [
+            page
+            for (page,) in db.execute(
+                "SELECT pageno FROM dbstat WHERE pagetype = 'leaf' AND ncell > 0"
+                " AND name IN (SELECT name FROM sqlite_master WHERE type = 'index') ORDER BY pageno"
+            )
+        ]
+    with path.open("r+b") as file:
+        end = choose.choice(pages) * 4096
+        file.seek(end - 1 - choose.randrange(400))
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 1 << choose.randrange(8)]))
+
+
+def anywhere(path: Path, choose: random.Random) -> None:
+    """Change a few bytes."""
+    damaged = flipped(path.read_bytes(), choose)
+    path.write_bytes(damaged)
+
+
+def lessons_of(path: Path) -> list[bytes]:
+    """The identity of each lesson, by the table alone."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return [row[0] for row in db.execute("SELECT digest FROM lesson NOT INDEXED")]
+
+
+def survives(taught: Path, directory: Path, how: Callable[[Path, random.Random], None], seed: int) -> bool:
+    """Damage the ledger, ask the commands, and run the service until it ends well. Returns whether SQLite saw it."""
+    site = copy_of(taught, directory)
+    shutil.copy(site.ledger, sound := directory / "sound.sqlite")
+    how(site.ledger, random.Random(f"{how.__name__} {seed}"))
+    said = f"{how.__name__} {seed}"
+    is_seen = seen_by_sqlite(site.ledger)
+    if is_seen:
+        shutil.copy(site.ledger, directory / "copy.sqlite")
+        assert site.spamnb("verify") == 3, said
+        assert site.spamnb("doctor") != 0, said
+        with pytest.raises(LedgerError):
+            restore(str(sound), str(directory / "copy.sqlite"), 1.0)
+    with contextlib.suppress(LedgerError):  # of damage that no examination shows, or that is met before one is made
+        site.work()
+    site.work()
+    assert not seen_by_sqlite(site.ledger), said
+    for kind in ("ham", "spam"):
+        assert site.spamnb("train", f"--{kind}", str(taught / "lessons" / kind)) == 0, said
+    learned = lessons_of(site.ledger)
+    assert len(learned) == len(set(learned)), f"{said}: a message is learned twice"
+    if is_seen:
+        assert len(learned) == 2 * LESSONS, said
+        assert site.faults() == [], said
+    return is_seen
+
+
+@pytest.mark.parametrize("how", [in_an_index, anywhere])
+def test_no_damage_is_called_well(taught: Path, tmp_path: Path, how: Callable[[Path, random.Random], None]) -> None:
+    """What SQLite sees, `verify`, `doctor` and `restore` see; the service takes a copy, and learns nothing twice."""
+    assert sum(survives(taught, tmp_path / str(seed), how, seed) for seed in range(5)) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [in_an_index, anywhere])
+def test_no_damage_of_many_is_called_well(
+    taught: Path, tmp_path: Path, how: Callable[[Path, random.Random], None]
+) -> None:
+    """The same of 75 damages each."""
+    seen = 0
+    for seed in range(100, 175):
+        seen += survives(taught, tmp_path / str(seed), how, seed)
+        shutil.rmtree(tmp_path / str(seed))
+    assert seen >= 25
+
+
+def test_damage_that_only_the_work_meets(site: Faulty) -> None:
+    """Damage that no page shows ends the service with 3 when it is met; its next start finds it, and takes the copy."""
+    site.teach()
+    ham = site.deliver(message("ham", 3))  # one that was learned
+    site.work()
+    with contextlib.closing(sqlite3.connect(site.ledger, isolation_level=None)) as other:
+        other.execute("UPDATE lesson SET tokens = x'00112233445566'")
+    site.move(ham, "INBOX", "Junk")
+    assert site.once() == 3
+    assert "the tokens of message" in site.log()
+    assert site.spamnb("doctor") == 1
+    assert site.once() == 0
+    assert "its copy of" in site.log()
+    assert ham in site.contents("Junk")
+    assert site.faults() == []
+    assert site.once() == 0
+
+
+def test_damage_that_the_copy_of_the_day_meets(site: Faulty) -> None:
+    """A service whose copy of the day finds damage ends with 3, and its next start takes the copy before it."""
+    site.teach()
+    site.work()
+    (copy,) = rolling(str(site.ledger))
+    os.rename(copy, copy.replace(copy[-20:-10], "2001-01-01"))
+    seed = next(seed for seed in range(99) if damaged_in_an_index(site, seed))
+    assert not seen_by_sqlite(site.ledger, "quick_check")
+    path = str(site.ledger)
+    lock = json.loads(Path(path + ".lock").read_text())
+    Path(path + ".lock").write_text(json.dumps(lock | {"state": state_of(path)}))  # as a disk changes it
+    assert site.once() == 3, seed
+    assert "was not copied, it is damaged" in site.log()
+    assert site.once() == 0
+    assert "its copy of" in site.log()
+    assert site.faults() == []
+
+
+def damaged_in_an_index(site: Faulty, seed: int) -> bool:
+    """Damage an index so that only a comparison with its table shows it; else all is as before."""
+    before = site.ledger.read_bytes()
+    in_an_index(site.ledger, random.Random(seed))
+    if seen_by_sqlite(site.ledger) and not seen_by_sqlite(site.ledger, "quick_check"):
+        return True
+    site.ledger.write_bytes(before)
+    return False
 
 
 @pytest.mark.parametrize("how", [flipped, cut, pages_lost, empty])

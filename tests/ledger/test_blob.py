@@ -1,5 +1,6 @@
 """The tokens of a message as bytes."""
 
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.ledger.lessons.token_blob import pack, pack_all, unpack
+from spamnb.ledger.lessons.token_blob import TOKENS_MAX, pack, pack_all, unpack
 
 TOKENS = st.dictionaries(st.integers(1, 2**32 - 1), st.integers(1, 0xFFFF))
 
@@ -56,6 +57,33 @@ def test_what_pack_never_writes_is_noticed(widths: list[int], bits: bytes) -> No
     body = deflate.compress(bytes(widths)) + deflate.flush() + bits
     with pytest.raises(ValueError, match="damaged"):
         unpack(zlib.crc32(body).to_bytes(4) + body)
+
+
+def bomb(tokens: int) -> bytes:
+    """The bytes of so many tokens, each met once, whose ids follow one another: a byte stands for five hundred."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    body = deflate.compress(b"\1" * (2 * tokens)) + deflate.flush()
+    return zlib.crc32(body).to_bytes(4) + body
+
+
+def test_no_more_is_unpacked_than_a_message_may_have() -> None:
+    """Bytes of more tokens than a message may have are an error, and only so many are unpacked to find that."""
+    assert len(unpack(bomb(TOKENS_MAX))[0]) == TOKENS_MAX
+    with pytest.raises(ValueError, match="too many"):
+        unpack(bomb(TOKENS_MAX + 1))
+    large = bomb(16_000_000)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="too many"):
+        unpack(large)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1_000_000
+
+
+def test_no_more_is_packed_than_a_message_may_have() -> None:
+    """More tokens than could be unpacked again are not packed."""
+    with pytest.raises(ValueError, match="more than"):
+        pack(np.arange(1, TOKENS_MAX + 2), np.ones(TOKENS_MAX + 1, dtype=np.int64))
 
 
 def test_several_messages() -> None:

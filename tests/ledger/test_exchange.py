@@ -3,6 +3,8 @@
 import contextlib
 import json
 import re
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
@@ -93,6 +95,18 @@ def test_export_holds_what_was_imported(ledger: Ledger, other: Ledger, tmp_path:
         carry(ledger, third)
         assert known(third, "x") == known(ledger, "x") == [0, 2, 0, 5]
         assert exported(third).splitlines()[1:] == exported(ledger).splitlines()[1:]
+
+
+def test_an_import_holds_no_more_tokens_than_the_ledger(ledger: Ledger, other: Ledger) -> None:
+    """An import whose bytes stand for more tokens than the dictionary has is damage; no more of it is unpacked."""
+    carry(other, ledger)
+    ledger._connection.execute("UPDATE import SET tokens = ?", (zlib.compress(bytes(40_000_000), 9),))
+    tracemalloc.start()
+    (said,) = [fault for fault in ledger.lessons.verify() if "import" in fault]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "the tokens of import 1 in the ledger are damaged" in said
+    assert most < 5_000_000
 
 
 def test_import_is_taken_back(ledger: Ledger, other: Ledger) -> None:

@@ -1,5 +1,7 @@
 """Pages of the journal: which actions, in which order, and what became of them."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from spamnb import training
@@ -106,3 +108,25 @@ def test_the_chain_of_undos(ledger: Ledger) -> None:
     assert last is not None
     assert ledger.journal.first(last).id == 1
     assert [action.id for action in ledger.journal.undos(0.0)] == [4]
+
+
+class Counted(list[int]):
+    """Numbers that count how often they are gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[int]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_undoing_many(ledger: Ledger) -> None:
+    """What took back 30,000 actions is found by going through these once."""
+    message = ledger.messages.ensure(b"a", "a").id
+    row = "INSERT INTO action (at, message, kind, state, why, takes_back) VALUES (1.0, ?, 'settled', 'done', '', ?)"
+    with ledger.transaction():
+        ledger._connection.executemany(row, ((message, None) for _ in range(30_000)))
+        ledger._connection.executemany(row, ((message, id_) for id_ in range(30_000, 0, -1)))
+    actions = Counted(range(2, 30_001))
+    assert ledger.journal.undoing(actions, 30_000) == list(range(30_001, 60_000))
+    assert actions.times == 1

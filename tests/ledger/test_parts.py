@@ -7,6 +7,7 @@ import pytest
 
 import spamnb.ledger
 from spamnb import training, undo
+from spamnb.errors import LedgerDamagedError
 from spamnb.label import Label
 from spamnb.ledger import schema
 from spamnb.ledger.ledger import Ledger
@@ -111,3 +112,27 @@ def test_learned_by_another_process_meanwhile(ledger: Ledger, path: str) -> None
     ledger.record_lessons()
     actions = [(one.digest, one.before, one.after) for one in reversed(list(ledger.journal.newest(9)))]
     assert actions == [(b"a", None, Label.HAM), (b"b", None, Label.SPAM), (b"a", Label.HAM, Label.SPAM)]
+
+
+def test_lessons_that_cannot_be_recorded(ledger: Ledger, path: str) -> None:
+    """Damage that is met where lessons are recorded is said when the ledger is opened, and leaves nothing open."""
+    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0)
+    ledger._connection.execute("UPDATE lesson SET why = CAST(x'ff' AS TEXT)")
+    with pytest.raises(LedgerDamagedError, match="restore a copy"):
+        Ledger(path)
+    ledger._connection.execute("UPDATE lesson SET why = 'one'")
+    ledger.set_note("recorded", "none")
+    with pytest.raises(LedgerDamagedError, match="'recorded' is no number"):
+        Ledger(path)
+    ledger.set_note("recorded", None)
+    Ledger(path).close()
+    assert [one.why for one in ledger.journal.newest(9)] == ["one"]
+
+
+def test_lessons_that_cannot_be_recorded_now(ledger: Ledger, path: str) -> None:
+    """Where another process writes just then, the ledger is opened all the same: the next one records the lessons."""
+    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0)
+    with ledger.transaction(), Ledger(path, busy_seconds=0.05) as other:
+        assert list(other.journal.newest(9)) == []
+    with Ledger(path) as other:
+        assert len(list(other.journal.newest(9))) == 1

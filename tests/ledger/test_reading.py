@@ -1,5 +1,6 @@
 """Reading a ledger that others open, write and replace at the same time."""
 
+import gzip
 import os
 import sqlite3
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -256,6 +258,32 @@ def test_a_damaged_packed_copy(closed: str) -> None:
             restore(closed, str(packed), 9 * DAY)
     assert held_of(closed).spam == 1
     assert beside(closed) == {"ledger.sqlite", "copies"}
+
+
+def test_a_packed_copy_that_unpacks_without_end(closed: str) -> None:
+    """A compressed copy that holds a hundred times its size and more is damaged; no more of it is unpacked."""
+    bomb = Path(closed).parent / "bomb.sqlite.gz"
+    bomb.write_bytes(gzip.compress(bytes(1 << 24), 9) * 8)
+    with mock.patch("spamnb.ledger.file.copies._SPARE", 1 << 20):
+        assert faults_of_copy(str(bomb)) == ["it holds more than 100 times its size, which no copy does"]
+        with pytest.raises(LedgerError, match="not restored, it is damaged"):
+            restore(closed, str(bomb), 9 * DAY)
+    assert held_of(closed).spam == 1
+
+
+def test_examining_is_broken_off(closed: str) -> None:
+    """What is raised between the steps of an examination ends it as it is, and leaves the ledger as it was."""
+
+    class StopError(Exception):
+        pass
+
+    def stop() -> None:
+        raise StopError
+
+    with mock.patch("spamnb.ledger.file.readonly._STEPS", 100), pytest.raises(StopError):
+        faults_of(closed, stop)
+    assert held_of(closed).spam == 1
+    assert beside(closed) == {"ledger.sqlite"}
 
 
 def test_plain_copies_of_before(closed: str) -> None:

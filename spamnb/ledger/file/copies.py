@@ -33,6 +33,9 @@ _STALE_SECONDS = 3600.0  # after that an unfinished copy is not being written an
 _CHUNK = 1 << 20  # bytes
 _LEVEL = 1  # most of a ledger is tokens that are compressed already: a higher level or xz gains little, and is slower
 _SPARE = 16_000_000  # bytes of the disk that unpacking leaves free
+# What a compressed copy may hold, in times its size, beside _SPARE bytes: a new ledger has 43 to one, one with 50
+# messages 9, with 1,000 messages 3; DEFLATE itself reaches a thousand.
+_LARGEST_RATIO = 100
 
 # What the ledger keeps as sums, and the messages that it has sums of.
 _TOTALS = (
@@ -58,7 +61,8 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
     """Make the copy of the day, then remove all but the newest `keep`; its path. An older copy of the day is replaced.
 
     Of its counts only the sums are compared: the service has not the memory for the proof of all of them. Raises
-    LedgerError where the copy cannot be made or is not sound; then no other copy is touched.
+    LedgerDamagedError where the pages or indexes of the ledger are damaged, LedgerError where the copy cannot be made
+    or the sums are not right; then no other copy is touched.
     """
     final = of_day(ledger, at)
     directory = os.path.dirname(final)
@@ -66,8 +70,10 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         _sweep(directory, at)
         with _copied(ledger, directory, alive) as plain_copy:
-            if faults := faults_of(plain_copy, alive) or look_into(plain_copy, _unequal_sums, alive):
-                raise _not_copied(ledger, faults[0])
+            if faults := faults_of(plain_copy, alive):
+                raise LedgerDamagedError(_not_copied(ledger, faults[0]))
+            if faults := look_into(plain_copy, _unequal_sums, alive):
+                raise LedgerError(_not_copied(ledger, faults[0]))
             _store(plain_copy, final, alive)
         for old in rolling(ledger)[keep:]:
             os.unlink(old)
@@ -117,18 +123,29 @@ def copy_from(source: str, target: str) -> None:
     (unpack if source.endswith(PACKED) else copy)(source, target)
 
 
-def held_of(path: str) -> Held:
+def all_faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
+    """What is wrong with a ledger: its pages, its parts, and then its values and counts. Raises as `faults_of`."""
+    if faults := faults_of(path, alive):
+        return faults
+    try:
+        with Ledger(path, only_read=True) as ledger:
+            for found in ledger.verification():
+                faults += found
+                alive()
+    except LedgerDamagedError as fault:
+        faults.append(str(fault))
+    return faults
+
+
+def held_of(path: str, alive: Alive = lambda: None) -> Held:
     """What a sound ledger holds, after the proof of its pages, its parts and its counts.
 
     Raises LedgerDamagedError where they are not right, LedgerError where it cannot be used.
     """
-    faults = faults_of(path)
-    if not faults:
-        with Ledger(path, only_read=True) as ledger, ledger.snapshot():
-            faults = ledger.verify()
-            ham, spam, *_, tokens = ledger.lessons.totals().tolist()
-    if faults:
+    if faults := all_faults_of(path, alive):
         raise LedgerDamagedError(faults[0])
+    with Ledger(path, only_read=True) as ledger:
+        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     return Held(ham, spam, tokens)
 
 
@@ -172,11 +189,13 @@ def unpack(source: str, target: str) -> None:
 
 def _unpacked(source: str) -> Iterator[bytes]:
     """What a compressed copy holds, in pieces. Raises LedgerDamagedError where it is not whole."""
-    size = 0
+    size, most = 0, _LARGEST_RATIO * os.stat(source).st_size + _SPARE
     try:
         with gzip.open(source) as packed:
             while piece := packed.read(_CHUNK):
                 size += len(piece)
+                if size > most:
+                    raise LedgerDamagedError(f"it holds more than {_LARGEST_RATIO} times its size, which no copy does")
                 yield piece
     except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
         raise LedgerDamagedError(str(fault)) from fault
@@ -219,11 +238,11 @@ def _proven(ledger: str, plain_copy: str) -> Held:
     try:
         return held_of(plain_copy)
     except LedgerDamagedError as fault:
-        raise _not_copied(ledger, str(fault)) from fault
+        raise LedgerError(_not_copied(ledger, str(fault))) from fault
 
 
-def _not_copied(ledger: str, fault: str) -> LedgerError:
-    return LedgerError(f"the ledger {ledger} was not copied, it is damaged ({fault}): see `spamnb verify`")
+def _not_copied(ledger: str, fault: str) -> str:
+    return f"the ledger {ledger} was not copied, it is damaged ({fault}): see `spamnb verify`"
 
 
 def _copy_pages(old: sqlite3.Connection, target: str, alive: Alive) -> None:

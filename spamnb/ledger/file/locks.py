@@ -96,8 +96,11 @@ def _open_made(path: str, directory: os.stat_result) -> int:
 
 
 @contextlib.contextmanager
-def only_service(ledger: str) -> Iterator[None]:
-    """Be the one service that works with this ledger. Raises SpamnbError where another one does."""
+def only_service(ledger: str) -> Iterator[int]:
+    """Be the one service that works with this ledger; the descriptor of its lock file, which it alone may write.
+
+    Raises SpamnbError where another one does.
+    """
     path = ledger + SERVICE_LOCK
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
@@ -108,7 +111,7 @@ def only_service(ledger: str) -> Iterator[None]:
         if not take(lock, fcntl.LOCK_EX, time.monotonic() + _PATIENCE):
             raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first")
         os.utime(lock)  # since when it runs
-        yield
+        yield lock
     finally:
         os.close(lock)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 from urllib.parse import quote
 
-from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.ledger.schema import APPLICATION_ID, check, differences, moment
 from spamnb.ledger.sqlite_errors import FAULTS, is_damage, plain
 
 _LOOKS = 5
-_NO_FAULTS = {"ok", "*** in database main ***"}  # lines of a quick_check
+_NO_FAULTS = {"ok", "*** in database main ***"}  # lines of an integrity_check
 _STEPS = 100_000  # of SQLite's machine; some hundredths of a second
 _Found = TypeVar("_Found")
 State = tuple[int, int, int, int]
@@ -30,9 +30,17 @@ def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Con
     reads it, and does not empty it into the file when it is closed. Without one a connection that could write makes
     an empty log for the time being, and SQLite removes it; one that cannot would leave it there. Where none can be
     made nor is there, SQLite reads such a file only as one that nobody ever writes (`immutable`).
+
+    Raises LedgerUnavailableError where a log has commits, and SQLite's index of it (`-shm`) neither is there nor can be
+    made: `immutable` would leave them out without a word.
     """
     log = size_of(path + "-wal")
     before = None
+    if log and not (os.path.exists(path + "-shm") or _is_writable(path)):
+        raise LedgerUnavailableError(
+            f"The ledger {path} has a log of a process that died ({path}-wal), which can be read only where its"
+            " directory may be written: make it writable, or copy both files to another directory"
+        )
     if log:
         mode = "mode=ro"
     elif _is_writable(path):
@@ -84,14 +92,27 @@ def look_into(
 ) -> _Found:
     """What `look` finds in a file, of which nothing was written while it looked. `alive` is called in long statements.
 
-    Raises LedgerBusyError where it was written at each of so many looks.
+    Raises LedgerBusyError where it was written at each of so many looks, and what `alive` raises.
     """
+    raised: list[Exception] = []
+
+    def step() -> bool:
+        try:
+            alive()
+        except Exception as fault:  # of which SQLite would make an interrupted statement
+            raised.append(fault)
+        return bool(raised)
+
     sqlite, before = open_for_reading(path)
     with contextlib.closing(sqlite):
-        sqlite.set_progress_handler(alive, _STEPS)
+        sqlite.set_progress_handler(step, _STEPS)
         try:
             with unwritten(path, before):
                 return look(sqlite)
+        except FAULTS:
+            if raised:
+                raise raised[0] from None
+            raise
         except LedgerBusyError:
             if looks == 1:
                 raise
@@ -115,8 +136,10 @@ def _is_writable(path: str) -> bool:
 def faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
     """What is wrong with a ledger's file; nothing if it can be worked with. Changes nothing.
 
-    Asked is whether SQLite can read all its pages (`quick_check`), and whether its tables and indexes are those of
-    a ledger; not whether its counts are right, which is `verify`'s question. `alive` is called meanwhile. Raises
+    Asked is whether SQLite can read all its pages and each index has what its table has, and whether its tables and
+    indexes are those of a ledger; not whether its counts are right, which is `verify`'s question. `alive` is called
+    meanwhile. SQLite's `quick_check` does not look at indexes: by a damaged one a message is learned twice. For a
+    million messages it takes 1.4 s of processor time, and `integrity_check` 5.0 s; for 25,000 both take 0.2 s. Raises
     LedgerError for what is not damage: another program's database, a later version, parts that no ledger has, a file
     that cannot be read.
     """
@@ -146,7 +169,7 @@ def _faults(sqlite: sqlite3.Connection, path: str) -> list[str]:
                 f"{path} has parts that spamnb did not make ({foreign[0]}): it is not used. Remove them with the"
                 " program that made them, or restore a copy (spamnb restore)"
             )
-        lines = [line for row in sqlite.execute("PRAGMA quick_check(5)") for line in row[0].splitlines()]
+        lines = [line for row in sqlite.execute("PRAGMA integrity_check(5)") for line in row[0].splitlines()]
         faults = [line for line in lines if line not in _NO_FAULTS] + changed
         if not changed and sqlite.execute("SELECT count(*) FROM total").fetchone()[0] != 1:
             faults.append("its totals are gone")

@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spamnb.errors import LedgerDamagedError, LedgerError, LedgerLostError, LedgerSpaceError
-from spamnb.ledger.file.copies import Held, copy_from, held_of
+from spamnb.ledger.file.copies import Held, all_faults_of, copy_from, held_of
+from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.parts import directory_of, rolling
-from spamnb.ledger.file.readonly import faults_of
+from spamnb.ledger.file.readonly import Alive, faults_of
 from spamnb.ledger.file.replacement import finish, holding, put
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.sqlite_errors import plain_faults
@@ -32,15 +33,14 @@ RESTORED_NOTE = "restored"  # in the ledger: when an earlier one was put in its 
 class Restored:
     """What was done: from which copy of when, and the path of the former ledger (None: there was none).
 
-    why: what was wrong with the former ledger; None where it was replaced by hand. held: what the copy holds; None
-    where its counts were not proven.
+    why: what was wrong with the former ledger; None where it was replaced by hand. held: what the copy holds.
     """
 
     source: str
     made_at: float
     aside: str | None
+    held: Held
     why: str | None = None
-    held: Held | None = None
 
 
 def restore(ledger: str, source: str, at: float) -> Restored:
@@ -60,39 +60,54 @@ def restore(ledger: str, source: str, at: float) -> Restored:
             raise type(fault)(str(fault).replace(draft, source)) from fault  # nobody knows the draft by its name
         with holding(ledger):
             finish(ledger)
-            return _put(ledger, draft, source, at, held=held)
+            return _put(ledger, draft, source, at, held)
 
 
-def recover(ledger: str, at: float) -> Restored | None:
+def recover(ledger: str, at: float, *, wholly: bool = False, alive: Alive = lambda: None) -> Restored | None:
     """If the ledger is damaged or gone, put the newest sound copy in its place.
 
-    None where nothing is wrong, or where there neither is nor was a ledger. Others may have it open as long as there
-    is nothing to put in its place. Raises LedgerLostError where it is damaged and there is no sound copy: then
-    nothing is touched.
+    wholly: its values and counts are examined too, as those of a copy always are. None where nothing is wrong, or where
+    there neither is nor was a ledger. Others may have it open as long as there is nothing to put in its place. Raises
+    LedgerLostError where it is damaged and there is no sound copy: then nothing is touched.
     """
-    with _draft(ledger):
-        pass  # what a restore that was killed has left
-    with holding(ledger, exclusive=False):
-        is_new = not os.path.lexists(ledger) and not rolling(ledger)
-        if is_new or not faults_of(ledger):
-            return None
-    with holding(ledger), _draft(ledger) as draft:
-        finish(ledger)
-        faults = faults_of(ledger)  # another process may have been first
+    with _draft(ledger) as draft:  # where a restore that was killed may have left something
+        with holding(ledger, exclusive=False):
+            if not os.path.lexists(ledger) and not rolling(ledger):
+                return None
+            former = _inode(ledger)
+            faults = all_faults_of(ledger, alive) if wholly else faults_of(ledger, alive)
         if not faults:
             return None
-        for copy in rolling(ledger):
-            if _is_sound(copy, draft):
-                return _put(ledger, draft, copy, at, why=faults[0])
-    raise LedgerLostError(
-        f"The ledger {ledger} cannot be used ({faults[0]}), and there is no sound copy of it: restore one with"
-        f" `spamnb restore FILE`, or move it and {directory_of(ledger)} away to begin again. Nothing was touched"
-    )
+        copy, held = _newest_sound(ledger, draft, faults[0], alive)
+        with holding(ledger):
+            finish(ledger)
+            if _inode(ledger) == former:
+                return _put(ledger, draft, copy, at, held, why=faults[0])
+    return recover(ledger, at, wholly=wholly, alive=alive)  # another process has put another file in its place
 
 
-def open_sound(path: str, now: float) -> Ledger:
-    """The ledger, once it is sound; where it is not, its newest sound copy is in its place."""
-    restored = recover(path, now)
+def open_sound(path: str, now: float, record: EndRecord, alive: Alive = lambda: None) -> Ledger:
+    """The ledger, once it is known to be sound; where it is not, its newest sound copy is in its place.
+
+    It is examined where what the last service left does not vouch for it; all of it where that ended over damage.
+    """
+    last, examined_at = record.last, record.last.examined_at
+    if not last.vouches_for(path, now):
+        _told(path, last.damage, recover(path, now, wholly=bool(last.damage), alive=alive))
+        examined_at = now
+    record.begin()
+    try:
+        ledger = Ledger(path)
+    except LedgerDamagedError as fault:
+        if last.damage:  # it is damage that no examination sees
+            raise
+        record.damaged(str(fault))
+        return open_sound(path, now, record, alive)
+    record.opened(examined_at)
+    return ledger
+
+
+def _told(path: str, damage: str, restored: Restored | None) -> None:
     if restored is not None:
         aside = "" if restored.aside is None else f", and the damaged one is kept as {restored.aside}"
         _log.warning(
@@ -103,22 +118,43 @@ def open_sound(path: str, now: float) -> Ledger:
             time.strftime("%Y-%m-%d %H:%M", time.localtime(restored.made_at)),
             aside,
         )
-    return Ledger(path)
+    elif damage:
+        _log.warning("the last service ended over damage, but the ledger was examined and is sound. It was: %s", damage)
 
 
-def _is_sound(copy: str, draft: str) -> bool:
-    """Whether a copy can be used, which is at the draft's path then."""
+def _newest_sound(ledger: str, draft: str, fault: str, alive: Alive) -> tuple[str, Held]:
+    """The newest sound copy, which is at the draft's path then, and what it holds."""
+    for copy in rolling(ledger):
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        if (held := _held(copy, draft, alive)) is not None:
+            return copy, held
+    raise LedgerLostError(
+        f"The ledger {ledger} cannot be used ({fault}), and there is no sound copy of it: restore one with"
+        f" `spamnb restore FILE`, or move it and {directory_of(ledger)} away to begin again. Nothing was touched"
+    )
+
+
+def _held(copy: str, draft: str, alive: Alive) -> Held | None:
+    """What a copy holds, which is at the draft's path then; None where it cannot be used."""
     try:
         copy_from(copy, draft)
-        return not faults_of(draft)
+        return held_of(draft, alive)
     except LedgerSpaceError:  # an older copy would take as much
         raise
     except OSError as fault:
         if fault.errno not in {errno.ENOSPC, errno.EDQUOT}:
-            return False
+            return None
         raise LedgerSpaceError(f"there is too little space to put {copy} in the ledger's place: free some") from fault
-    except LedgerError:  # of a later version, or unreadable: the next one
-        return False
+    except LedgerError:  # damaged, of a later version, or unreadable: the next one
+        return None
+
+
+def _inode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return None
 
 
 @contextlib.contextmanager
@@ -132,9 +168,7 @@ def _draft(ledger: str) -> Iterator[str]:
             os.unlink(draft)
 
 
-def _put(
-    ledger: str, draft: str, source: str, at: float, *, why: str | None = None, held: Held | None = None
-) -> Restored:
+def _put(ledger: str, draft: str, source: str, at: float, held: Held, *, why: str | None = None) -> Restored:
     with plain_faults(draft), contextlib.closing(sqlite3.connect(os.fsencode(draft), isolation_level=None)) as sqlite:
         sqlite.execute("BEGIN IMMEDIATE")
         sqlite.execute("DELETE FROM file")
@@ -143,4 +177,4 @@ def _put(
         sqlite.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (RESTORED_NOTE, str(at)))
         sqlite.execute("COMMIT")
     aside = put(ledger, draft, at, "replaced" if why is None else "damaged")
-    return Restored(source, os.stat(source).st_mtime, aside, why, held)
+    return Restored(source, os.stat(source).st_mtime, aside, held, why)

@@ -381,8 +381,9 @@ class Journal:
 
     def undoing(self, actions: Sequence[int], since: int) -> list[int]:
         """The ids of the actions after an id that take back these actions, the oldest first."""
+        wanted = set(actions)
         later = self._actions("a.id > ? AND a.takes_back IS NOT NULL ORDER BY a.id", since)
-        return [action.id for action in later if action.takes_back in set(actions)]
+        return [action.id for action in later if action.takes_back in wanted]
 
     def of_message(self, message: int) -> list[Action]:
         """What was done to a message, the oldest first."""

@@ -12,7 +12,7 @@ bytes; a row for each of them took 460 (csdmc2010, `benchmarks/footprint.py`).
 import struct
 from functools import lru_cache
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError, LedgerError
 
 TOKENS = 32
 COLUMNS = 4
@@ -34,7 +34,7 @@ def counts_in(block: bytes, place: int) -> tuple[int, int, int, int]:
 
 def damaged() -> LedgerError:
     """What is said of counts that cannot be read."""
-    return LedgerError("the counts in the ledger are damaged: see `spamnb verify`, and restore a copy of it")
+    return LedgerDamagedError("the counts in the ledger are damaged: see `spamnb verify`, and restore a copy of it")
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons import count_table
@@ -95,7 +95,7 @@ def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     counts = count_table.read(db, ids)
     if not counts[:, :2].any(axis=1).all():
-        raise LedgerError("a learned message holds a token that has no counts: see `spamnb verify`")
+        raise LedgerDamagedError("a learned message holds a token that has no counts: see `spamnb verify`")
     return counts
 
 

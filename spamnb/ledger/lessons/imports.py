@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError, LedgerError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.counts import Dictionary, Sum, hashes_of
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts
 
 _TOKENS = 20_000  # added up at once
+_BYTES = 40  # of a token: five numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +104,12 @@ def imported(db: Connection, where: str = "", *parameters: int) -> Iterator[Impo
         f"SELECT id, ham_messages, spam_messages, tokens FROM import {where}",  # noqa: S608 - of this package
         parameters,
     ):
+        # Each token of an import is in the dictionary: no more is unpacked than that has.
+        (tokens,) = db.row("SELECT count(*) FROM token")
         try:
-            yield Import(number, np.array([ham, spam], dtype=np.int64), *_unpacked(blob))
+            yield Import(number, np.array([ham, spam], dtype=np.int64), *_unpacked(blob, tokens))
         except (ValueError, zlib.error) as fault:
-            raise LedgerError(
+            raise LedgerDamagedError(
                 f"the tokens of import {number} in the ledger are damaged: restore a copy of it"
             ) from fault
 
@@ -131,11 +134,13 @@ def _packed(ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:
     return b"".join([*parts, packer.flush()])
 
 
-def _unpacked(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    planes = np.frombuffer(zlib.decompress(blob), np.uint8)
-    if len(planes) % 40:
-        raise ValueError("the tokens of an import are damaged")
-    table = np.empty((len(planes) // 40, 5), dtype=np.int64)
+def _unpacked(blob: bytes, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ids of an import and their counts. Raises ValueError or zlib.error where it holds more tokens than `most`."""
+    inflate = zlib.decompressobj()
+    planes = np.frombuffer(inflate.decompress(blob, _BYTES * most + 1), np.uint8)
+    if len(planes) % _BYTES or not inflate.eof:
+        raise ValueError("the tokens of an import are damaged, or more than the ledger has")
+    table = np.empty((len(planes) // _BYTES, 5), dtype=np.int64)
     for place, column in enumerate(planes.reshape(5, 8, -1)):
         table[:, place] = column.T.copy().view("<i8").ravel()
     return np.cumsum(table[:, 0]), table[:, 1:]

@@ -1,11 +1,10 @@
 """Looking up in the ledger what is known of tokens and of messages, to judge one message; without numpy."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.evidence import Evidence
@@ -64,7 +63,7 @@ def total(db: Connection, columns: str) -> Sequence[int]:
     """The totals of the counts. Raises LedgerError where they are gone."""
     row: Sequence[int] | None = db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of the ledger's own modules
     if row is None:
-        raise LedgerError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
+        raise LedgerDamagedError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
     return row
 
 
@@ -90,14 +89,6 @@ class SqliteEvidence:
         """What decisions and sent mail say of each of these messages."""
         seen = look_up_seen(self._db, all_asked(messages))
         return [known(one, lambda value: seen.get(value, NEVER)) for one in messages]
-
-
-@contextmanager
-def evidence_to_read(path: str) -> Iterator[SqliteEvidence]:
-    """What the ledger at a path knows at this moment; it is only read. Raises LedgerError where it cannot be."""
-    with closing(Connection(path, only_read=True)) as connection, connection.snapshot():
-        connection.row("PRAGMA cache_size = -16000")  # KB, a tenth of the time less for many messages
-        yield SqliteEvidence(connection)
 
 
 def all_asked(messages: Iterable[Relations]) -> list[int]:

@@ -20,7 +20,7 @@ from itertools import chain, compress
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError, LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons import count_table
@@ -73,7 +73,8 @@ class Pruning:
             try:
                 uses, last = self._uses(int(ids.max(initial=0)) + 1)
             except (IndexError, ValueError, zlib.error) as fault:
-                raise LedgerError("the tokens of a message are damaged, so nothing is pruned: spamnb verify") from fault
+                what = "the tokens of a message are damaged, so nothing is pruned: spamnb verify"
+                raise LedgerDamagedError(what) from fault
             order = _least_useful_first(uses[ids], last[ids], messages, of)
             levels = np.empty(len(ids), dtype=np.int64)
             levels[order] = np.arange(len(ids)) * _LEVELS // max(1, len(ids))

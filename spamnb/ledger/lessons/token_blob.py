@@ -15,7 +15,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError
 
 _ID_BITS = 32
 _BITS = 16  # of the occurrences
@@ -25,6 +25,7 @@ _RAW = -zlib.MAX_WBITS  # DEFLATE without a header and a checksum of its own
 # 27 µs with matches looked for anywhere. With zlib's usual memory, 256 KB that are new each time, either takes 30 more.
 _WRITTEN, _MEMORY = -12, 5
 _CHECKSUM = 4  # bytes
+TOKENS_MAX = 1 << 16  # of one message; the reader leaves 4,000 of it (`mail.limits`), and may leave more one day
 OCCURRENCES_MAX = (1 << _BITS) - 1  # what is kept of a token's occurrences in one message, and what is counted
 
 
@@ -34,7 +35,12 @@ def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:
 
 
 def pack_all(ids: NDArray[np.int64], occurrences: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
-    """Bytes for each of several messages, whose tokens follow one another: int64 (n_messages,), tokens of each."""
+    """Bytes for each of several messages, whose tokens follow one another: int64 (n_messages,), tokens of each.
+
+    Raises ValueError where a message has more than `TOKENS_MAX`.
+    """
+    if lengths.max(initial=0) > TOKENS_MAX:
+        raise ValueError(f"a message has more than {TOKENS_MAX} tokens")
     ends = np.concatenate([[0], np.cumsum(lengths)])
     blobs = []
     for start in range(0, len(lengths), _TOGETHER):  # each of their bits takes some bytes meanwhile
@@ -79,12 +85,18 @@ def _blob(widths: NDArray[np.uint8], bits: NDArray[np.uint8]) -> bytes:
 
 
 def unpack(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ids, sorted, and the occurrences. Raises ValueError or zlib.error for damaged bytes."""
+    """The ids, sorted, and the occurrences. Raises ValueError or zlib.error for damaged bytes.
+
+    A byte that is compressed may stand for a thousand: no more is unpacked than a message may have.
+    """
     body = blob[_CHECKSUM:]
     if zlib.crc32(body).to_bytes(_CHECKSUM) != blob[:_CHECKSUM]:
         raise ValueError("the tokens of a message are damaged")
     inflate = zlib.decompressobj(_RAW)
-    lower = np.frombuffer(inflate.decompress(body), np.uint8).astype(np.int64) - 1
+    widths = inflate.decompress(body, 2 * TOKENS_MAX + 1)
+    if len(widths) > 2 * TOKENS_MAX or not inflate.eof:
+        raise ValueError("the tokens of a message are damaged, or too many")
+    lower = np.frombuffer(widths, np.uint8).astype(np.int64) - 1
     ends = np.concatenate([[0], np.cumsum(lower)])
     written = np.frombuffer(inflate.unused_data, np.uint8)
     are_widths = not len(lower) % 2 and lower.min(initial=0) >= 0 and lower.max(initial=0) < _ID_BITS
@@ -102,6 +114,6 @@ def unpacked(message: int, blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.i
     try:
         return unpack(blob)
     except (ValueError, zlib.error) as fault:
-        raise LedgerError(
+        raise LedgerDamagedError(
             f"the tokens of message {message} in the ledger are damaged: see `spamnb verify`, and restore a copy of it"
         ) from fault

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.errors import LedgerError
+from spamnb.errors import LedgerDamagedError, LedgerError
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons import count_table
@@ -15,6 +15,8 @@ from spamnb.ledger.lessons.imports import imported
 from spamnb.ledger.lessons.known_counts import faults_of_known
 from spamnb.ledger.lessons.lookup import total
 from spamnb.ledger.lessons.token_blob import unpacked
+
+_MOST_UNCOUNTED = 100_000  # ids that are told of; of a copy that somebody has made up there may be any number
 
 
 def verification(db: Connection, totals: Sequence[int]) -> Iterator[list[str]]:
@@ -35,7 +37,7 @@ def verification(db: Connection, totals: Sequence[int]) -> Iterator[list[str]]:
 
 
 def _wrong_pages(db: Connection) -> Iterator[str]:
-    yield from (row[0] for row in db.rows("PRAGMA quick_check") if row[0] != "ok")
+    yield from (row[0] for row in db.rows("PRAGMA integrity_check") if row[0] != "ok")
     for table, row, other, *_ in db.rows("PRAGMA foreign_key_check"):
         yield f"row {row} of {table} refers to nothing in {other}"
 
@@ -81,7 +83,8 @@ class _Sums:
         rows = blocks * TOKENS + ids % TOKENS
         if there.all():
             return rows, there
-        self.uncounted.update(ids[~there].tolist())
+        if len(self.uncounted) < _MOST_UNCOUNTED:
+            self.uncounted.update(ids[~there].tolist())
         return rows[there], there
 
     def rows_from(self, first: int, number: int) -> NDArray[np.int64]:
@@ -108,7 +111,7 @@ def _numbers(db: Connection, select: str) -> NDArray[np.int64]:
     try:
         return np.fromiter((row[0] for row in db.rows(select)), np.int64)
     except (TypeError, ValueError, OverflowError) as fault:
-        raise LedgerError(
+        raise LedgerDamagedError(
             f"the ledger holds something other than numbers in ({select}): restore a copy of the ledger"
         ) from fault
 

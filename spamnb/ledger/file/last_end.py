@@ -1,0 +1,124 @@
+"""How the last service that worked with a ledger ended, and when the ledger was examined last.
+
+To read a large ledger from end to end takes long, so a start does it only where something may have happened to it: the
+last service did not end in order, or over damage; the file is not as that service left it; or nobody has examined it
+for two days.
+
+This stands in the service's lock file. A damaged ledger could not tell it; the lock file has to be there, and to be
+writable, for a service to begin at all; and nobody writes it but the service that holds it. It is emptied before the
+ledger is written, and filled at the end: what a killed process or a power cut leaves is an empty file.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from spamnb.errors import LedgerDamagedError, SpamnbError
+from spamnb.ledger.file.parts import SERVICE_LOCK
+from spamnb.ledger.file.readonly import State, state_of
+
+_MOST = 4096  # bytes that are read
+_MOST_SAID = 500  # characters of a fault that are kept
+_TRUSTED_SECONDS = 2 * 86_400.0  # the examination of the day, and one that was missed
+
+
+@dataclass(frozen=True, slots=True)
+class LastEnd:
+    """What the last service left; nothing of it is known where that did not end in order.
+
+    examined_at: when the ledger was examined last, seconds since the epoch. state: its file, as it was left. damage:
+    what the service met in the ledger, and ended over.
+    """
+
+    examined_at: float | None = None
+    state: State | None = None
+    damage: str = ""
+
+    def vouches_for(self, ledger: str, now: float) -> bool:
+        """Whether the ledger need not be examined again."""
+        if self.damage or self.examined_at is None or self.state != state_of(ledger):
+            return False
+        return 0 <= now - self.examined_at < _TRUSTED_SECONDS
+
+    @classmethod
+    def of(cls, content: bytes) -> Self:
+        """What stands in the lock file; nothing is known where that cannot be understood."""
+        try:
+            match json.loads(content):
+                case {"damage": str(damage)}:
+                    return cls(damage=damage)
+                case {"examined": float(at), "state": [int(), int(), int(), int()] as state}:
+                    return cls(at, (state[0], state[1], state[2], state[3]))
+        except (ValueError, RecursionError):
+            pass
+        return cls()
+
+
+def last_end_of(ledger: str) -> LastEnd:
+    """How the last service ended; nothing is known while one runs."""
+    try:
+        with open(ledger + SERVICE_LOCK, "rb") as file:
+            return LastEnd.of(file.read(_MOST))
+    except OSError:
+        return LastEnd()
+
+
+class EndRecord:
+    """The record of a service that holds the lock file, by its descriptor.
+
+    last: how the one before it ended. examined_at: when the ledger was examined last; None while it was not opened.
+    """
+
+    def __init__(self, ledger: str, lock: int) -> None:
+        self._ledger = ledger
+        self._lock = lock
+        self.last = LastEnd.of(os.pread(lock, _MOST, 0))
+        self.examined_at: float | None = None
+        self._file: int | None = None
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[Self]:
+        """Record how the block ends, which opens and closes the ledger; nothing where it ends as no service should."""
+        try:
+            yield self
+        except LedgerDamagedError as fault:
+            self.damaged(str(fault))
+            raise
+        except SpamnbError:
+            self._left_in_order()
+            raise
+        self._left_in_order()
+
+    def begin(self) -> None:
+        """Record that from here on the ledger is written."""
+        if os.fstat(self._lock).st_size:
+            os.ftruncate(self._lock, 0)
+            os.fsync(self._lock)
+
+    def opened(self, examined_at: float | None) -> None:
+        """The ledger is open, and was examined at that time."""
+        self.examined_at, self._file = examined_at, _file_of(state_of(self._ledger))
+
+    def damaged(self, what: str) -> None:
+        """Record that the ledger is damaged: the next start examines all of it, and takes a copy."""
+        self.last = LastEnd(damage=what[:_MOST_SAID])
+        self._write({"damage": self.last.damage})
+
+    def _left_in_order(self) -> None:
+        state = state_of(self._ledger)
+        if self.examined_at is not None and self._file == _file_of(state):  # else another file has the name by now
+            self._write({"examined": self.examined_at, "state": state})
+
+    def _write(self, content: object) -> None:
+        with contextlib.suppress(OSError):  # as on a full disk: an empty file says enough
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, json.dumps(content).encode(), 0)
+            os.fsync(self._lock)
+
+
+def _file_of(state: State) -> int:
+    """Which file it is."""
+    return state[0]

@@ -1,0 +1,133 @@
+"""What may stand in the columns of a ledger, beyond what SQLite itself refuses.
+
+SQLite keeps a value of any type in a column of any type, and a copy that was changed may hold one that no statement of
+ours writes: a text for a number, an infinite time, a word that is no verdict. What a column may hold follows from the
+type that the schema declares for it, and from the few rules below. Text has to be UTF-8, which is found by reading it.
+"""
+
+import contextlib
+import json
+import math
+import struct
+from collections.abc import Iterator
+from itertools import chain
+from typing import get_args
+
+from spamnb.errors import LedgerDamagedError, LedgerError
+from spamnb.label import Verdict
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.history.journal import Kind, State
+from spamnb.ledger.history.locations import Origin
+from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
+from spamnb.ledger.sqlite_errors import damage
+
+_OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
+_TIMES = "BETWEEN -6e10 AND 2.5e11"  # seconds since the epoch: the years 68 to 9892, which every calendar can print
+_LARGEST = 10**18  # a sum; see `export_format.MOST_TOTAL`
+_TYPES = {
+    "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}",
+    "REAL": f"typeof({{0}}) = 'real' AND {{0}} {_TIMES}",
+    "TEXT": "typeof({0}) = 'text'",
+    "BLOB": "typeof({0}) = 'blob'",
+}
+_ANY_INTEGER = "typeof({0}) = 'integer'"
+_PROBABILITY = "typeof({0}) = 'real' AND {0} BETWEEN 0 AND 1"
+
+
+def _one_of(*words: str) -> str:
+    return f"{{0}} IN ({', '.join(repr(str(word)) for word in words)})"
+
+
+_VERDICT = _one_of(*Verdict)
+_RULES = {
+    ("action", "kind"): _one_of(*get_args(Kind)),
+    ("action", "state"): _one_of(*get_args(State)),
+    ("action", "verdict"): _VERDICT,
+    ("action", "probability"): _PROBABILITY,
+    ("action", "before"): "{0} IN (0, 1)",
+    ("action", "after"): "{0} IN (0, 1)",
+    ("counts", "block"): "{0} BETWEEN 0 AND 134217727",  # of ids of 32 bits
+    ("directory", "device"): _ANY_INTEGER,
+    ("directory", "inode"): _ANY_INTEGER,
+    ("early_verdict", "verdict"): _VERDICT,
+    ("early_verdict", "probability"): _PROBABILITY,
+    ("file", "gone_by"): "{0} = 'filter'",
+    ("file", "origin"): _one_of(*get_args(Origin)),
+    ("judged_probability", "decided"): "{0} IN (-1, 0, 1)",
+    ("judged_probability", "verdict"): _VERDICT,
+    ("judged_quarter", "decided"): "{0} IN (-1, 0, 1)",
+    ("judged_quarter", "quarter"): f"typeof({{0}}) = 'integer' AND {{0}} * 900 {_TIMES}",
+    ("judged_quarter", "verdict"): _VERDICT,
+    ("known", "value"): _ANY_INTEGER,
+    ("message", "probability"): _PROBABILITY,
+    ("message", "verdict"): _VERDICT,
+    ("token", "id"): "typeof({0}) = 'integer' AND {0} BETWEEN 1 AND 4294967295",
+    ("total", "last_token"): "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 4294967295",
+}
+
+
+def damage_behind(db: Connection, fault: BaseException | None) -> LedgerDamagedError | None:
+    """What is to be raised in place of a fault that may come of a value, where the ledger holds an odd one."""
+    if not isinstance(fault, _OF_VALUES):
+        return None
+    with contextlib.suppress(LedgerError):
+        for odd in chain.from_iterable(odd_values(db)):
+            return LedgerDamagedError(damage(db.path, odd))
+    return None
+
+
+def damage_in(path: str, fault: Exception) -> LedgerDamagedError | None:
+    """As `damage_behind`, for the ledger at a path. Raises LedgerError where it cannot be read."""
+    with contextlib.closing(Connection(path, only_read=True)) as db:
+        return damage_behind(db, fault)
+
+
+def odd_values(db: Connection) -> Iterator[list[str]]:
+    """The columns that hold what spamnb never writes, table by table; nothing where all is well."""
+    for (table,) in db.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
+        yield list(_odd_in(db, table))
+    yield list(_odd_notes(db))
+
+
+def _odd_in(db: Connection, table: str) -> Iterator[str]:
+    columns = [
+        (name, kind, f"({name} IS NULL OR {_RULES.get((table, name), _TYPES[kind]).format(name)})")
+        for name, kind in db.all("SELECT name, type FROM pragma_table_info(?)", (table,))
+    ]
+    # All columns in one pass; which of them it is is asked only where there is one.
+    if db.row(f"SELECT 1 FROM {table} WHERE NOT ({' AND '.join(rule for *_, rule in columns)}) LIMIT 1"):  # noqa: S608
+        for name, _, rule in columns:
+            found = db.row(f"SELECT quote({name}) FROM {table} WHERE NOT {rule} LIMIT 1")  # noqa: S608
+            if found is not None:
+                yield f"{table}.{name} holds {_shown(found[0])}, which is none of its values"
+    texts = [name for name, kind, _ in columns if kind == "TEXT"]
+    try:
+        for _ in db.rows(f"SELECT {' || '.join(f'ifnull({one}, 0)' for one in texts) or '1'} FROM {table}"):  # noqa: S608
+            pass
+    except LedgerDamagedError:
+        yield f"{table} holds a text that is not UTF-8"
+
+
+def _shown(quoted: str) -> str:
+    return quoted if len(quoted) <= 40 else f"{quoted[:40]}…"
+
+
+def _odd_notes(db: Connection) -> Iterator[str]:
+    for row in db.all("SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM note"):
+        name, value = (part.decode(errors="backslashreplace") for part in row)
+        if not _is_note(name, value):
+            yield f"the note {name!r} holds {_shown(repr(value))}"
+
+
+def _is_note(name: str, value: str) -> bool:
+    """Whether a note of that name may hold that: nearly all are numbers."""
+    try:
+        if name.startswith(SENT_FOLDERS):
+            found = json.loads(value)
+            return isinstance(found, list) and all(type(one) is int for one in found)
+        if name == MISSED_SPAM:
+            return value.isalpha()
+        number = float(value)
+    except (ValueError, RecursionError):
+        return False
+    return math.isfinite(number) or (name == ENDLESS and number == math.inf)

@@ -1,0 +1,224 @@
+"""What no statement of ours writes into a ledger: each column with odd values is refused in words, by every command."""
+
+import contextlib
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.errors import LedgerDamagedError, LedgerError
+from spamnb.ledger.file.copies import held_of
+from spamnb.ledger.file.recovery import restore
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
+from tests.cli.conftest import Run, home, run
+from tests.ledger.lessons import learn, lesson
+from tests.ledger.test_exchange import carry
+
+__all__ = ["home", "run"]  # fixtures
+DAY = 86_400.0
+ODD = {
+    "INTEGER": ("'x'", "9e999", "-7", "x'00'"),
+    "REAL": ("'x'", "9e999", "-9e999", "x'00'"),
+    "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)"),
+    "BLOB": ("'x'", "7"),
+}
+WORDS = {"verdict", "kind", "state", "origin", "gone_by"}
+FILLED = {  # tables that the lessons below leave empty
+    "mailbox": "1, x'2f', 1.0",
+    "folder": "1, 1, 'INBOX'",
+    "early_verdict": "x'01', 'ham', 0.1, -2.0, 'a', 1.0",
+    "directory": "1, 2, 1",
+    "tally": "'judged', 'ham', '', 1",
+    "trained_directory": "1, x'2f'",
+    "trained_file": "1, x'61', 1, 0",
+    "sent": "x'02', x''",
+    "file": "1, x'61', 1, 'appeared', x'', '', 1.0, 2.0, 'filter'",
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sound ledger with a row in every table; each of its columns that may be NULL has a value in some row."""
+    path = tmp_path_factory.mktemp("whole") / "ledger.sqlite"
+    with Ledger(str(path)) as ledger, Ledger(str(path) + ".other") as other:
+        learn(ledger, [lesson("a", 0, {"x": 2, "y": 1}), lesson("b", 1, {"x": 1, "z": 3})])
+        learn(other, [lesson("c", 1, {"z": 1})])
+        carry(other, ledger)
+        one = ledger.messages.ensure(b"c", "c", header_digest=b"h")
+        ledger.messages.judged(one.id, "ham", 0.25, 900.0)
+        db = ledger._connection
+        for table, values in FILLED.items():
+            if not db.row(f"SELECT 1 FROM {table}"):
+                db.execute(f"INSERT INTO {table} VALUES ({values})")
+        db.execute(
+            "INSERT INTO sender (id, is_list, name, messages, judged_ham) VALUES (1, 0, 'a@b.example', 0, 0),"
+            " (2, 1, 'list', 0, 0)"
+        )
+        db.execute("UPDATE message SET rescued_at = 5.0, sender = 1, list = 2 WHERE digest = ?", (b"c",))
+        db.execute(
+            "INSERT INTO action (at, message, kind, state, why, takes_back, verdict, probability, before, before_weak,"
+            " after, after_weak, source, source_base, destination, destination_base, owner)"
+            " VALUES (1.0, 1, 'moved', 'done', '', 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
+        )
+        db.execute("UPDATE lesson SET takes_back = 1 WHERE digest = ?", (b"a",))
+        db.execute("INSERT INTO note VALUES ('restored', '1.0')")
+        assert ledger.verify() == []
+    return path
+
+
+@contextlib.contextmanager
+def changing(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file as a program changes it that knows of no constraint and no trigger."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA ignore_check_constraints = ON")
+        db.execute("PRAGMA foreign_keys = OFF")
+        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"DROP TRIGGER {name}")
+        yield db
+        for _, statement in triggers:
+            db.execute(statement)
+
+
+def columns(path: Path) -> list[tuple[str, str, str, bool]]:
+    """Table, column, declared type, and whether it is the number of the row, which is always one."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return db.execute(
+            "SELECT m.name, c.name, c.type, c.type = 'INTEGER' AND c.pk = 1"
+            " AND (SELECT count(*) FROM pragma_table_info(m.name) WHERE pk) = 1 AND m.sql NOT LIKE '%WITHOUT ROWID%'"
+            " FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'"
+        ).fetchall()
+
+
+def oddities(path: Path, table: str, how_many: int | None) -> Iterator[tuple[str, str]]:
+    """Columns of a table, and odd values for each as SQL, the first so many."""
+    for of, column, kind, is_row in columns(path):
+        values = ("-7",) if is_row else (*(("'hello'",) if column in WORDS and table != "tally" else ()), *ODD[kind])
+        if (table, column) in {("directory", "device"), ("directory", "inode")}:
+            values = ("'x'", "9e999")  # any whole number is one of theirs
+        if (table, column) == ("judged_quarter", "quarter"):
+            values = ("'x'", "9e999", "9999999999")
+        if of == table and (table, column) != ("known", "value"):  # of which each is a hash
+            yield from ((column, value) for value in values[:how_many])
+
+
+def make_odd(path: Path, table: str, column: str, value: str) -> None:
+    """Write a value into the first row that has one in this column."""
+    with changing(path) as db:
+        keys = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (table,))]
+        key = ", ".join(keys)
+        if table == "known":
+            db.execute("INSERT INTO known VALUES (5, 0, 0, 0)")
+        db.execute(
+            f"UPDATE {table} SET {column} = {value}"
+            f" WHERE ({key}) = (SELECT {key} FROM {table} WHERE {column} IS NOT NULL LIMIT 1)"
+        )
+        assert db.execute("SELECT changes()").fetchone() == (1,), f"{table}.{column} has no value to change"
+
+
+TABLES = [
+    "action", "counts", "directory", "early_verdict", "file", "folder", "import", "judged_probability",
+    "judged_quarter", "known", "lesson", "mailbox", "message", "note", "sender", "sent", "tally", "token", "total",
+    "trained_directory", "trained_file",
+]  # fmt: skip
+
+
+def test_all_tables_are_tried(whole: Path) -> None:
+    """The tables that are tried below are all of them."""
+    assert sorted({table for table, *_ in columns(whole)}) == TABLES
+
+
+COMMANDS = [
+    ("status",), ("import", "--force", "counts"), ("score", "mail"), ("explain", "mail"), ("history",), ("doctor",),
+    ("train", "--spam", "mail"), ("undo", "--yes", "1"), ("export", "--force", "counts"),
+]  # fmt: skip
+HOW_MANY = pytest.mark.parametrize("how_many", [1, pytest.param(None, marks=pytest.mark.slow)], ids=["one", "all"])
+
+
+@pytest.mark.parametrize("table", TABLES)
+@HOW_MANY
+def test_no_copy_with_odd_values_is_sound(whole: Path, tmp_path: Path, table: str, how_many: int | None) -> None:
+    """An odd value in any column of a copy is found, and said in one line."""
+    copy = tmp_path / "copy.sqlite"
+    for column, value in oddities(whole, table, how_many):
+        shutil.copy(whole, copy)
+        make_odd(copy, table, column, value)
+        with pytest.raises(LedgerDamagedError) as raised:
+            held_of(str(copy))
+        assert len(str(raised.value).splitlines()) == 1, f"{table}.{column} = {value}: {raised.value}"
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [("lesson", "label", "7"), ("lesson", "learned_at", "9e999"), ("counts", "block", "-1"), ("token", "id", "'x'")],
+)
+def test_no_copy_with_odd_values_is_restored(whole: Path, tmp_path: Path, table: str, column: str, value: str) -> None:
+    """A copy with an odd value is refused in one line that says what to do, and the ledger stays as it is."""
+    path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
+    for one in (path, copy):
+        shutil.copy(whole, one)
+    make_odd(copy, table, column, value)
+    with pytest.raises(LedgerError, match=r"copy\.sqlite is not restored, it is damaged \(.*\): try another copy$"):
+        restore(str(path), str(copy), DAY)
+    assert path.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("table", TABLES)
+@HOW_MANY
+def test_no_command_stumbles_over_odd_values(
+    whole: Path, home: Path, run: Run, table: str, how_many: int | None
+) -> None:
+    """`verify` tells of an odd value; `status` and `import` end in words too, whatever the ledger holds."""
+    path = home / ".local/share/spamnb/ledger.sqlite"
+    path.parent.mkdir(parents=True)
+    shutil.copy(whole, path)
+    assert run("export", "counts").code == 0
+    Path("mail").write_bytes(b"Subject: x y z\n\nx y z\n")
+    for column, value in oddities(whole, table, how_many):
+        for rest in path.parent.glob("ledger.sqlite-*"):
+            rest.unlink()
+        shutil.copy(whole, path)
+        make_odd(path, table, column, value)
+        said = run("verify")
+        assert (said.code, "ledger" in said.err) == (3, True), f"{table}.{column} = {value}: {said}"
+        for command in COMMANDS if how_many is None else COMMANDS[:2]:
+            said = run(*command)
+            assert said.code in (0, 1, 2, 3, 64, 78), f"{command}, {table}.{column} = {value}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("restored", "yesterday"), ("restored", ""), ("restored", "inf"), ("restored", "nan"), ("recorded", "1,2"),
+        ("moving stopped", "x"), (ENDLESS, "x"), (ENDLESS, "nan"), (ENDLESS, "-inf"), (MISSED_SPAM, "7"),
+        (f"{SENT_FOLDERS}1", "7"), (f"{SENT_FOLDERS}1", "[1, "), (f"{SENT_FOLDERS}1", '["a"]'), ("tallied up to", "x"),
+    ],
+)  # fmt: skip
+def test_notes(whole: Path, home: Path, run: Run, name: str, value: str) -> None:
+    """A note that is not what its name promises is refused in a copy, and named by `verify`; `status` ends in words."""
+    path = home / ".local/share/spamnb/ledger.sqlite"
+    path.parent.mkdir(parents=True)
+    shutil.copy(whole, path)
+    with changing(path) as db:
+        db.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
+    with pytest.raises(LedgerDamagedError, match="note"):
+        held_of(str(path))
+    assert "note" in run("verify").err
+    run("status")
+    run("doctor")
+
+
+def test_notes_of_ours(ledger: Ledger) -> None:
+    """Every form of note that spamnb writes passes."""
+    for name, value in {
+        "restored": "12.5", ENDLESS: "inf", MISSED_SPAM: "moved", f"{SENT_FOLDERS}3": "[1, 2]", "recorded": "7",
+    }.items():  # fmt: skip
+        ledger.set_note(name, value)
+    assert ledger.verify() == []
+    assert (ledger.number("restored"), ledger.number("nothing")) == (12.5, None)
+    assert ledger.number(ENDLESS, is_finite=False) == float("inf")
+    with pytest.raises(LedgerDamagedError, match="is no number"):
+        ledger.number(ENDLESS)
