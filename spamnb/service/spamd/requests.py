@@ -36,7 +36,7 @@ from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
-from spamnb.service.spamd.protocol import Command, Request, RequestError, Status, Told
+from spamnb.service.spamd.protocol import Command, Pieces, Request, RequestError, Status, Told
 from spamnb.service.spamd.sockets import Peer
 from spamnb.wording import escaped
 
@@ -76,7 +76,7 @@ class Requests:
         for ledger in self._opened:
             ledger.close()
 
-    def answer(self, request: Request, peer: Peer) -> "Sequence[bytes] | Future[Sequence[bytes]]":
+    def answer(self, request: Request, peer: Peer) -> "Pieces | Future[Pieces]":
         """The answer, in pieces, or when the ledger has been written. Raises RequestError where there is none."""
         config = self._config
         unread = LazyReading(take([request.message]))
@@ -86,7 +86,7 @@ class Requests:
 
     # --- judging
 
-    def _judged(self, request: Request, unread: LazyReading, config: Config) -> Sequence[bytes]:
+    def _judged(self, request: Request, unread: LazyReading, config: Config) -> Pieces:
         report = request.command in (Command.REPORT, Command.REPORT_IFSPAM)
         clues: Sequence[Clue] = ()
         try:
@@ -130,9 +130,7 @@ class Requests:
 
     # --- learning
 
-    def _tell(
-        self, request: Request, peer: Peer, unread: LazyReading, config: Config
-    ) -> "Sequence[bytes] | Future[Sequence[bytes]]":
+    def _tell(self, request: Request, peer: Peer, unread: LazyReading, config: Config) -> "Pieces | Future[Pieces]":
         if not config.spamd.learn or (peer.uid is None and config.spamd.learn != "tcp"):
             raise RequestError(Status.REFUSED, "TELL is not allowed here (spamd.learn)")
         label, why, now = request.label, _asked(request, "spamc -L"), self._now()
@@ -144,7 +142,7 @@ class Requests:
         else:
             return [protocol.learned(request, is_changed=False)]
 
-        def tell() -> Sequence[bytes]:
+        def tell() -> Pieces:
             try:
                 with self._ledger(only_read=False) as ledger:
                     is_changed = write(ledger)
@@ -196,9 +194,9 @@ def _asked(request: Request, how: str) -> str:
     return f"{how} for {user}" if user else how
 
 
-def _answer(request: Request, told: Delivered, report: bytes) -> list[bytes]:
+def _answer(request: Request, told: Delivered, report: bytes) -> Pieces:
     is_spam = told.verdict is Verdict.SPAM
-    body: Sequence[bytes] = ()
+    body: Pieces = ()
     match request.command:
         case Command.SYMBOLS:
             body = [protocol.symbols(request, [f"SPAMNB_{told.verdict.upper()}"])]
@@ -213,11 +211,11 @@ def _answer(request: Request, told: Delivered, report: bytes) -> list[bytes]:
     return protocol.answer(request, Told(is_spam, told.points), body)
 
 
-def _with_fields(raw: bytes, told: Delivered, end: int) -> list[bytes]:
+def _with_fields(raw: bytes, told: Delivered, end: int) -> Pieces:
     """The message as far as `end`, with the verdict in its header."""
     stars = "*" * min(_MOST_STARS, int(told.points))
     beginning, replaced = annotate(raw, [*fields(told), *([(_LEVEL, stars)] if stars else [])], _NAMES)
-    return [beginning, raw[replaced:end]]
+    return [beginning, memoryview(raw)[replaced:end]]
 
 
 def _end_of_header(raw: bytes) -> int:

@@ -6,16 +6,21 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from spamnb.checkup.checkup import checkup
 from spamnb.cli.sample_mail import message
+from spamnb.config import load
+from spamnb.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
+from spamnb.service.daemon import Daemon
+from spamnb.service.notify import Notifier
 from tests.service.conftest import Site, until
-from tests.service.spamd.conftest import exchange, request
+from tests.service.spamd.conftest import PATIENCE, exchange, request
 
 
 def socket_of(site: Site) -> str:
@@ -38,6 +43,20 @@ def answering(site: Site) -> Site:
     site.teach()
     site.start()
     return site
+
+
+def test_service_ends_where_nobody_is_answered(site: Site) -> None:
+    """Where answering ends by a fault, the service ends with an error at once, so that it is started again."""
+    site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
+    service = Daemon(lambda: load(site.config, {}), Notifier({}))
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(service.run)
+        until(lambda: Path(socket_of(site)).exists(), "the socket")
+        assert ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
+        assert service._spamd._running is not None
+        service._spamd._running[0]._loop.call_soon_threadsafe(sys.exit)
+        with pytest.raises(SpamnbError, match="the spamd protocol is not answered any more"):
+            running.result(PATIENCE)
 
 
 def kinds(site: Site, mail: bytes) -> list[tuple[str, str | None]]:
