@@ -312,9 +312,12 @@ def answer(request: Request, told: Told, body: Pieces = ()) -> Pieces:
 
 
 def symbols(request: Request, names: Sequence[str]) -> bytes:
-    """The body of an answer to SYMBOLS, whose line ended before SPAMC/1.3."""
+    """The body of an answer to SYMBOLS, whose line ended before SPAMC/1.3.
+
+    QUIRK: a single name has a comma behind it: npm's spamc and spamc-stream take for names what stands before one.
+    """
     end = b"" if request.version >= _WITH_LENGTHS else b"\r\n"
-    return ",".join(names).encode("ascii") + end
+    return ",".join(names if len(names) > 1 else [*names, ""]).encode("ascii") + end
 
 
 def learned(request: Request, *, is_changed: bool) -> bytes:

@@ -288,9 +288,10 @@ def test_check_has_no_length() -> None:
 
 
 def test_symbols_end() -> None:
-    """Names are divided by commas; a line end follows before SPAMC/1.3."""
+    """Names are divided by commas, and a single one has one too; a line end follows before SPAMC/1.3."""
     assert symbols(read(request("SYMBOLS", MESSAGE, "1.3")), ["A", "B"]) == b"A,B"
     assert symbols(read(request("SYMBOLS", MESSAGE, "1.2")), ["A", "B"]) == b"A,B\r\n"
+    assert symbols(read(request("SYMBOLS", MESSAGE, "1.3")), ["A"]) == b"A,"
 
 
 def test_no_empty_line_after_an_error() -> None:

@@ -85,8 +85,8 @@ def test_reports(run: Run) -> None:
     assert run("-r", mail=SPAM) == (0, report)
     assert run("-r", "-E", mail=SPAM) == (1, report)
     assert run("-r", mail=HAM) == (0, b"")
-    assert run("-y", mail=SPAM) == (0, b"SPAMNB_SPAM")
-    assert run("-y", mail=HAM) == (0, b"SPAMNB_HAM")
+    assert run("-y", mail=SPAM) == (0, b"SPAMNB_SPAM,")
+    assert run("-y", mail=HAM) == (0, b"SPAMNB_HAM,")
 
 
 def test_learning(run: Run, service: Service) -> None:
