@@ -17,7 +17,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -46,6 +46,7 @@ _log = logging.getLogger(__name__)
 _PATIENCE = 8.0  # seconds for a ledger that another process writes: Pigeonhole gives a script ten
 _AT_ONCE = 0.01  # seconds of it for which others wait too
 _PAUSE = 0.02
+_CHUNK = 1 << 20  # bytes
 _MOST_USER = 64  # characters of a name in the history
 _LEVEL, _MOST_STARS = "X-Spam-Level", 50
 _NAMES = (*NAMES["spamnb"], _LEVEL)
@@ -79,7 +80,7 @@ class Requests:
     def answer(self, request: Request, peer: Peer) -> "Pieces | Future[Pieces]":
         """The answer, in pieces, or when the ledger has been written. Raises RequestError where there is none."""
         config = self._config
-        unread = LazyReading(take([request.message]))
+        unread = LazyReading(take(_chunks(request.message)))
         if request.command is Command.TELL:
             return self._tell(request, peer, unread, config)
         return self._judged(request, unread, config)
@@ -191,6 +192,11 @@ class Requests:
         """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
         self._faults.log("ledger", f"requests cannot be answered: {fault}")
         return RequestError(Status.REFUSED, "the ledger cannot be used now")
+
+
+def _chunks(message: bytes) -> Iterator[bytes]:
+    """The message in pieces: its digests take three times as much memory as is fed to them at once."""
+    return (message[at : at + _CHUNK] for at in range(0, len(message), _CHUNK))
 
 
 def _learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float) -> bool:
