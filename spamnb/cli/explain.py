@@ -32,7 +32,7 @@ from spamnb.wording import adding_up, clock, escaped
 
 _DIGITS = 2
 _TOTAL = (
-    "That is the log-odds of the probability. {silent:.0%} of the weight speaks for nothing: the score's caution, and"
+    "That is the log-odds of the probability. {silent:.0f} % of the weight speaks for nothing: the score's caution, and"
     " tokens without evidence."
 )
 _LISTED = (
@@ -144,7 +144,7 @@ def _shares(explanation: Explanation, most: int) -> Iterator[str]:
         if len(side) > most:
             yield _line(f"and {len(side) - most} weaker", next(rests), head)
     yield _line("Together", round(total, _DIGITS), head)
-    yield _TOTAL.format(silent=explanation.silent)
+    yield _TOTAL.format(silent=100 * explanation.silent)
 
 
 def _line(text: str, number: float, head: str) -> str:

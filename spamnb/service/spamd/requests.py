@@ -158,7 +158,7 @@ class Requests:
         """Do it with the ledger, when nobody else here uses it, and no other process hinders it within that time.
 
         `work` begins with what another process may hinder; it is done again from there. The ledger is opened again
-        after a fault. Raises LedgerError.
+        after a fault that does not pass by itself. Raises LedgerError.
         """
         end = time.monotonic() + seconds
         while True:
@@ -177,7 +177,7 @@ class Requests:
             self._ledger = Ledger(self._path, busy_seconds=_AT_ONCE)
         try:
             return work(self._ledger)
-        except LedgerBusyError:
+        except LedgerUnavailableError:  # for now, as on a full disk: what can be read is read on
             raise
         except LedgerError:
             self._close_ledger()
