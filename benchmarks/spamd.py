@@ -4,6 +4,8 @@ The service has learned the first half of a corpus, and is asked about messages 
 
 call: `spamc -c` and bogofilter's own process by turns, each from its start to its exit, message by message.
 cost: CPU of the service for a request, of all its threads, over those calls.
+parts: in this process, CPU for reading a message, and for all else that a worker does for CHECK: judging it by the
+    ledger, and remembering the verdict; and how often the ledger's file is read for that.
 agreement: the verdict of each message of the second half, by `spamc -c` (its exit code) and by `spamnb score`.
 memory: what the kernel says the service takes, after 1,000 requests and after all of them; a client of our own asks,
     since starting spamc takes longer than the answer.
@@ -29,7 +31,13 @@ import common
 import latency
 import numpy as np
 
+from spamnb.config import load
 from spamnb.evaluation.corpus import Labelled
+from spamnb.mail.identity import take
+from spamnb.mail.reading import LazyReading
+from spamnb.service.spamd.protocol import Command, Request
+from spamnb.service.spamd.requests import Requests
+from spamnb.service.spamd.sockets import Peer
 
 _DELIVERED = 10.0  # messages a second beside the requests
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -77,6 +85,7 @@ def main() -> None:
         asked = Asked(spamnb, Path(directory))
         with spamnb.service() as service:
             figures = _calls(asked, other, corpus.second[: options.calls], service.pid)
+            figures += _parts(spamnb, corpus.second[: options.calls])
             figures += _agreement(asked, spamnb, corpus.second)
             figures += _memory(asked, corpus.second, options.requests, service.pid)
         figures += _both(asked, spamnb, corpus, options.rate, options.seconds)
@@ -108,6 +117,40 @@ def _calls(asked: Asked, other: "common.Bogofilter | None", messages: Sequence[L
         *(_times("bogofilter", theirs) if theirs else []),
         ("CPU of the service a request", 1000 * cpu, "ms"),
     ]
+
+
+def _parts(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> Figures:
+    requests = Requests(load(Path(spamnb.command[-1])))
+    asked = [Request(Command.CHECK, (1, 5), message=Path(each.path).read_bytes()) for each in messages]
+
+    def cpu_of(work: Callable[[Request], object]) -> float:
+        before = time.process_time()
+        for each in asked:
+            work(each)
+        return (time.process_time() - before) / len(asked)
+
+    def read(request: Request) -> object:
+        return LazyReading(take([request.message])).reading
+
+    def answer(request: Request) -> object:
+        return requests.answer(request, Peer(os.getuid()))
+
+    cpu_of(answer)
+    reads = _reads()
+    all_of_it = [cpu_of(answer) for _ in range(5)]
+    reads = (_reads() - reads) / (5 * len(asked))
+    reading = statistics.median(cpu_of(read) for _ in range(5))
+    requests.close()
+    return [
+        ("CPU for reading a message", 1000 * reading, "ms"),
+        ("CPU for judging and remembering it", 1000 * (statistics.median(all_of_it) - reading), "ms"),
+        ("reads of the ledger's file a message", reads, ""),
+    ]
+
+
+def _reads() -> int:
+    """System calls by which this process has read (proc(5), io)."""
+    return int(Path("/proc/self/io").read_text().partition("syscr:")[2].split()[0])
 
 
 def _agreement(asked: Asked, spamnb: common.Spamnb, messages: Sequence[Labelled]) -> Figures:

@@ -8,9 +8,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from spamnb.bayes.calibration import probability
+from spamnb.bayes.calibration import SLOPE, probability
 from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
-from spamnb.bayes.score import in_crowd, kind, score, strength, weights
+from spamnb.bayes.score import in_crowd, kind, score, shares, silent, strength, weights
 from spamnb.config import Model, Scoring, Senders
 from spamnb.label import Label, Verdict
 from spamnb.ledger.lessons.evidence import Evidence, Evident
@@ -43,7 +43,8 @@ class Judgement(NamedTuple):
 class Clue(NamedTuple):
     """One token's part in a verdict. `log_odds` above 0 speaks for spam; ham and spam: learned messages that hold it.
 
-    `weight`: of the token in the score.
+    `weight`: of the token in the score. `share`: what it adds to the log-odds of the probability; the shares of all
+    clues sum to these.
     """
 
     token: str
@@ -51,6 +52,7 @@ class Clue(NamedTuple):
     spam: int
     log_odds: float
     weight: float
+    share: float = 0.0
 
     @property
     def contribution(self) -> float:
@@ -61,7 +63,8 @@ class Clue(NamedTuple):
 class Explanation(NamedTuple):
     """A judgement with its clues, by what they contribute, and the messages that taught the first of them.
 
-    history: what the person's decisions and sent mail say of sender, thread and list.
+    history: what the person's decisions and sent mail say of sender, thread and list. silent: the part of the weight,
+    from 0 to 1, that speaks for nothing.
     """
 
     judgement: Judgement
@@ -69,6 +72,7 @@ class Explanation(NamedTuple):
     teachers: "dict[str, list[Teacher]]"
     tokens: int
     history: frozenset[Known] = frozenset()
+    silent: float = 1.0
 
     @property
     def known(self) -> int:
@@ -149,17 +153,18 @@ class Filter(Judge):
         found = self._log_odds(tokens, evidence)
         weight = weights(found, list(map(kind, tokens)))
         judgement = self._judged(score(found, weight)) if evidence.is_taught else UNTAUGHT
+        share = [SLOPE * one if evidence.is_taught else 0.0 for one in shares(found, weight)]
         clues = sorted(
             (
                 Clue(token, *evidence.counts[token][:2], *of_token)
-                for token, *of_token in zip(tokens, found, weight, strict=True)
+                for token, *of_token in zip(tokens, found, weight, share, strict=True)
                 if any(evidence.counts.get(token, ()))
             ),
             key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token),
         )
         teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
         judgement = self._as_listed(judgement, reading.relations)
-        return Explanation(judgement, tuple(clues), teachers, len(tokens), history)
+        return Explanation(judgement, tuple(clues), teachers, len(tokens), history, silent(found, weight))
 
 
 class FrozenFilter(Judge):

@@ -1,7 +1,9 @@
 """Text, times and numbers as a person reads them."""
 
+import math
 import time
 import unicodedata
+from collections.abc import Sequence
 
 
 def escaped(text: str) -> str:
@@ -41,6 +43,21 @@ def plural(number: int, noun: str) -> str:
     ('1 message', '0 messages')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def adding_up(parts: Sequence[float], total: float, digits: int) -> list[float]:
+    """Parts rounded to so many digits, so that they sum to the rounded total, which is nearly their sum.
+
+    Those that are nearest to the next number are rounded up, as many as it takes.
+
+    >>> adding_up([0.33, 0.33, 0.34], 1.0, 1), adding_up([2.0, 3.0], 4.9, 1)
+    ([0.3, 0.3, 0.4], [2.0, 2.9])
+    """
+    unit = 10**digits
+    floors = [math.floor(one * unit) for one in parts]
+    each, more = divmod(round(total * unit) - sum(floors), max(1, len(parts)))
+    first = sorted(range(len(parts)), key=lambda place: floors[place] - parts[place] * unit)[:more]
+    return [(floor + each + (place in first)) / unit for place, floor in enumerate(floors)]
 
 
 def megabytes(size: float) -> str:

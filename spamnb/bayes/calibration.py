@@ -10,25 +10,38 @@ INTERCEPT = 0.0
 
 
 def probability(score: float) -> float:
-    """P(spam | score) = 1 / (1 + exp(-(SLOPE · score + INTERCEPT))), for any score, infinite or not.
+    """P(spam | score) = 1 / (1 + exp(-log_odds(score))), for any score, infinite or not.
 
     >>> probability(0.0), probability(-math.inf), round(probability(0.4), 4)  # 1 / (1 + 1/e)
     (0.5, 0.0, 0.7311)
     """
-    return 0.5 * (1 + math.tanh(0.5 * (SLOPE * score + INTERCEPT)))
+    return 0.5 * (1 + math.tanh(0.5 * log_odds(score)))
+
+
+def log_odds(score: float) -> float:
+    """The log-odds of that probability: ln(p / (1 - p))."""
+    return SLOPE * score + INTERCEPT
+
+
+def exact_points(score: float, cutoff: float) -> float:
+    """The score in SpamAssassin's scale, of which 5 is the cutoff and a point a factor of e in the odds.
+
+    >>> round(exact_points(0.0, 0.95), 4)  # 5 - ln(0.95 / 0.05)
+    2.0556
+    """
+    threshold = math.log(cutoff / (1 - cutoff)) if 0 < cutoff < 1 else math.copysign(math.inf, cutoff - 0.5)
+    return 5 + log_odds(score) - threshold
 
 
 def points(score: float, cutoff: float, *, is_spam: bool, most: float = 9.9) -> float:
-    """The score in SpamAssassin's scale, of which 5 is the cutoff and a point a factor of e in the odds.
+    """`exact_points` with one decimal, and rounded towards the verdict.
 
-    With one decimal, and rounded towards the verdict: programs that compare it with 5 themselves find the same. At most
-    `most`, since recipes reject at 10 or 15 what rules of SpamAssassin agree on, which words alone must not do. It is
-    made from the score, not from the probability, which is 1.0 long before the score ends.
+    So programs that compare it with 5 themselves find the same. At most `most`, since recipes reject at 10 or 15 what
+    rules of SpamAssassin agree on, which words alone must not do. It is made from the score, not from the probability,
+    which is 1.0 long before the score ends.
 
     >>> [points(score, 0.95, is_spam=score > 1.2) for score in (-9.0, 0.0, 1.19, 1.21, 9.0)]
     [-9.9, 2.1, 4.9, 5.1, 9.9]
     """
-    threshold = math.log(cutoff / (1 - cutoff)) if 0 < cutoff < 1 else math.copysign(math.inf, cutoff - 0.5)
-    exact = 5 + SLOPE * score + INTERCEPT - threshold
-    rounded = round(max(-most, min(most, exact)), 1) + 0.0  # without a sign before zero
+    rounded = round(max(-most, min(most, exact_points(score, cutoff))), 1) + 0.0  # without a sign before zero
     return max(rounded, 5.0) if is_spam else min(rounded, 4.9)

@@ -75,6 +75,26 @@ def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     return mean(evidence, sum(weights))
 
 
+def shares(log_odds: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """What each token adds to the score, which is their sum; CAUTION and tokens never learned only pull it to 0.
+
+    >>> shares([3.0, -1.0], [3.0, 1.0])  # 9 / (20 + 4), -1 / (20 + 4)
+    [0.375, -0.041666666666666664]
+    """
+    weight = CAUTION + sum(weights)
+    return [each * odds / weight for odds, each in zip(log_odds, weights, strict=True)]
+
+
+def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
+    """The part of the weight, from 0 to 1, that speaks for nothing: CAUTION, and tokens without evidence.
+
+    >>> silent([3.0, 0.0], [3.0, 1.0])  # 21 / (20 + 4)
+    0.875
+    """
+    spoken = sum(each for odds, each in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)
+    return 1 - spoken / (CAUTION + sum(weights))
+
+
 def mean(evidence: Quantity, weight: Quantity) -> Quantity:
     """Evidence of so much weight, as a score."""
     return evidence / (CAUTION + weight)

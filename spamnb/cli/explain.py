@@ -1,8 +1,8 @@
 """Show why a message is judged as it is.
 
-The tokens that decide, sorted by what each contributes to the score: its weight times its
-log-odds (above 0: for spam); in how many learned messages each was; and the messages that
-taught the strongest ones.
+The tokens that decide, sorted by what each contributes to the log-odds of the probability:
+its part of the weight times its log-odds (above 0: for spam); in how many learned messages
+each was; and the messages that taught the strongest ones.
 
 example:
   spamnb explain message.eml
@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import nullcontext
 
+from spamnb.bayes.calibration import log_odds
 from spamnb.bulk.sources import Source
 from spamnb.cli.argument_types import at_least
 from spamnb.cli.arguments import add_json
@@ -27,8 +28,13 @@ from spamnb.ledger.lessons.known import Known
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
-from spamnb.wording import clock, escaped
+from spamnb.wording import adding_up, clock, escaped
 
+_DIGITS = 2
+_TOTAL = (
+    "That is the log-odds of the probability. {silent:.0f} % of the weight speaks for nothing: the score's caution, and"
+    " tokens without evidence."
+)
 _LISTED = (
     "The verdict is your own, whatever the probability: senders.{list} has {pattern}. From and List-Id can be forged;"
     " what you decide about a message beats this list."
@@ -98,7 +104,7 @@ def _as_object(
 
 
 def _rounded(clue: Clue) -> dict[str, object]:
-    shares = {name: round(getattr(clue, name), 6) for name in ("log_odds", "weight", "contribution")}
+    shares = {name: round(getattr(clue, name), 6) for name in ("log_odds", "weight", "contribution", "share")}
     return {"token": clue.token, "ham": clue.ham, "spam": clue.spam} | shares
 
 
@@ -116,6 +122,36 @@ def _of_itself(known: Lesson | None, without: bool) -> Iterator[str]:
         yield "This message is not learned: there is nothing to leave out."
 
 
+def _shares(explanation: Explanation, most: int) -> Iterator[str]:
+    """The clues of each side, the strongest first, in numbers that sum to the log-odds of the probability."""
+    sides = {sign: [clue for clue in explanation.clues if sign * clue.log_odds > 0] for sign in (1, -1)}
+    shown = [clue for side in sides.values() for clue in side[:most]]
+    if not shown:
+        return
+    weaker = [sum(clue.share for clue in side[most:]) for side in sides.values() if len(side) > most]
+    total = log_odds(explanation.judgement.log_odds)
+    parts = adding_up([*(clue.share for clue in shown), *weaker], total, _DIGITS)
+    shares, rests = iter(parts[: len(shown)]), iter(parts[len(shown) :])
+    rows: list[tuple[object, ...]] = [("token", "in ham", "in spam", "log-odds", "contributes")]
+    rows += [(one.token, one.ham, one.spam, f"{one.log_odds:+.2f}", f"{next(shares):+.2f}") for one in shown]
+    lines = iter(table(rows).splitlines())
+    head = next(lines)
+    yield f"\n{head}"
+    for sign, side in sides.items():
+        kind = "spam" if sign > 0 else "ham"
+        yield f"For {kind}:" if side else f"Nothing speaks for {kind}."
+        yield from itertools.islice(lines, min(len(side), most))
+        if len(side) > most:
+            yield _line(f"and {len(side) - most} weaker", next(rests), head)
+    yield _line("Together", round(total, _DIGITS), head)
+    yield _TOTAL.format(silent=100 * explanation.silent)
+
+
+def _line(text: str, number: float, head: str) -> str:
+    """A line with a number in the last column."""
+    return f"{text}  {number:+.2f}" if len(text) + 8 > len(head) else f"{text}{number:+{len(head) - len(text)}.2f}"
+
+
 def _explained(
     reading: Reading, explanation: Explanation, known: Lesson | None, options: argparse.Namespace
 ) -> Iterator[str]:
@@ -126,20 +162,7 @@ def _explained(
         yield _LISTED.format(list="ham" if judgement.verdict is Verdict.HAM else "spam", pattern=judgement.listed)
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
-    sides = {sign: [clue for clue in clues if sign * clue.log_odds > 0] for sign in (1, -1)}
-    shown = [clue for side in sides.values() for clue in side[: options.clues]]
-    if not shown:
-        return
-    rows: list[tuple[object, ...]] = [("token", "in ham", "in spam", "log-odds", "contributes")]
-    rows += [(one.token, one.ham, one.spam, f"{one.log_odds:+.2f}", f"{one.contribution:+.2f}") for one in shown]
-    lines = iter(table(rows).splitlines())
-    yield f"\n{next(lines)}"
-    for sign, side in sides.items():
-        kind = "spam" if sign > 0 else "ham"
-        yield f"For {kind}:" if side else f"Nothing speaks for {kind}."
-        yield from itertools.islice(lines, min(len(side), options.clues))
-        if len(side) > options.clues:
-            yield f"and {len(side) - options.clues} weaker"
+    yield from _shares(explanation, options.clues)
     taught = {token: teachers for token, teachers in explanation.teachers.items() if teachers}
     if taught:
         yield "\nLearned from:"

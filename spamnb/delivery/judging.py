@@ -1,15 +1,18 @@
-"""Judging a message that is being delivered, where no service is asked.
+"""Judging a message that is being delivered, by the service that is asked, or where none is.
 
-The verdict is remembered as the service does it, so that what a rule files by it is the filter's own move when it comes
-to a folder. Where the ledger cannot be written, as by another user, mail does not wait for that, nor hear of it.
+The verdict is remembered, so that what a rule files by it is the filter's own move when it comes to a folder. Where the
+ledger cannot be written, as by another user, mail does not wait for that, nor hear of it.
 """
 
 import contextlib
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from spamnb import arming
 from spamnb.bayes.calibration import points
 from spamnb.breaker import hindrance
-from spamnb.config import Config
+from spamnb.config import Config, Learning, Scoring
 from spamnb.delivery.verdict import Delivered
 from spamnb.errors import LedgerError
 from spamnb.filter import Judge, Judgement
@@ -20,34 +23,56 @@ from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read_content
 
+REMEMBERED_WITHIN = 1.0  # seconds that mail waits for a ledger that another program writes
 _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
-_REMEMBERED_WITHIN = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of a message, and the judgement behind it. held: why no verdict is told yet, or ""."""
+
+    delivered: Delivered
+    judgement: Judgement
+    held: str
 
 
 def judge(raw: bytes, config: Config) -> Delivered:
     """The verdict on a message, by the ledger of a configuration. Raises LedgerError where it cannot be read."""
-    content = read_content(raw[: DEFAULT_LIMITS.message_bytes + 1])
-    with Ledger(str(config.ledger), busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
-        judgement = Judge(ledger.lessons, config.scoring, config.senders).judge(content)
-        is_told = not is_held(ledger, config, time.time())
-    if is_told:
-        _remember(identity(raw), judgement, config)
-    return delivered(judgement, config, is_held=not is_told)
+    content, path, now = read_content(raw[: DEFAULT_LIMITS.message_bytes + 1]), str(config.ledger), time.time()
+    with Ledger(path, busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
+        told = told_of(ledger, Judge(ledger.lessons, config.scoring, config.senders).judge(content), config, now)
+    if not told.held:
+        with contextlib.suppress(LedgerError), Ledger(path, busy_seconds=REMEMBERED_WITHIN) as ledger:
+            remember(ledger, identity(raw), told, PIPE, now)
+    return told.delivered
 
 
-def _remember(digest: bytes, judgement: Judgement, config: Config) -> None:
-    told = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, PIPE, time.time())
-    path = str(config.ledger)
-    with contextlib.suppress(LedgerError), Ledger(path, busy_seconds=_REMEMBERED_WITHIN) as ledger, ledger.hasty():
-        ledger.early_verdicts.remember(digest, told)
+def told_of(
+    ledger: Ledger,
+    judgement: Judgement,
+    config: Config,
+    now: float,
+    missing: Callable[[Ledger, Scoring, Learning], str] = arming.missing,
+) -> Told:
+    """What is told of a message that was judged so. `missing`: as for `breaker.hindrance`.
 
-
-def is_held(ledger: Ledger, config: Config, now: float) -> bool:
-    """Whether no mail is to be filed by the filter's verdict now.
-
-    It has not learned enough, or moving is stopped: what the service would not move, a rule at delivery shall not.
+    No verdict is told where the filter has not learned enough, or moving is stopped: what the service would not move,
+    a rule at delivery shall not.
     """
-    return any(hindrance(ledger, config, now))
+    lacking, is_stopped = hindrance(ledger, config, now, missing)
+    held = lacking or ("moving is stopped" if is_stopped else "")
+    return Told(delivered(judgement, config, is_held=bool(held)), judgement, held)
+
+
+def remember(ledger: Ledger, digest: bytes, told: Told, asker: str, now: float) -> None:
+    """Remember a verdict that is told, without waiting for the disk.
+
+    Power that fails loses the last verdicts, and the messages that they were about with them, mostly.
+    """
+    judgement = told.judgement
+    early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, now)
+    with ledger.hasty():
+        ledger.early_verdicts.remember(digest, early)
 
 
 def delivered(judgement: Judgement, config: Config, *, is_held: bool) -> Delivered:

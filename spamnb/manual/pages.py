@@ -226,9 +226,16 @@ _ANSWERS = (
         "From 5.0 up a message is spam. 5.0 is `scoring.spam_cutoff`, and each point a factor of e in the odds.",
     ),
     ("False ; 0.0 / 5.0", "The filter would not move mail yet, or moving is stopped; `spamc -R` says why."),
-    ("Names", "`spamc -y` says SPAMNB_SPAM, SPAMNB_UNSURE or SPAMNB_HAM; `spamc -R` the five strongest clues."),
+    (
+        "Names",
+        "`spamc -y` says SPAMNB_SPAM, SPAMNB_UNSURE or SPAMNB_HAM; `spamc -R` what the points are made of.",
+    ),
     ("Learning", "`spamc -L spam`, `-L ham` and `-L forget` teach, and move no file; `spamnb undo` takes it back."),
-    ("69, 76, 79", "One line: may not be done here; cannot be read; came too late. `spamc -x` exits with 69 or 76."),
+    (
+        "69, 75, 76, 79",
+        "One line: may not be done here; too much mail at once; cannot be read; came too late. `spamc -x` exits with"
+        " 74 then.",
+    ),
 )
 _SOCKETS = (
     ("$XDG_RUNTIME_DIR/spamnb/spamd.sock", "The socket of `spamnb.socket`, for one person."),

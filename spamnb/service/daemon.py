@@ -87,17 +87,21 @@ class Daemon:
     def stop(self) -> None:
         """Make `run` end; safe in a signal handler."""
         self._stop = True
-        self._watcher.wake()
+        self._wake()
 
     def reload(self) -> None:
         """Make `run` read the configuration again; safe in a signal handler."""
         self._reload = True
-        self._watcher.wake()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._watcher.wake()  # of this moment: each reload makes another
 
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
         with self._alone() as self._end, ExitStack() as stack:
-            self._spamd = stack.enter_context(closing(Spamd(self._handed, self._now, self._measurements)))
+            spamd = Spamd(self._handed, self._now, self._measurements, on_end=self._wake)
+            self._spamd = stack.enter_context(closing(spamd))
             ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:
                 try:
@@ -217,6 +221,7 @@ class Daemon:
             self._forgetting.step_if_due(self._now())
             self._outdated.step_if_due(self._now())
             self._write_metrics(ledger)
+        self._spamd.check()  # where nobody answers any more, the service manager starts all of it again
         self._notify.alive(self._status if self._status_replaced else None)
         self._status_replaced = False
 

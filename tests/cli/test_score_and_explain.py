@@ -1,10 +1,13 @@
 """`score` and `explain`."""
 
 import json
+import re
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from spamnb.bayes.calibration import SLOPE
 from spamnb.cli.sample_mail import message
 from tests.cli.conftest import At, Run, maildir, mbox
 
@@ -143,13 +146,25 @@ def test_explain_says_when_the_message_itself_was_learned(taught: Path, run: Run
 
 
 def test_clues_are_sorted_by_what_they_contribute(taught: Path, run: Run) -> None:
-    """Each side's clues are sorted by weight times log-odds, and that number is shown, in text and in JSON."""
+    """Each side's clues are sorted by weight times log-odds, and their shares by these are shown, in text and JSON."""
     found = json.loads(run("explain", "--json", "spam.eml").out)["clues"]
-    shares = [clue["contribution"] for clue in found]
-    assert shares == sorted(shares, key=abs, reverse=True)
+    contributions = [clue["contribution"] for clue in found]
+    assert contributions == sorted(contributions, key=abs, reverse=True)
     assert all(abs(clue["contribution"] - clue["weight"] * clue["log_odds"]) < 0.001 for clue in found)
     lines = run("explain", "spam.eml").out.partition("For spam:\n")[2].splitlines()
-    assert float(lines[0].split()[-1]) == round(max(shares), 2)
+    assert abs(float(lines[0].split()[-1]) - max(clue["share"] for clue in found)) < 0.01
+
+
+@pytest.mark.parametrize("clues", ["1", "3", "1000"])
+@pytest.mark.parametrize("mail", ["spam.eml", "ham.eml"])
+def test_shares_add_up(taught: Path, run: Run, mail: str, clues: str) -> None:
+    """What the clues contribute sums to the log-odds of the probability, to the last digit that is shown."""
+    found = json.loads(run("explain", "--json", mail).out)
+    assert abs(sum(clue["share"] for clue in found["clues"]) - SLOPE * found["log_odds"]) < 0.001
+    shown = run("explain", mail, "--clues", clues).out.partition("contributes\n")[2].partition("\nThat is the ")[0]
+    *parts, total = (Decimal(one) for one in re.findall(r"[+-][0-9]+\.[0-9]{2}$", shown, re.MULTILINE))
+    assert sum(parts) == total
+    assert abs(float(total) - SLOPE * found["log_odds"]) < 0.006
 
 
 def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run) -> None:

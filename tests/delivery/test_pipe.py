@@ -117,7 +117,7 @@ def test_nothing_is_learned_or_made(config: Config) -> None:
 
 def test_a_ledger_that_another_writes(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """The verdict is told all the same, and not remembered."""
-    monkeypatch.setattr(judging, "_REMEMBERED_WITHIN", 0.1)
+    monkeypatch.setattr(judging, "REMEMBERED_WITHIN", 0.1)
     spam = message("spam", 700)
     with Ledger(str(config.ledger)) as ledger:
         with ledger.transaction():

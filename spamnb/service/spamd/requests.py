@@ -1,34 +1,35 @@
 """What each command does: judge a message, tell the verdict in the form that was asked for, learn or forget.
 
-Messages are judged in several threads, each with a connection to the ledger that only reads. What is written goes
-through one more thread with a connection of its own, which waits for SQLite's lock as any command does that runs
-beside the service. It is not handed to the thread that watches the folders: that one may compare a large mailbox or
-write the day's copy for a minute, and a person's `spamc -L`, called by an IMAP server, has ten seconds.
+Messages are read in several threads. What is read from the ledger and written to it goes over one connection, which one
+thread has at a time: SQLite drops all pages that a connection remembers when another one has written, and a verdict is
+written for each message (256 pages were read again for a message, and 3 are so: benchmarks/spamd.py).
+
+No thread waits for another process while it has the connection. Where that process writes, what is to be written waits
+in one more thread, and verdicts are told meanwhile. It is not handed to the thread that watches the folders: that one
+may compare a large mailbox or write the day's copy for a minute, and a person's `spamc -L`, called by an IMAP server,
+has ten seconds.
 
 A verdict is written before it is told, since the rule that files the message by it may be faster than we are; but a
-mail server does not wait for longer than `_REMEMBERED_WITHIN`, as when `train` has the ledger. It is written without
-waiting for the disk: power that fails loses the last verdicts, and the messages that they were about with them, mostly.
+mail server does not wait for longer than `REMEMBERED_WITHIN`, as when `train` has the ledger.
 """
 
-import contextlib
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import TypeVar
 
-from spamnb import __version__, training
+from spamnb import training
 from spamnb.arming import Remembered
-from spamnb.breaker import hindrance
 from spamnb.config import Config
-from spamnb.delivery.judging import delivered
+from spamnb.delivery.judging import REMEMBERED_WITHIN, Told, remember, told_of
 from spamnb.delivery.verdict import NAMES, Delivered, fields
-from spamnb.errors import LedgerError, LedgerUnavailableError
-from spamnb.filter import Clue, Filter, Judgement
+from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.filter import Explanation, Filter
 from spamnb.label import Label, Verdict
-from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.annotate import annotate
 from spamnb.mail.identity import take
@@ -36,16 +37,17 @@ from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
-from spamnb.service.spamd.protocol import Command, Request, RequestError, Status, Told
+from spamnb.service.spamd.protocol import Command, Pieces, Request, RequestError, Status
+from spamnb.service.spamd.report import report
 from spamnb.service.spamd.sockets import Peer
-from spamnb.wording import escaped
 
+_Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
-_REMEMBERED_WITHIN = 1.0  # seconds
 _PATIENCE = 8.0  # seconds for a ledger that another process writes: Pigeonhole gives a script ten
+_AT_ONCE = 0.01  # seconds of it for which others wait too
+_PAUSE = 0.02
+_CHUNK = 1 << 20  # bytes
 _MOST_USER = 64  # characters of a name in the history
-_CLUES = 5
-_MOST_TOKEN = 40  # characters in a report, whose lines have at most 76
 _LEVEL, _MOST_STARS = "X-Spam-Level", 50
 _NAMES = (*NAMES["spamnb"], _LEVEL)
 
@@ -60,8 +62,8 @@ class Requests:
         self._now = now
         self._path = str(config.ledger)
         self._missing = Remembered()
-        self._own = threading.local()
-        self._opened: list[Ledger] = []
+        self._turn = threading.Lock()  # of who uses the ledger
+        self._ledger: Ledger | None = None
         self._measurements = measured = measurements or Measurements()
         self._faults = LogOnce(_log, count=lambda _: measured.fault("ledger"))
         self._recorder = ThreadPoolExecutor(1, thread_name_prefix="spamd-recorder")
@@ -73,54 +75,51 @@ class Requests:
     def close(self) -> None:
         """Write what is to be written, and close the ledger; nobody may ask any more."""
         self._recorder.shutdown()
-        for ledger in self._opened:
-            ledger.close()
+        self._close_ledger()
 
-    def answer(self, request: Request, peer: Peer) -> "Sequence[bytes] | Future[Sequence[bytes]]":
+    def answer(self, request: Request, peer: Peer) -> "Pieces | Future[Pieces]":
         """The answer, in pieces, or when the ledger has been written. Raises RequestError where there is none."""
         config = self._config
-        unread = LazyReading(take([request.message]))
+        unread = LazyReading(take(_chunks(request.message)))
         if request.command is Command.TELL:
             return self._tell(request, peer, unread, config)
         return self._judged(request, unread, config)
 
     # --- judging
 
-    def _judged(self, request: Request, unread: LazyReading, config: Config) -> Sequence[bytes]:
-        report = request.command in (Command.REPORT, Command.REPORT_IFSPAM)
-        clues: Sequence[Clue] = ()
+    def _judged(self, request: Request, unread: LazyReading, config: Config) -> Pieces:
+        explains = request.command in (Command.REPORT, Command.REPORT_IFSPAM)
         try:
             with self._measurements.judging():
                 reading = unread.reading  # before the ledger is held
-                with self._ledger(only_read=True) as ledger, ledger.snapshot():
-                    found = Filter(ledger.lessons, config.scoring, config.senders)
-                    missing, stopped = hindrance(ledger, config, self._now(), self._missing)
-                    if report:
-                        explanation = found.explain(reading, 0)
-                        judgement, clues = explanation.judgement, explanation.clues[:_CLUES]
-                    else:
-                        judgement = found.judge(reading)
+                told, explanation = self._in_turn(partial(self._judge, reading, config, explains=explains), _PATIENCE)
         except LedgerError as fault:
             raise self._unavailable(fault) from fault
         self._faults.over("ledger")
-        why = missing or ("moving is stopped" if stopped else "")
-        told, asker = delivered(judgement, config, is_held=bool(why)), _asked(request, "spamd")
-        if not why:
-            self._remember(unread.digest, judgement, asker)
-        name = name_of(reading, config.log)
-        _log.info("%s %.4f %s: told to %s%s", judgement.verdict, judgement.probability, name, asker, why and f", {why}")
-        body = _report(told, clues, why) if report else b""
-        return _answer(request, told, body)
+        asker = _asked(request, "spamd")
+        if not told.held:
+            self._remember(unread.digest, told, asker)
+        judgement, name, held = told.judgement, name_of(reading, config.log), told.held and f", {told.held}"
+        _log.info("%s %.4f %s: told to %s%s", judgement.verdict, judgement.probability, name, asker, held)
+        return _answer(request, told.delivered, b"" if explanation is None else report(told, explanation, config))
 
-    def _remember(self, digest: bytes, judgement: Judgement, asker: str) -> None:
-        told = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, self._now())
+    def _judge(
+        self, reading: Reading, config: Config, ledger: Ledger, *, explains: bool
+    ) -> tuple[Told, Explanation | None]:
+        found, explanation = Filter(ledger.lessons, config.scoring, config.senders), None
+        with ledger.snapshot():
+            if explains:
+                explanation = found.explain(reading, 0)
+            judgement = found.judge(reading) if explanation is None else explanation.judgement
+            return told_of(ledger, judgement, config, self._now(), self._missing), explanation
 
-        def remember() -> None:
-            with self._ledger(only_read=False) as ledger, ledger.hasty():
-                ledger.early_verdicts.remember(digest, told)
-
+    def _remember(self, digest: bytes, told: Told, asker: str) -> None:
+        write = partial(remember, digest=digest, told=told, asker=asker, now=self._now())
         try:
-            self._recorder.submit(remember).result(_REMEMBERED_WITHIN)
+            try:
+                self._in_turn(write, 0.0)
+            except LedgerBusyError:
+                self._recorder.submit(self._in_turn, write, _PATIENCE).result(REMEMBERED_WITHIN)
         except TimeoutError:
             pass  # it is written once the ledger is free
         except LedgerError as fault:
@@ -130,9 +129,7 @@ class Requests:
 
     # --- learning
 
-    def _tell(
-        self, request: Request, peer: Peer, unread: LazyReading, config: Config
-    ) -> "Sequence[bytes] | Future[Sequence[bytes]]":
+    def _tell(self, request: Request, peer: Peer, unread: LazyReading, config: Config) -> "Pieces | Future[Pieces]":
         if not config.spamd.learn or (peer.uid is None and config.spamd.learn != "tcp"):
             raise RequestError(Status.REFUSED, "TELL is not allowed here (spamd.learn)")
         label, why, now = request.label, _asked(request, "spamc -L"), self._now()
@@ -144,10 +141,9 @@ class Requests:
         else:
             return [protocol.learned(request, is_changed=False)]
 
-        def tell() -> Sequence[bytes]:
+        def tell() -> Pieces:
             try:
-                with self._ledger(only_read=False) as ledger:
-                    is_changed = write(ledger)
+                is_changed = self._in_turn(write, _PATIENCE)
             except LedgerError as fault:
                 raise self._unavailable(fault) from fault
             if is_changed:
@@ -158,23 +154,39 @@ class Requests:
 
     # --- the ledger
 
-    @contextlib.contextmanager
-    def _ledger(self, *, only_read: bool) -> Iterator[Ledger]:
-        """This thread's own connection, opened again after a fault. Raises LedgerError."""
-        ledger: Ledger | None = getattr(self._own, "ledger", None)
-        if ledger is None:
+    def _in_turn(self, work: Callable[[Ledger], _Result], seconds: float) -> _Result:
+        """Do it with the ledger, when nobody else here uses it, and no other process hinders it within that time.
+
+        `work` begins with what another process may hinder; it is done again from there. The ledger is opened again
+        after a fault that does not pass by itself. Raises LedgerError.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                with self._turn:
+                    return self._with_ledger(work)
+            except LedgerBusyError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(_PAUSE)
+
+    def _with_ledger(self, work: Callable[[Ledger], _Result]) -> _Result:
+        if self._ledger is None:
             if not os.path.exists(self._path):  # the service has made it: in its place there would be an empty one
                 raise LedgerUnavailableError(f"There is no ledger {self._path} any more: move it back")
-            ledger = Ledger(self._path, busy_seconds=_PATIENCE, only_read=only_read)
-            self._opened.append(ledger)
-            self._own.ledger = ledger
+            self._ledger = Ledger(self._path, busy_seconds=_AT_ONCE)
         try:
-            yield ledger
-        except LedgerError:
-            self._own.ledger = None
-            self._opened.remove(ledger)
-            ledger.close()
+            return work(self._ledger)
+        except LedgerUnavailableError:  # for now, as on a full disk: what can be read is read on
             raise
+        except LedgerError:
+            self._close_ledger()
+            raise
+
+    def _close_ledger(self) -> None:
+        if self._ledger is not None:
+            self._ledger.close()
+            self._ledger = None
 
     def _unavailable(self, fault: LedgerError) -> RequestError:
         """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
@@ -182,12 +194,19 @@ class Requests:
         return RequestError(Status.REFUSED, "the ledger cannot be used now")
 
 
+def _chunks(message: bytes) -> Iterator[bytes]:
+    """The message in pieces: its digests take three times as much memory as is fed to them at once."""
+    return (message[at : at + _CHUNK] for at in range(0, len(message), _CHUNK))
+
+
 def _learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float) -> bool:
-    return training.learn(ledger, reading, label, why, at) is not None
+    with ledger.transaction():
+        return training.learn(ledger, reading, label, why, at) is not None
 
 
 def _forget(ledger: Ledger, digest: bytes, why: str, at: float) -> bool:
-    return training.forget(ledger, [digest], why, at) == 1
+    with ledger.transaction():
+        return training.forget(ledger, [digest], why, at) == 1
 
 
 def _asked(request: Request, how: str) -> str:
@@ -196,28 +215,28 @@ def _asked(request: Request, how: str) -> str:
     return f"{how} for {user}" if user else how
 
 
-def _answer(request: Request, told: Delivered, report: bytes) -> list[bytes]:
+def _answer(request: Request, told: Delivered, text: bytes) -> Pieces:
     is_spam = told.verdict is Verdict.SPAM
-    body: Sequence[bytes] = ()
+    body: Pieces = ()
     match request.command:
         case Command.SYMBOLS:
             body = [protocol.symbols(request, [f"SPAMNB_{told.verdict.upper()}"])]
         case Command.REPORT:
-            body = [report]
+            body = [text]
         case Command.REPORT_IFSPAM:
-            body = [report] if is_spam else []
+            body = [text] if is_spam else []
         case Command.PROCESS:
             body = _with_fields(request.message, told, len(request.message))
         case Command.HEADERS:
             body = _with_fields(request.message, told, _end_of_header(request.message))
-    return protocol.answer(request, Told(is_spam, told.points), body)
+    return protocol.answer(request, protocol.Told(is_spam, told.points), body)
 
 
-def _with_fields(raw: bytes, told: Delivered, end: int) -> list[bytes]:
+def _with_fields(raw: bytes, told: Delivered, end: int) -> Pieces:
     """The message as far as `end`, with the verdict in its header."""
     stars = "*" * min(_MOST_STARS, int(told.points))
     beginning, replaced = annotate(raw, [*fields(told), *([(_LEVEL, stars)] if stars else [])], _NAMES)
-    return [beginning, raw[replaced:end]]
+    return [beginning, memoryview(raw)[replaced:end]]
 
 
 def _end_of_header(raw: bytes) -> int:
@@ -227,19 +246,3 @@ def _end_of_header(raw: bytes) -> int:
     """
     ends = [found + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (found := raw.find(mark)) >= 0]
     return min(ends, default=len(raw))
-
-
-def _report(told: Delivered, clues: Sequence[Clue], why: str) -> bytes:
-    """The verdict and its strongest clues, in ASCII, lines of at most 76 characters: Exim puts it into the header."""
-    lines = [
-        f"spamnb {__version__}: {told.verdict}, {told.points:.1f} points of 5.0 required",
-        f"Probability of spam: {told.probability:.4f}",
-        *([f"No verdict is told yet: {why}"] if why else []),
-        *(["", "contributes  in ham  in spam  token"] if clues else []),
-        *(f"{one.contribution:+11.2f}  {one.ham:6}  {one.spam:7}  {_plain(one.token)}" for one in clues),
-    ]
-    return "".join(f"{line[:76]}\n" for line in lines).encode("ascii", "replace")
-
-
-def _plain(token: str) -> str:
-    return escaped(token).encode("ascii", "backslashreplace").decode("ascii")[:_MOST_TOKEN]

@@ -5,42 +5,48 @@ What a client can do wrong costs itself, not the others:
 *It is slow, or silent.* Only a request that is whole takes a worker. The first line has to come within half a minute,
 all of it within five, and an answer has to be taken as soon.
 
-*It sends too much.* A message has a limit; so have all bytes that are held at once. Past it, what has been incomplete
-for longest is given up: an honest client sends all it has in milliseconds, so that one is never an honest one.
+*It sends too much.* A message has a limit; so have all bytes that are held at once. Who sends more than a few waits
+until there is room for all that was announced, and is not read meanwhile; first come, first served. Where that takes
+too long the answer is a temporary error. Who was let in and does not send is given up once another waits: an honest
+client sends all it has in milliseconds.
 
 *There are too many.* Past a number of connections the oldest incomplete one is given up, once it has had some seconds;
 until then new ones wait in the kernel's queue.
 
 *It does not take what is answered, or goes on sending.* An answer is followed by the end of the stream; what still
-comes is dropped for a second, since closing at once would make the kernel reset the connection, and the answer be lost.
+comes is dropped for as long as it comes quickly, since closing at once would make the kernel reset the connection, and
+the answer be lost.
+
+No answer that is being written is given up for the sake of others.
 """
 
-import collections
+import asyncio
 import contextlib
 import logging
-import queue
-import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from enum import Enum, auto
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
+from spamnb.errors import SpamnbError
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
-from spamnb.service.spamd.protocol import Command, Request, RequestError, RequestReader, Status
+from spamnb.service.spamd.protocol import Command, Pieces, Request, RequestError, Status, Stream
 from spamnb.service.spamd.sockets import Allowed, Listener, Peer, peer_of
 
 _log = logging.getLogger(__name__)
 _PIECE = 1 << 16  # bytes read at once
-_ACCEPTED_AT_ONCE = 64
+_AT_ONCE = 4  # pieces of one client
+_ASKED_EVERY = 10.0  # seconds
+_HEARD_WITHIN = 30.0  # seconds; the thread never works for as long as one
+_ENDED = "the spamd protocol is not answered any more: the thread of its connections {how}; restart the service"
 
-Answered = Sequence[bytes] | Future[Sequence[bytes]]
-"""An answer in pieces, or one that comes later and takes no worker until then."""
+Answered = Pieces | Future[Pieces]
+"""An answer, or one that comes later and takes no worker until then."""
 
 Answer = Callable[[Request, Peer], Answered]
 
@@ -49,9 +55,10 @@ Answer = Callable[[Request, Peer], Answered]
 class Limits:
     """What clients may take; times are seconds, sizes bytes.
 
-    grace: a connection that is younger is not given up. tick: how exactly times are kept. workers: Python computes in
-    one thread at a time, so that more of them answer no faster; after 7,000 requests the service took 78 MB with two
-    and 91 MB with four (benchmarks/spamd.py).
+    held: of all messages and answers together; the first `protocol.SMALL` bytes of each message are read all the same.
+    wait: how long a message waits for room. grace: a connection that is younger is not given up. tick: how exactly
+    these are kept. workers: Python computes in one thread at a time, so that more of them answer no faster; after 7,000
+    requests the service took 78 MB with two and 91 MB with four (benchmarks/spamd.py).
     """
 
     connections: int = 600  # a service has 1,024 open files unless told otherwise
@@ -59,6 +66,7 @@ class Limits:
     workers: int = 2
     first_line: float = 30.0  # this and the next are spamd's own
     request: float = 300.0
+    wait: float = 60.0
     answer: float = 300.0
     drain: float = 1.0
     grace: float = 5.0
@@ -66,58 +74,51 @@ class Limits:
     tick: float = 1.0
 
 
-class _State(Enum):
-    READING = auto()
-    WORKING = auto()
-    WRITING = auto()
-    DRAINING = auto()
-
-
 @dataclass(slots=True, eq=False)
 class _Connection:
-    """A client. began: when it connected; until: when it is given up in its present state. held: its bytes."""
+    """A client. began: when it connected. held: its bytes. reading: the time limit, while its request is incomplete."""
 
     socket: socket.socket
-    peer: Peer
+    listener: Listener
     began: float
-    until: float
-    reader: RequestReader = field(default_factory=RequestReader)
-    out: collections.deque[memoryview] = field(default_factory=collections.deque)
-    state: _State = _State.READING
+    pieces: int = 0  # received
     held: int = 0
+    let_in: float | None = None  # when there was room for its message
+    reading: asyncio.Timeout | None = None
+    given_up: str = ""  # why
     has_ended: bool = False  # it sends nothing more
-    command: str = ""  # of its request, once that is whole
+    is_answered: bool = False
 
 
 class Server:
     """Answers on the sockets that it is given, until `close`. `answer` is called in several threads at once.
 
-    `clock` gives seconds of a clock that is never set.
+    on_end: called in the thread of the connections, where that ends by a fault; `check` raises from then on.
     """
 
     def __init__(
         self,
         answer: Answer,
         limits: Limits = Limits(),
-        clock: Callable[[], float] = time.monotonic,
         measurements: Measurements | None = None,
+        on_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._answer = answer
         self._limits = limits
-        self._clock = clock
         self._measurements = measurements or Measurements()
-        self._selector = selectors.DefaultSelector()
-        self._listeners: dict[Listener, bool] = {}  # and whether it is listened to now
+        self._on_end = on_end
+        self._listening: dict[Listener, asyncio.Task[None]] = {}
         self._allowed: Allowed | None = None
-        self._connections: dict[_Connection, None] = {}  # in the order in which they came
+        self._connections: dict[_Connection, asyncio.Task[None]] = {}  # in the order in which they came
         self._held = 0
+        self._waiting: dict[_Connection, None] = {}  # for room, in the order in which they asked for it
         self._refused = LogOnce(_log)
-        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._ended_at: float | None = None
-        self._wake_out, self._wake_in = socket.socketpair()
-        self._wake_out.setblocking(False)
-        self._wake_in.setblocking(False)
-        self._selector.register(self._wake_out, selectors.EVENT_READ, (self._woken, None))
+        self._asked_at = self._heard_at = (
+            time.monotonic()
+        )  # when the thread was asked whether it lives, and has said so
+        self._loop = asyncio.new_event_loop()
+        self._less = asyncio.Event()  # fewer connections or bytes than before
+        self._over = self._loop.create_future()
         self._workers = ThreadPoolExecutor(limits.workers, thread_name_prefix="spamd-worker")
         self._thread = threading.Thread(target=self._run, name="spamd")
         self._thread.start()
@@ -125,277 +126,243 @@ class Server:
     def listen(self, listeners: Sequence[Listener], allowed: Allowed) -> None:
         """Answer on these sockets and no others, and these users. The sockets stay the caller's.
 
-        Once this returns the others may be closed.
+        Once this returns the others may be closed. Raises SpamnbError where the thread of the connections has ended.
         """
-        done: Future[None] = Future()
+        self._call(self._use(listeners, allowed))
 
-        def use() -> None:
-            try:
-                self._use(listeners, allowed)
-                done.set_result(None)
-            except Exception as fault:
-                done.set_exception(fault)  # or the caller would wait for ever
-
-        self._call(use)
-        done.result()
+    def check(self) -> None:
+        """Raise SpamnbError where the thread of the connections has ended, or is stuck."""
+        now = time.monotonic()
+        if not self._thread.is_alive():
+            raise SpamnbError(_ENDED.format(how="has ended by a fault"))
+        if self._asked_at > self._heard_at and now - self._asked_at > _HEARD_WITHIN:
+            raise SpamnbError(_ENDED.format(how="is stuck"))
+        if self._asked_at <= self._heard_at < now - _ASKED_EVERY:
+            self._asked_at = now
+            with contextlib.suppress(RuntimeError):  # it ends at this very moment
+                self._loop.call_soon_threadsafe(self._heard)
 
     def close(self) -> None:
         """Give up what is incomplete, answer what is whole, and end."""
-        self._call(self._end)
+        with contextlib.suppress(SpamnbError):
+            self._call(self._end())
         self._thread.join()
         self._workers.shutdown(cancel_futures=True)
-        self._wake_in.close()
-        self._wake_out.close()
-        self._selector.close()
 
     # --- called in other threads
 
-    def _call(self, what: Callable[[], None]) -> None:
-        self._calls.put(what)
-        with contextlib.suppress(OSError):  # it has been woken already, or has ended
-            self._wake_in.send(b"\0")
-
-    def _work(self, connection: _Connection, request: Request) -> None:
-        self._finish(connection, lambda: self._answer(request, connection.peer))
-
-    def _finish(self, connection: _Connection, result: Callable[[], Answered]) -> None:
-        code = 0
+    def _call(self, what: Coroutine[object, object, None]) -> None:
+        """Do it in the thread of the connections. Raises SpamnbError where that has ended."""
         try:
-            answered = result()
-        except RequestError as fault:
-            answered, code = [protocol.error(fault.status, fault.why)], fault.status.code
-        except Exception:
-            _log.exception("a request could not be answered")
-            answered, code = [protocol.error(Status.REFUSED, "a fault of the service")], Status.REFUSED.code
-        if isinstance(answered, Future):
-            answered.add_done_callback(lambda done: self._finish(connection, done.result))
-        else:
-            pieces = answered
-            self._measurements.request(connection.command, code)
-            self._call(lambda: self._reply(connection, pieces))
+            done = asyncio.run_coroutine_threadsafe(what, self._loop)
+        except RuntimeError as fault:
+            what.close()
+            raise SpamnbError(_ENDED.format(how="has ended by a fault")) from fault
+        try:
+            done.result(_HEARD_WITHIN)
+        except TimeoutError as fault:
+            raise SpamnbError(_ENDED.format(how="is stuck")) from fault
 
     # --- the thread of all connections
 
     def _run(self) -> None:
-        next_look = 0.0
-        while not self._is_over():
-            for key, _ in self._selector.select(self._limits.tick):
-                self._attend(*key.data)
-            if (now := self._clock()) >= next_look:
-                self._give_up_late(now)
-                self._listen_again()
-                next_look = now + self._limits.tick
-        for connection in list(self._connections):
-            self._close(connection)
-
-    def _attend(self, what: Callable[[Any], None], subject: "_Connection | Listener | None") -> None:
-        """Do what is to be done; a fault of ours ends that connection, and no other."""
         try:
-            what(subject)
-        except Exception:
-            _log.exception("a connection is given up")
-            if isinstance(subject, _Connection):
-                self._close(subject)
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._until_over())
+        except BaseException:
+            _log.exception("the thread of the connections has ended")
+            self._on_end()
 
-    def _is_over(self) -> bool:
-        if self._ended_at is None:
-            return False
-        return not self._connections or self._clock() >= self._ended_at + self._limits.stop
+    async def _until_over(self) -> None:
+        await self._over
 
-    def _end(self) -> None:
-        self._ended_at = self._clock()
-        self._use([], None)
-        for connection in list(self._connections):
-            if connection.state in (_State.READING, _State.DRAINING):
-                self._close(connection)
+    def _heard(self) -> None:
+        self._heard_at = time.monotonic()
 
-    def _woken(self, _: None) -> None:
-        with contextlib.suppress(BlockingIOError):
-            while self._wake_out.recv(_PIECE):
-                pass
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._calls.get_nowait()()
-
-    def _use(self, listeners: Sequence[Listener], allowed: Allowed | None) -> None:
-        for listener, is_open in self._listeners.items():
-            if is_open and listener not in listeners:
-                self._selector.unregister(listener.socket)
-        self._listeners = {listener: self._listeners.get(listener, False) for listener in listeners}
+    async def _use(self, listeners: Sequence[Listener], allowed: Allowed | None) -> None:
+        dropped = [self._listening.pop(one) for one in [*self._listening] if one not in listeners]
+        for task in dropped:
+            task.cancel()
+        await asyncio.gather(*dropped, return_exceptions=True)
         self._allowed = allowed
-        self._listen_again()
+        for one in listeners:
+            if one not in self._listening:
+                self._listening[one] = task = self._loop.create_task(self._accept_from(one))
+                task.add_done_callback(self._has_ended)
 
-    def _listen_again(self) -> None:
-        for listener, is_open in self._listeners.items():
-            if not is_open and self._has_room():
-                self._selector.register(listener.socket, selectors.EVENT_READ, (self._accept, listener))
-                self._listeners[listener] = True
+    def _has_ended(self, task: asyncio.Task[None]) -> None:
+        """A listener is not attended to any more: without it there is nothing to go on for."""
+        if not task.cancelled() and (fault := task.exception()) is not None and not self._over.done():
+            self._over.set_exception(fault)
 
-    def _pause(self) -> None:
-        """New connections wait in the kernel's queue."""
-        for listener, is_open in self._listeners.items():
-            if is_open:
-                self._selector.unregister(listener.socket)
-                self._listeners[listener] = False
+    async def _end(self) -> None:
+        await self._use([], None)
+        for connection, task in self._connections.items():
+            if connection.reading is not None or connection.is_answered:
+                task.cancel()
+        if self._connections:
+            await asyncio.wait(self._connections.values(), timeout=self._limits.stop)
+        if not self._over.done():
+            self._over.set_result(None)
 
-    def _has_room(self) -> bool:
-        """Whether one more connection may come; the oldest incomplete one makes room, if it has had its time."""
-        if len(self._connections) < self._limits.connections:
-            return True
-        oldest = next((one for one in self._connections if one.state is not _State.WORKING), None)
-        if oldest is None or self._clock() - oldest.began < self._limits.grace:
-            return False
-        self._give_up(oldest, "too many connections")
-        return True
-
-    def _accept(self, listener: Listener) -> None:
-        for _ in range(_ACCEPTED_AT_ONCE):
-            if not self._has_room():
-                self._pause()
-                return
+    async def _accept_from(self, listener: Listener) -> None:
+        while True:
+            await self._room_for_one()
             try:
-                accepted, _ = listener.socket.accept()
-            except BlockingIOError:
-                return
+                accepted, _ = await self._loop.sock_accept(listener.socket)
             except ConnectionError:  # it has gone again
                 continue
             except OSError as fault:
                 self._refused.log("accept", f"cannot take a connection on {listener.address}: {fault.strerror}")
-                self._pause()
+                await asyncio.sleep(self._limits.tick)
+                continue
+            connection = _Connection(accepted, listener, self._loop.time())
+            self._connections[connection] = self._loop.create_task(self._serve(connection))
+
+    async def _room_for_one(self) -> None:
+        """Wait until one more connection may come; the oldest incomplete one makes room, if it has had its time."""
+        while len(self._connections) >= self._limits.connections:
+            self._give_up_slow((one for one in self._connections if one not in self._waiting), "too many connections")
+            await self._less_or_tick()
+
+    async def _admit(self, connection: _Connection, size: int) -> None:
+        """Wait until there is room for a message of that size; who was let in and is slow makes room."""
+        until = self._loop.time() + self._limits.wait
+        self._waiting[connection] = None
+        try:
+            while (first := next(iter(self._waiting))) is not connection or self._held + size > self._limits.held:
+                if self._loop.time() >= until:
+                    raise RequestError(Status.BUSY, "too much mail at once, ask again later")
+                if first is connection:
+                    self._give_up_slow((one for one in self._connections if one.let_in is not None), "too much mail")
+                await self._less_or_tick()
+        finally:
+            del self._waiting[connection]
+            self._less.set()  # for the next one
+        connection.let_in = self._loop.time()
+        self._hold(connection, size)
+
+    def _give_up_slow(self, candidates: Iterable[_Connection], why: str) -> None:
+        """Give up the first of them whose request is incomplete though it has had its time."""
+        now = self._loop.time()
+        for one in candidates:
+            is_slow = now - (one.let_in or one.began) >= self._limits.grace
+            if is_slow and one.reading is not None and not one.given_up:
+                one.given_up = why
+                one.reading.reschedule(now)
                 return
-            self._begin(accepted, listener)
 
-    def _begin(self, accepted: socket.socket, listener: Listener) -> None:
-        accepted.setblocking(False)
-        now = self._clock()
-        connection = _Connection(accepted, peer_of(accepted, listener), now, now + self._limits.first_line)
-        self._connections[connection] = None
-        self._selector.register(accepted, selectors.EVENT_READ, (self._read, connection))
-        if self._allowed is None or not self._allowed.includes(connection.peer):
-            who = f"user {connection.peer.uid}"
-            self._refused.log(who, f"{who} may not ask on {listener.address}; spamd.peers would allow it")
-            self._refuse(connection, Status.REFUSED, f"{who} may not ask here")
-        else:
-            self._read(connection)  # what it asks for is often there already
-
-    def _read(self, connection: _Connection) -> None:
-        if connection not in self._connections:
-            return
-        try:
-            data = connection.socket.recv(_PIECE)
-        except BlockingIOError:
-            return
-        except OSError:
-            self._close(connection)
-            return
-        connection.has_ended = not data
-        if connection.state is _State.DRAINING:
-            if not data:
-                self._close(connection)
-            return
-        try:
-            request = connection.reader.feed(data) if data else connection.reader.end()
-        except RequestError as fault:
-            _log.debug("a request that cannot be read: %s", fault.why)
-            self._measurements.fault("protocol")
-            self._refuse(connection, fault.status, fault.why)
-            return
-        if request is not None:
-            self._take(connection, request)
-        elif connection.reader.has_begun:
-            connection.until = connection.began + self._limits.request
-        self._hold(connection, connection.reader.size if request is None else len(request.message))
-
-    def _take(self, connection: _Connection, request: Request) -> None:
-        connection.reader = RequestReader()
-        connection.state, connection.command = _State.WORKING, request.command
-        self._selector.unregister(connection.socket)
-        if request.command in (Command.PING, Command.SKIP):
-            self._measurements.request(request.command, 0)
-        if request.command is Command.PING:
-            self._reply(connection, [protocol.pong()])
-        elif request.command is Command.SKIP:
-            self._reply(connection, [])
-        else:
-            self._workers.submit(self._work, connection, request)
+    async def _less_or_tick(self) -> None:
+        self._less.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.tick):
+                await self._less.wait()
 
     def _hold(self, connection: _Connection, held: int) -> None:
-        """Count a connection's bytes; where all are too many, give up the oldest incomplete ones."""
-        if connection not in self._connections:
-            return
+        """Count a connection's bytes."""
+        if held < connection.held:
+            self._less.set()
         self._held += held - connection.held
         connection.held = held
-        while self._held > self._limits.held:
-            oldest = next((one for one in self._connections if one.held and one.state is not _State.WORKING), None)
-            if oldest is None:
-                return
-            self._give_up(oldest, "too much mail at once")
 
-    def _reply(self, connection: _Connection, pieces: Sequence[bytes]) -> None:
-        if connection not in self._connections:
-            return
-        connection.out.extend(memoryview(piece) for piece in pieces if piece)
-        connection.state = _State.WRITING
-        connection.until = self._clock() + self._limits.answer
-        self._selector.register(connection.socket, selectors.EVENT_WRITE, (self._write, connection))
-        self._hold(connection, sum(map(len, connection.out)))
-        self._write(connection)
+    # --- one connection
 
-    def _write(self, connection: _Connection) -> None:
-        if connection not in self._connections:
-            return
+    async def _serve(self, connection: _Connection) -> None:
+        """All of it; a fault of ours ends this connection, and no other."""
         try:
-            while connection.out:
-                sent = connection.socket.send(connection.out[0])
-                connection.out[0] = connection.out[0][sent:]
-                if not connection.out[0]:
-                    connection.out.popleft()
-        except BlockingIOError:
-            return
+            await self._write(connection, await self._answered(connection))
+            if not (connection.has_ended or connection.given_up):
+                await self._drain(connection)
         except OSError:
-            self._close(connection)
-            return
-        self._drain(connection)
-
-    def _drain(self, connection: _Connection) -> None:
-        """End the answer; drop what still comes, until the client ends too."""
-        self._hold(connection, 0)
-        connection.state = _State.DRAINING
-        connection.until = self._clock() + self._limits.drain
-        try:
-            connection.socket.shutdown(socket.SHUT_WR)
-        except OSError:
-            self._close(connection)
-            return
-        if connection.has_ended:
-            self._close(connection)
-        else:
-            self._selector.modify(connection.socket, selectors.EVENT_READ, (self._read, connection))
-
-    def _refuse(self, connection: _Connection, status: Status, why: str) -> None:
-        self._measurements.request("", status.code)
-        self._selector.unregister(connection.socket)
-        self._reply(connection, [protocol.error(status, why)])
-
-    def _give_up_late(self, now: float) -> None:
-        for connection in [one for one in self._connections if now >= one.until]:
-            if connection.state is _State.READING:
-                self._refuse(connection, Status.LATE, "the request did not come to its end in time")
-            elif connection.state is not _State.WORKING:
-                self._close(connection)
-
-    def _give_up(self, connection: _Connection, why: str) -> None:
-        """Close it at once; an answer that is half sent stays so."""
-        if connection.state is _State.READING:
-            with contextlib.suppress(OSError):
-                connection.socket.send(protocol.error(Status.REFUSED, why))
-        self._close(connection)
-
-    def _close(self, connection: _Connection) -> None:
-        if connection in self._connections:
+            pass  # it has gone, or takes too long
+        except Exception:
+            _log.exception("a connection is given up")
+        finally:
+            self._hold(connection, 0)
             del self._connections[connection]
-            self._held -= connection.held
-            with contextlib.suppress(KeyError):  # a request at work is not looked at
-                self._selector.unregister(connection.socket)
+            self._less.set()
             connection.socket.close()
-            self._listen_again()
+
+    async def _answered(self, connection: _Connection) -> Pieces:
+        """The answer to its request. Raises OSError where the client goes before."""
+        command, code = "", 0
+        try:
+            peer = self._peer(connection)
+            request = await self._request(connection)
+            command = request.command
+            self._hold(connection, len(request.message))
+            pieces = await self._worked(request, peer)
+        except RequestError as fault:
+            pieces, code = [protocol.error(fault.status, fault.why)], fault.status.code
+        self._measurements.request(command, code)
+        return pieces
+
+    def _peer(self, connection: _Connection) -> Peer:
+        """Who it is. Raises RequestError for who may not ask."""
+        peer = peer_of(connection.socket, connection.listener)
+        if self._allowed is not None and self._allowed.includes(peer):
+            return peer
+        who, address = f"user {peer.uid}", connection.listener.address
+        self._refused.log(who, f"{who} may not ask on {address}; spamd.peers would allow it")
+        raise RequestError(Status.REFUSED, f"{who} may not ask here")
+
+    async def _request(self, connection: _Connection) -> Request:
+        """Its request, whole. Raises RequestError for what is none, and where it takes too long."""
+        stream = Stream(partial(self._receive, connection))
+        try:
+            async with asyncio.timeout_at(connection.began + self._limits.first_line) as connection.reading:
+                first = await protocol.read_first(stream)
+                connection.reading.reschedule(connection.began + self._limits.request)
+                return await protocol.read_rest(stream, first, partial(self._admit, connection))
+        except TimeoutError:
+            if connection.given_up:
+                raise RequestError(Status.REFUSED, connection.given_up) from None
+            raise RequestError(Status.LATE, "the request did not come to its end in time") from None
+        except RequestError as fault:
+            if fault.status is not Status.BUSY:
+                _log.debug("a request that cannot be read: %s", fault.why)
+                self._measurements.fault("protocol")
+            raise
+        finally:
+            connection.reading = None
+
+    async def _receive(self, connection: _Connection) -> bytes:
+        connection.pieces += 1
+        if connection.pieces > _AT_ONCE:
+            await asyncio.sleep(0)  # who sends faster than we read would keep all others waiting
+        data = await self._loop.sock_recv(connection.socket, _PIECE)
+        connection.has_ended = not data
+        return data
+
+    async def _worked(self, request: Request, peer: Peer) -> Pieces:
+        """What a worker answers. Raises RequestError where it cannot."""
+        if request.command is Command.PING:
+            return [protocol.pong()]
+        if request.command is Command.SKIP:
+            return []
+        try:
+            answered = await self._loop.run_in_executor(self._workers, self._answer, request, peer)
+            return await asyncio.wrap_future(answered) if isinstance(answered, Future) else answered
+        except RequestError:
+            raise
+        except Exception:
+            _log.exception("a request could not be answered")
+            raise RequestError(Status.REFUSED, "a fault of the service") from None
+
+    async def _write(self, connection: _Connection, pieces: Pieces) -> None:
+        """Write the answer, and its end."""
+        self._hold(connection, sum(map(len, pieces)))
+        async with asyncio.timeout(self._limits.answer):
+            for piece in pieces:
+                await self._loop.sock_sendall(connection.socket, piece)
+        connection.socket.shutdown(socket.SHUT_WR)
+        connection.is_answered = True
+        self._hold(connection, 0)
+
+    async def _drain(self, connection: _Connection) -> None:
+        """Drop what still comes, until the client ends too: one that is refused may have much to send."""
+        left, end = protocol.MOST_MESSAGE, self._loop.time() + self._limits.answer
+        async with asyncio.timeout(self._limits.drain) as limit:
+            while left > 0 and (data := await self._receive(connection)):
+                left -= len(data)
+                limit.reschedule(min(end, self._loop.time() + self._limits.drain))

@@ -1,22 +1,33 @@
 """The spamd protocol as a part of the service: its sockets, connections and requests, from a configuration."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from spamnb.config import Config
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd.requests import Requests
-from spamnb.service.spamd.server import Server
 from spamnb.service.spamd.sockets import Listener, Listeners, allowed
+
+if TYPE_CHECKING:  # asyncio is not imported where no socket is served: 2 MB and 20 ms
+    from spamnb.service.spamd.server import Server
 
 
 class Spamd:
     """Answers where the configuration says, and on the sockets that were handed over, until `close`.
 
-    `now` gives seconds since the epoch. Without a socket there is no thread.
+    `now` gives seconds since the epoch. on_end: called in another thread where answering ends by a fault; `check`
+    raises from then on. Without a socket there is no thread.
     """
 
-    def __init__(self, handed: Sequence[Listener], now: Callable[[], float], measurements: Measurements) -> None:
+    def __init__(
+        self,
+        handed: Sequence[Listener],
+        now: Callable[[], float],
+        measurements: Measurements,
+        on_end: Callable[[], object] = lambda: None,
+    ) -> None:
         self._listeners = Listeners(handed)
+        self._on_end = on_end
         self._now = now
         self._measurements = measurements
         self._running: tuple[Server, Requests] | None = None
@@ -25,13 +36,17 @@ class Spamd:
     def use(self, config: Config) -> None:
         """Begin to answer, or go on by another configuration of the same ledger; what stays the same stays open.
 
-        Raises SpamnbError where a socket cannot be opened or a user does not exist, and changes nothing then.
+        Raises SpamnbError where a socket cannot be opened or a user does not exist, and changes nothing then; and where
+        answering has ended.
         """
         users = allowed(config.spamd.peers)
         listeners = self._listeners.open(config.spamd)
         if listeners and self._running is None:
+            from spamnb.service.spamd.server import Server
+
             requests = Requests(config, self._now, self._measurements)
-            self._running = Server(requests.answer, measurements=self._measurements), requests
+            server = Server(requests.answer, measurements=self._measurements, on_end=self._on_end)
+            self._running = server, requests
         if self._running is not None:
             server, requests = self._running
             requests.use(config)
@@ -40,6 +55,11 @@ class Spamd:
         if not listeners:
             self._end()
         self.addresses = [listener.address for listener in listeners]
+
+    def check(self) -> None:
+        """Raise SpamnbError where nobody is answered any more, though there are sockets."""
+        if self._running is not None:
+            self._running[0].check()
 
     def close(self) -> None:
         """Answer what is whole, and end."""

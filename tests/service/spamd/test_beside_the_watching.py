@@ -1,21 +1,27 @@
 """The whole service as a process: it answers on its sockets while it watches, learns, is reloaded and is stopped."""
 
+import re
 import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from spamnb.checkup.checkup import checkup
 from spamnb.cli.sample_mail import message
+from spamnb.config import load
+from spamnb.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
+from spamnb.service.daemon import Daemon
+from spamnb.service.notify import Notifier
 from tests.service.conftest import Site, until
-from tests.service.spamd.conftest import exchange, request
+from tests.service.spamd.conftest import PATIENCE, exchange, request
 
 
 def socket_of(site: Site) -> str:
@@ -38,6 +44,20 @@ def answering(site: Site) -> Site:
     site.teach()
     site.start()
     return site
+
+
+def test_service_ends_where_nobody_is_answered(site: Site) -> None:
+    """Where answering ends by a fault, the service ends with an error at once, so that it is started again."""
+    site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
+    service = Daemon(lambda: load(site.config, {}), Notifier({}))
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(service.run)
+        until(lambda: Path(socket_of(site)).exists(), "the socket")
+        assert ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
+        assert service._spamd._running is not None
+        service._spamd._running[0]._loop.call_soon_threadsafe(sys.exit)
+        with pytest.raises(SpamnbError, match="the spamd protocol is not answered any more"):
+            running.result(PATIENCE)
 
 
 def kinds(site: Site, mail: bytes) -> list[tuple[str, str | None]]:
@@ -102,6 +122,27 @@ def test_mail_filed_by_the_verdict(answering: Site) -> None:
 def test_much_mail_filed_by_the_verdict(answering: Site) -> None:
     """A thousand messages neither."""
     check_nothing_learned(answering, 1000)
+
+
+@pytest.mark.slow
+def test_whole_messages_at_once(answering: Site) -> None:
+    """Forty whole messages of 30 MB at once are all answered; the service holds few of them at a time."""
+    sent = request("PROCESS", message("spam", 980) + b"\n" + b"some words and more of them\n" * (30_000_000 // 28))
+    assert ask(answering, request("CHECK", message("spam", 980))).endswith(b"Spam: True ; 9.9 / 5.0\r\n\r\n")
+    before = most_memory(answering)
+    with ThreadPoolExecutor(40) as clients:
+        answers = [one.result(300) for one in [clients.submit(ask, answering, sent) for _ in range(40)]]
+    assert [answer[:19] for answer in answers] == [b"SPAMD/1.1 0 EX_OK\r\n"] * 40
+    assert min(map(len, answers)) > 30_000_000
+    assert most_memory(answering) - before < 180  # 64 MB of messages, and what two threads take to read them
+    assert b"Spam: True" in ask(answering, request("CHECK", message("spam", 981)))
+
+
+def most_memory(site: Site) -> float:
+    """MB that the service has ever taken (proc(5), VmHWM)."""
+    assert site.process is not None
+    (found,) = re.findall(r"VmHWM:\s+([0-9]+) kB", Path(f"/proc/{site.process.pid}/status").read_text())
+    return int(found) / 1e3
 
 
 def test_learned_once_though_told_twice(answering: Site) -> None:

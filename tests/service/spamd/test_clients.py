@@ -1,7 +1,8 @@
 """Clients that cannot be run here: the requests that they are known to send, against what they are known to accept.
 
 The forms are those of recorded sessions (Exim 4.96, spamc 4.0.1) and of the clients' sources (Haraka's
-plugins/spamassassin.js, amavisd-new's SpamdClient.pm); the messages are made up.
+plugins/spamassassin.js, amavisd-new's SpamdClient.pm, npm's spamc 0.0.5 and spamc-stream 1.0.3); the messages
+are made up.
 """
 
 import re
@@ -9,7 +10,7 @@ import re
 import pytest
 
 from spamnb.cli.sample_mail import message
-from tests.service.spamd.conftest import Service, exchange
+from tests.service.spamd.conftest import Service, exchange, request
 
 SPAM, HAM = message("spam", 900), message("ham", 900)
 
@@ -63,7 +64,28 @@ def test_amavis(service: Service, mail: bytes, is_spam: bool) -> None:
     assert found, got
     assert int(found[1]) == len(body)
     assert found[2] == str(is_spam).encode()
-    assert body.split(b",") == [b"SPAMNB_SPAM" if is_spam else b"SPAMNB_HAM"]
+    assert re.split(rb"\s*,\s*", body) == [b"SPAMNB_SPAM" if is_spam else b"SPAMNB_HAM", b""]  # Perl drops the last
+
+
+# npm's spamc and spamc-stream take all lines of an answer up to a CR LF for one, and look in this order.
+_NPM_NAMES = re.compile(r"[A-Z0-9_]+,")
+_NPM_RULES = re.compile(r"[\s-]([0-9.]+)\s([A-Z0-9_]+)\s([^:]+):\s([^\n]+)")
+
+
+@pytest.mark.parametrize("mail", [SPAM, HAM, message("ham", 5), b"Subject: 1,000 FREE, A_B, 7,\n\nTEN, 20, MORE_,\n"])
+def test_npm(service: Service, mail: bytes) -> None:
+    """npm's clients find the name of the verdict, and every rule of a report, whatever stands in the message."""
+    names = service.ask(request("SYMBOLS", mail)).decode().split("\r\n")
+    assert [_NPM_NAMES.findall(line) for line in names if _NPM_NAMES.search(line)] in (
+        [["SPAMNB_SPAM,"]],
+        [["SPAMNB_HAM,"]],
+        [["SPAMNB_UNSURE,"]],
+    )
+    (text,) = service.ask(request("REPORT", mail)).decode().split("\r\n")[4:]
+    assert not _NPM_NAMES.search(text)
+    rules = _NPM_RULES.findall(text)
+    assert [name for _, name, _, _ in rules] == re.findall(r"^[ -]*[0-9.]+ (SPAMNB_\w+)", text, re.MULTILINE)
+    assert {"SPAMNB_START"} <= {name for _, name, _, _ in rules}
 
 
 _OK = rb"SPAMD/1\.1 0 EX_OK\r\n"
@@ -75,7 +97,7 @@ _LONG = _OK + rb"Content-length: \d+\r\n" + _SPAM
     ("lines", "accepted"),
     [
         (["CHECK SPAMC/1.5"], _OK + _SPAM),
-        (["SYMBOLS SPAMC/1.5"], _LONG + b"SPAMNB_SPAM"),
+        (["SYMBOLS SPAMC/1.5"], _LONG + b"SPAMNB_SPAM,"),
         (["REPORT_IFSPAM SPAMC/1.5"], _LONG + b"spamnb .*"),
         (["PROCESS SPAMC/1.5"], _LONG + b"X-Spamnb: .*"),
         (["TELL SPAMC/1.5", "Message-class: spam", "Set: local"], _OK + rb"DidSet: local\r\n\r\n"),

@@ -1,22 +1,28 @@
 """What each command of the spamd protocol does, on the real ledger: told, remembered, learned, taken back."""
 
 import contextlib
+import os
 import re
 import sqlite3
 import threading
 import time
 from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from spamnb.breaker import pause, resume
 from spamnb.cli.sample_mail import message
-from spamnb.config import Learning, Scoring
+from spamnb.config import Learning, Scoring, Senders
 from spamnb.delivery.spamc import ask as ask_for_pipe
 from spamnb.filter import Filter
 from spamnb.label import Label, Verdict
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
+from spamnb.service.spamd.protocol import Command, Request
+from spamnb.service.spamd.requests import Requests
+from spamnb.service.spamd.sockets import Peer
 from spamnb.undo import undo
 from tests.service.spamd.conftest import Service, request
 
@@ -56,7 +62,7 @@ def test_verdict(service: Service, command: str) -> None:
 def test_symbols(service: Service) -> None:
     """SYMBOLS names the verdict."""
     answers = [body(service.ask(request("SYMBOLS", mail))) for mail in (SPAM, HAM, UNSURE)]
-    assert answers == [b"SPAMNB_SPAM", b"SPAMNB_HAM", b"SPAMNB_UNSURE"]
+    assert answers == [b"SPAMNB_SPAM,", b"SPAMNB_HAM,", b"SPAMNB_UNSURE,"]
 
 
 def test_report(service: Service) -> None:
@@ -69,6 +75,30 @@ def test_report(service: Service) -> None:
         assert max(map(len, text.splitlines())) <= 76
     assert b"spam, 9.9 points of 5.0 required" in body(service.ask(request("REPORT_IFSPAM", SPAM)))
     assert service.ask(request("REPORT_IFSPAM", HAM)).endswith(b"Content-length: 0\r\nSpam: False ; -9.9 / 5.0\r\n\r\n")
+
+
+@pytest.mark.parametrize("how", ["", "few points", "a name", "held"])
+@pytest.mark.parametrize("mail", [SPAM, HAM, UNSURE, message("ham", 5)])
+def test_report_adds_up(service: Service, mail: bytes, how: str) -> None:
+    """The points in the table of a report sum to those that are told, and what no clue makes says what it is."""
+    if how == "few points":
+        service.set(most_points=6.0)
+    elif how == "a name":
+        service.use(replace(service.config, senders=Senders(spam=("*",))))
+    elif how == "held":
+        service.use(replace(service.config, learning=Learning(minimum_messages=1000)))
+    answer = service.ask(request("REPORT", mail))
+    head, _, table = body(answer).decode().partition("description\n")
+    rows = re.findall(r"^( ?-?[0-9]+\.[0-9]) (SPAMNB_\w+) +(\w+: .+)$", table, re.MULTILINE)
+    assert sum(Decimal(points.strip()) for points, _, _ in rows) == Decimal(str(told(answer)[1]))
+    assert f"{told(answer)[1]:.1f} points of 5.0 required" in head
+    names = [name for _, name, _ in rows]
+    assert names[0] == "SPAMNB_START"
+    assert ("SPAMNB_HELD" in names) == (how == "held")
+    assert ("SPAMNB_LISTED" in names) == (
+        how == "a name" and mail not in (SPAM, UNSURE)
+    )  # one is so, one has no sender
+    assert ("SPAMNB_LIMIT" in names) == (how != "held" and mail != UNSURE)
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
@@ -210,6 +240,26 @@ def test_tell_not_allowed(service: Service) -> None:
 
 
 # The ledger
+
+
+def reads() -> int:
+    """System calls by which this process has read so far (proc(5), io)."""
+    return int(re.findall(r"syscr: (\d+)", Path("/proc/self/io").read_text())[0])
+
+
+def test_few_pages_are_read_again(service: Service) -> None:
+    """A verdict that is remembered lets no page of the ledger be read again for the next message."""
+    peer, mails = Peer(os.getuid()), [message(kind, number) for kind in ("ham", "spam") for number in range(40)]
+    with contextlib.closing(Requests(service.config)) as requests:
+        asked = [Request(Command.CHECK, (1, 5), message=mail) for mail in mails]
+        for each in asked:  # what is imported and remembered
+            requests.answer(each, peer)
+        before = reads()
+        for each in asked:
+            requests.answer(each, peer)
+        assert (reads() - before) / len(asked) < 10
+    with service.ledger() as ledger:
+        assert all(ledger.early_verdicts.find(identity(mail), time.time()) for mail in mails)
 
 
 def test_remembered(service: Service) -> None:

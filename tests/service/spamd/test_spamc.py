@@ -5,6 +5,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -85,8 +86,8 @@ def test_reports(run: Run) -> None:
     assert run("-r", mail=SPAM) == (0, report)
     assert run("-r", "-E", mail=SPAM) == (1, report)
     assert run("-r", mail=HAM) == (0, b"")
-    assert run("-y", mail=SPAM) == (0, b"SPAMNB_SPAM")
-    assert run("-y", mail=HAM) == (0, b"SPAMNB_HAM")
+    assert run("-y", mail=SPAM) == (0, b"SPAMNB_SPAM,")
+    assert run("-y", mail=HAM) == (0, b"SPAMNB_HAM,")
 
 
 def test_learning(run: Run, service: Service) -> None:
@@ -180,3 +181,12 @@ def test_many_at_once(service: Service) -> None:
     for thread in threads:
         thread.join()
     assert answers == [(1, b"9.9/5.0\n")] * 40
+
+
+@pytest.mark.slow
+def test_whole_messages_at_once(run: Run) -> None:
+    """Many large messages at once are all answered, one after the other."""
+    mail = SPAM + b"\n" + b"some words and more of them\n" * (30_000_000 // 28)
+    with ThreadPoolExecutor(10) as clients:
+        asked = [clients.submit(run, "-x", "-c", "-s", "33554432", mail=mail) for _ in range(10)]
+        assert [one.result(300) for one in asked] == [(1, b"9.9/5.0\n")] * 10

@@ -1,0 +1,70 @@
+"""The text that answers REPORT: the verdict, and the points that make it, as a table.
+
+The table has the form of SpamAssassin's, which clients look for rules in. Its points sum to those that are told. What
+npm's `spamc` and `spamc-stream` need beside the columns: a word with a colon before each description, and no comma
+behind a capital letter or a digit anywhere.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+
+from spamnb import __version__
+from spamnb.bayes.calibration import exact_points
+from spamnb.config import Config
+from spamnb.delivery.judging import Told
+from spamnb.filter import Explanation
+from spamnb.wording import adding_up, escaped
+
+_CLUES = 5
+_ROUNDING = 0.2  # points; more is not made by it
+_WIDEST = 76  # characters a line: Exim puts the report into the header
+_RULE = " pts rule name              description\n---- ---------------------- "
+_TAKEN_FOR_NAMES = re.compile(r"(?<=[A-Z0-9_]),")
+
+_Row = tuple[float, str, str, str]
+"""Points, the name of the rule, its description, and a second line of that."""
+
+
+def report(told: Told, explanation: Explanation, config: Config) -> bytes:
+    """In ASCII, lines of at most 76 characters, fewer than 4 KB."""
+    rows = list(_rows(told, explanation, config))
+    points = adding_up([row[0] for row in rows], told.delivered.points, 1)
+    lines = [
+        f"spamnb {__version__}: {told.delivered.verdict}, {told.delivered.points:.1f} points of 5.0 required",
+        f"Probability of spam: {told.delivered.probability:.4f}",
+        *([f"No verdict is told yet: {told.held}"] if told.held else []),
+        *["", *(_RULE + "-" * _WIDEST).splitlines()],
+    ]
+    for each, (_, name, description, more) in zip(points, rows, strict=True):
+        lines += [f"{each:4.1f} {name:22} {description}", *([" " * 28 + more] if more else [])]
+    text = "".join(f"{line[:_WIDEST]}\n" for line in lines)
+    return _TAKEN_FOR_NAMES.sub(";", text).encode("ascii", "replace")
+
+
+def _rows(told: Told, explanation: Explanation, config: Config) -> Iterator[_Row]:
+    """What the points are made of, by clues, and by what is done to the sum of these."""
+    shown, rest = explanation.clues[:_CLUES], explanation.clues[_CLUES:]
+    start = exact_points(0.0, config.scoring.spam_cutoff)
+    exact = start + sum(clue.share for clue in explanation.clues) if math.isfinite(start) else 0.0
+    if math.isfinite(start):
+        yield start, "SPAMNB_START", "Start: points of a message without clues", ""
+        for number, clue in enumerate(shown, 1):
+            side = "Spam" if clue.log_odds > 0 else "Ham"
+            learned = f"in {clue.ham} ham and {clue.spam} spam messages"
+            yield clue.share, f"SPAMNB_CLUE_{number}", f"{side}: {_plain(clue.token)}", learned
+        if rest:
+            yield sum(clue.share for clue in rest), "SPAMNB_REST", f"Rest: {len(rest)} weaker clues", ""
+    points, most = told.delivered.points, config.spamd.most_points
+    limited = max(-most, min(most, exact))
+    if told.held:
+        yield points - exact, "SPAMNB_HELD", "Held: no verdict is told yet", ""
+        return
+    if limited != exact:
+        yield limited - exact, "SPAMNB_LIMIT", f"Limit: no more than {most:.1f} points are told", ""
+    if told.judgement.listed and abs(points - limited) > _ROUNDING:
+        yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders of the configuration", ""
+
+
+def _plain(token: str) -> str:
+    return escaped(token).encode("ascii", "backslashreplace").decode("ascii")
