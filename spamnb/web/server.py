@@ -1,7 +1,7 @@
 """The server: sockets, waitress, and its end.
 
-waitress gives limits of size, time and connections, and a few threads. It makes no socket of its own, so that a unit
-without a network can serve one that it was handed.
+waitress gives limits of size, and a few threads; limits of time and number are in `connections`. It makes no socket of
+its own, so that a unit without a network can serve one that it was handed.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from waitress import create_server, wasyncore  # type: ignore[import-untyped]  #
 from spamnb import durable
 from spamnb.config import Config
 from spamnb.errors import UsageError
-from spamnb.web import keys
+from spamnb.web import connections, keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
@@ -46,8 +46,7 @@ from spamnb.web.visit import Site
 _log = logging.getLogger(__name__)
 _LIMITS: dict[str, Any] = {
     "threads": 4,
-    "connection_limit": 50,
-    "channel_timeout": 20,
+    "connection_limit": 2 * connections.MOST,
     "max_request_header_size": 16_384,
     "max_request_body_size": MAX_BODY,
     "clear_untrusted_proxy_headers": True,
@@ -184,6 +183,7 @@ class Server:
             self._map: dict[int, object] = {}
             sockets = [one.socket for one in self.listeners]
             self._server = create_server(self.activity, map=self._map, sockets=sockets, **_LIMITS)
+            connections.serve(self._map)
         except BaseException:
             _close(self.listeners)
             raise
@@ -200,6 +200,7 @@ class Server:
         try:
             while not self._is_closing and (idle := self.activity.idle_for()) < self._idle_exit:
                 memory.idle_for(idle)
+                connections.tend(self._map)
                 wasyncore.loop(timeout=_LOOK_SECONDS, map=self._map, use_poll=True, count=1)
         finally:
             self._server.task_dispatcher.shutdown(timeout=_END_SECONDS)
