@@ -19,7 +19,7 @@ from waitress import create_server, wasyncore  # type: ignore[import-untyped]  #
 
 from spamnb import durable
 from spamnb.config import Config
-from spamnb.errors import UsageError
+from spamnb.errors import ConfigError, UsageError
 from spamnb.web import connections, keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
@@ -101,10 +101,28 @@ def key_file(config: Config) -> keys.KeyFile:
     return keys.KeyFile(os.path.join(os.path.dirname(config.ledger), KEY))
 
 
+def login_key(read_config: Callable[[], Config]) -> Callable[[], bytes]:
+    """The key as it is now. While the configuration cannot be read, that of the last one: who is logged in sees why."""
+    known: list[keys.KeyFile] = []
+
+    def key() -> bytes:
+        try:
+            file = key_file(read_config())
+        except ConfigError:
+            if not known:
+                raise
+        else:
+            if not known or known[0].path != file.path:
+                known[:] = [file]
+        return known[0].key()
+
+    return key
+
+
 def login_address(config: Config, port: int, now: float) -> str:
     """An address that logs a browser in, once, within a minute."""
-    code = keys.make(key_file(config).key(), "code", now)
-    return f"http://127.0.0.1:{port}/login?code={code}"
+    key = key_file(config).key()
+    return f"http://127.0.0.1:{port}/{keys.path(key)}/login?code={keys.make(key, 'code', now)}"
 
 
 def login_file(config: Config, port: int, now: float) -> str:
@@ -229,7 +247,7 @@ def _application(
         raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
     private = all(one.path is not None and is_private(one) for one in listeners)
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
-    access = Access(door, lambda: key_file(read_config()).key(), now)
+    access = Access(door, login_key(read_config), now)
     router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
     site = Site(
         read_config,

@@ -2,8 +2,10 @@
 
 import contextlib
 import itertools
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,60 @@ def test_act_without_scripts(fresh: Chromium) -> None:
         window.page.locator("[data-undo-last]").click()
         assert fresh.desk.where(message("ham", 100)) == ["INBOX"]
         window.is_clean()
+
+
+class Listening(BaseHTTPRequestHandler):
+    """A server of another user: it links to itself, and writes down the headers of each request."""
+
+    heard: list[dict[str, str]]
+
+    def do_GET(self) -> None:
+        self.heard.append({"path": self.path} | {name.lower(): value for name, value in self.headers.items()})
+        body = b'<!doctype html><title>a</title><link rel="icon" href="data:,"><a href="/again">go on</a>'
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Set-Cookie", "a=1; Path=/")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: it is no test's output."""
+
+
+@contextlib.contextmanager
+def another_server() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Its address, on another port of this machine, and the headers that it gets."""
+    heard: list[dict[str, str]] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Heard", (Listening,), {"heard": heard})) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", heard
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_the_login_goes_to_no_other_port(fresh: Chromium) -> None:
+    """A server on another port of this machine gets no login and no path by a link, nor by its own links after that."""
+    with fresh.window() as window, another_server() as (address, heard):
+        page = window.page
+        page.evaluate("address => { location.href = address; }", f"{address}/from-a-page")
+        page.wait_for_url(f"{address}/from-a-page")
+        page.goto(f"{address}/typed")
+        page.get_by_role("link", name="go on").click()
+        page.wait_for_url(f"{address}/again")
+        page.reload()
+        assert [one["path"] for one in heard] == ["/from-a-page", "/typed", "/again", "/again"]
+        assert heard[-1]["cookie"] == "a=1", "its own comes back: the browser does send cookies there"
+        assert not any("spamnb" in value for one in heard for value in one.values())
+        secret = fresh.base.rpartition("/")[2]
+        assert not any(secret in value for one in heard for value in one.values())
+        answer = page.goto(f"{fresh.base}/")
+        assert answer.status == 200, "and the login is still there"
+        answer = page.goto(f"{fresh.base.rpartition('/')[0]}/")
+        assert (answer.status, answer.text().count("\n")) == (404, 1)
 
 
 def test_keys(fresh: Chromium) -> None:
