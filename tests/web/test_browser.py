@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from spamnb import policy
+from spamnb.arming import Arming
 from spamnb.cli.sample_mail import message
+from spamnb.config.writing import render
 from spamnb.web import keys
-from spamnb.web.server import key_file
+from spamnb.web.server import Server, Settings, key_file, login_address
 from tests.service.conftest import until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.markup import FOLDER, MARKUP, fill
@@ -78,7 +80,8 @@ class Chromium:
         try:
             window = Window(context, self.base)
             code = keys.make(key_file(self.desk.config).key(), "code", time.time())
-            window.go(f"login?code={code}")
+            assert window.page.goto(f"{self.base}/login?code={code}").status == 200
+            window.go("")
             yield window
         finally:
             context.close()
@@ -302,6 +305,61 @@ def test_what_is_new_is_shown(fresh: Chromium) -> None:
         page.clock.run_for(31_000)
         page.locator(f"[data-live] #a{newest}").wait_for()
         window.is_clean()
+
+
+def test_an_old_check(browser: Any, tmp_path: Path) -> None:
+    """What is wrong since the last check is on the overview and on Health soon after they are opened, or left open."""
+    desk = WebDesk(tmp_path)
+    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    config = tmp_path / "config.yaml"
+    config.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    server = Server(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(login_address(desk.config, server.port or 0, desk.now()))
+        base = page.url
+        with as_if_running(desk):
+            for address in (base, f"{base}health"):
+                page.goto(address)
+                until(lambda: not page.title().startswith("Being checked"), "what was found")
+                assert "fault" not in page.title()
+                desk.ahead += 24 * 60
+                away = desk.roots[0].rename(desk.roots[0].with_name("away"))
+                page.goto(address)
+                assert page.title().startswith("Being checked")
+                until(lambda: page.title().startswith("1 fault"), "the fault")
+                assert page.locator("h1").inner_text().startswith("1 fault")
+                assert str(desk.roots[0]) in page.locator("main").inner_text()
+                away.rename(desk.roots[0])
+                desk.ahead += 24 * 60
+            page.clock.install()
+            page.goto(base)
+            until(lambda: not page.title().startswith("Being checked"), "what was found")
+            assert "fault" not in page.title()
+            desk.roots[0].rename(away)
+            desk.ahead += 24 * 60
+            until(lambda: _ticked(page, "1 fault"), "the fault on a page that is left open")
+            page.goto(f"{base}health")
+            until(lambda: not page.title().startswith("Being checked"), "what was found")
+            page.clock.run_for(61_000)
+            assert page.title().startswith("Checked ")
+        server.close()
+        thread.join()
+        page.goto("about:blank")
+    finally:
+        context.close()
+        server.close()
+        thread.join()
+        desk.stop()
+        desk.ledger.close()
+
+
+def _ticked(page: Any, title: str) -> bool:
+    page.clock.run_for(1_000)
+    return bool(page.title().startswith(title))
 
 
 def test_calm(lived: Chromium) -> None:
