@@ -44,13 +44,19 @@ class Stop:
 class Reviewed:
     """A message that was withheld, looked at again.
 
-    moved: it is in the spam folder now; else why it stays. failed: it stays because something could not be done.
+    moves: the actions that moved its files into the spam folder; where there is none, why it stays. failed: a file
+    stays because something could not be done.
     """
 
     action: Action
-    moved: bool
+    moves: tuple[int, ...]
     why: str
     failed: bool = False
+
+    @property
+    def moved(self) -> bool:
+        """Whether it is in the spam folder now."""
+        return bool(self.moves)
 
 
 def stop_of(ledger: Ledger, now: float) -> Stop | None:
@@ -138,18 +144,21 @@ class _Review:
 
     def of(self, action: Action) -> Reviewed:
         """Move the files of a message that was withheld that are in an inbox, if it still is spam."""
-        why, moved = _GONE, False
+        why, moves = _GONE, list[int]()
         try:
             for place in self.ledger.locations.of_message(action.message):
                 if place.gone_at is None and place.origin == "appeared":
-                    why = self._move(action, place)
-                    moved = moved or not why
+                    moved = self._move(action, place)
+                    if isinstance(moved, int):
+                        moves.append(moved)
+                    else:
+                        why = moved
         except MaildirError as fault:
-            return Reviewed(action, moved, str(fault), failed=True)
-        return Reviewed(action, moved, why)
+            return Reviewed(action, tuple(moves), str(fault), failed=True)
+        return Reviewed(action, tuple(moves), why)
 
-    def _move(self, action: Action, place: Location) -> str:
-        """Move one file. Returns why it stays, or "" where it was moved."""
+    def _move(self, action: Action, place: Location) -> int | str:
+        """Move one file. Returns the action that has moved it, or why it stays."""
         mailbox, source = self._mailbox(place), self.folder_of(place.folder)
         entry = None if source is None else locate(source, place.base, place.flags)
         found = None if source is None else of_message(source, entry, action.digest)
@@ -171,7 +180,7 @@ class _Review:
             if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
                 return "it was learned or rescued meanwhile"
             intent = self.mover.intend(action.message, source, entry, goal, why, judgement=judgement)
-        return "" if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
+        return intent.action if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
     def _mailbox(self, place: Location) -> Mailbox | None:
         """The configured mailbox of a file that is in its inbox, or None."""

@@ -11,6 +11,7 @@ example:
 """
 
 import argparse
+import contextlib
 import gc
 import os
 import pwd
@@ -19,10 +20,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import TYPE_CHECKING
 
 from spamnb.cli.argument_types import span
 from spamnb.cli.context import config_path
+from spamnb.cli.log import is_journal
 from spamnb.cli.output import inform
 from spamnb.errors import UsageError
 
@@ -69,36 +72,53 @@ def run(options: argparse.Namespace) -> int:
     others = tuple(map(os.path.abspath, options.overview))
     settings = Settings(options.listen, names, options.read_only, options.behind_proxy, options.idle_exit, others)
     if options.open and (port := port_in_use(settings, os.environ)) is not None:
-        _open(file, port)
+        _let_in(options, file, port)
         return 0
     server = Server(settings, file.read, str(config_path(options)), os.environ, owner=_owner())
     signal.signal(signal.SIGTERM, lambda *_: server.close())
     signal.signal(signal.SIGINT, lambda *_: server.close())
     _say(options, file, server.port)
-    if options.open and server.port is not None:
-        _open(file, server.port)
     gc.freeze()  # it need not be looked through again: the first page takes a seventh less
     server.run()
     return 0
 
 
 def _say(options: argparse.Namespace, file: "ConfigFile", port: int | None) -> None:
-    """How to get in, for a person at the terminal."""
-    from spamnb.web.server import login_address
-
+    """How to get in."""
     if port is None:
         inform(options, "Serving the pages on a Unix socket; end with Ctrl-C.")
-    elif not os.environ.get("LISTEN_FDS"):  # else this goes into a log
-        inform(options, f"Open within a minute: {login_address(file.read(), port, time.time())}")
+    else:
+        _let_in(options, file, port)
         inform(options, "Later: spamnb web --open. End with Ctrl-C.")
+    sys.stdout.flush()  # a pipe would have it at the end
 
 
-def _open(file: "ConfigFile", port: int) -> None:
-    """Open a browser, in a process of its own: some browsers only return when they end."""
-    from spamnb.web.server import login_file
+def _let_in(options: argparse.Namespace, file: "ConfigFile", port: int) -> None:
+    """With --open, open a browser that is logged in. Print the address for a person, not into a log for others."""
+    from spamnb.web.server import login_address, login_file
 
-    command = [sys.executable, "-m", "webbrowser", Path(login_file(file.read(), port, time.time())).as_uri()]
-    subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - this very Python
+    is_logged = bool(os.environ.get("LISTEN_FDS")) or is_journal(sys.stdout, os.environ)
+    has_browser = options.open and _has_browser()
+    said = "" if is_logged else f"Open within a minute: {login_address(file.read(), port, time.time())}"
+    if options.open and not has_browser:
+        print(f"No browser was found here. {said or 'In a terminal: spamnb web --open'}")
+    elif said:
+        inform(options, said)
+    if has_browser:  # in a process of its own: some browsers only return when they end
+        command = [sys.executable, "-m", "webbrowser", Path(login_file(file.read(), port, time.time())).as_uri()]
+        subprocess.Popen(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603 - this very Python
+
+
+def _has_browser() -> bool:
+    """Whether a browser can be opened that has a window of its own, or is named by $BROWSER."""
+    import webbrowser
+
+    if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")):
+        return False
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.get()
+        return True
+    return False
 
 
 def _owner() -> str:

@@ -199,13 +199,17 @@ _WEB = (
     "systemd holds the address, or the socket, by `spamnb-web.socket` or `spamnb-web@.socket`, and starts the pages"
     " when a browser asks. They end when nobody has asked for ten minutes, and run in the sandbox of the service,"
     " without a network. `spamnb web --open` logs a browser in; the address that it opens is good for one minute,"
-    " once.",
+    " once. All pages lie below a path that follows from the key of the logins; elsewhere there is one line that says"
+    " how to open them.",
     "On a mail host each user has a socket and pages of their own. A proxy asks for the password and connects to the"
     " socket of that user, whose group is the proxy's. It calls the pages by a name that --allow-host has to give:"
     " `systemctl edit spamnb-web@USER`, with Environment=SPAMNB_WEB=--allow-host=NAME.",
 )
 _WEB_FILES = (
-    ("~/.local/share/spamnb/web.key", "The key of all logins, beside the ledger; `spamnb web --log-out` renews it."),
+    (
+        "~/.local/share/spamnb/web.key",
+        "The key of all logins and of the path, beside the ledger; `spamnb web --log-out` renews it.",
+    ),
     ("/run/spamnb-web/USER.sock", "The socket of `spamnb-web@USER.socket`."),
 )
 _SPAMD = (

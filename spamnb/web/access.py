@@ -1,11 +1,14 @@
-"""Who may ask, and for what: the name by which the pages are called, the login, and where a form comes from.
+"""Who may ask, and for what: the name by which the pages are called, their path, the login, and where a form is from.
 
-Why a page on one's own machine needs all three:
+Why a page on one's own machine needs all four:
 
 - Any web page can make a browser ask 127.0.0.1, and by a name server that changes its answer (DNS rebinding) read what
   it says: so only our own names are answered, before anything else.
 - Every user of the machine can connect to a port of it: so there is a login, by a code that only the owner can make. A
   Unix socket has its file's mode instead.
+- A browser does not tell the ports of a machine apart, and would send the cookie to every other user's server there:
+  so it is for a path that follows from the key, and only who is logged in knows it. It stands in no log, in no argument
+  of a process, and in no Referer, which these pages forbid. Other servers can set cookies for all paths, of any form.
 - A browser sends the cookie with forms of other pages too: SameSite=Strict keeps it from other sites, but another port
   of this machine is the same site. So a form has to be of the same origin, by Sec-Fetch-Site (Fetch Metadata), or where
   a browser does not send that, by Origin (RFC 6454).
@@ -13,10 +16,10 @@ Why a page on one's own machine needs all three:
 Nothing is trusted for the address that it comes from: behind a proxy, all requests come from the proxy.
 """
 
+import hmac
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from spamnb.web import keys
@@ -92,6 +95,21 @@ class Access:
                 f"If this name is meant to lead here, start the page with: spamnb web {hint}",
             )
 
+    @property
+    def base(self) -> str:
+        """What the addresses of all pages begin with: "/", or where there is a login, a path that follows from its key.
+
+        Raises SpamnbError where the key cannot be read.
+        """
+        return f"/{keys.path(self._key())}/" if self.door.has_login else "/"
+
+    def below_base(self, request: Request) -> Request:
+        """The request as the pages know it, whose paths begin with "/". Raises HttpError for any other path."""
+        base = self.base
+        if not hmac.compare_digest(request.path[: len(base)].encode(), base.encode()):
+            raise HttpError(404, "There is no page at this address.", "To open the pages: spamnb web --open")
+        return replace(request, path=request.path[len(base) - 1 :])
+
     def check_origin(self, request: Request) -> None:
         """Raise HttpError for a form that does not come from one of our own pages."""
         site = request.headers.get("sec-fetch-site")
@@ -107,11 +125,11 @@ class Access:
         """Whether the request has a cookie of ours."""
         if not self.door.has_login:
             return True
-        try:
-            sent = SimpleCookie(request.headers.get("cookie", "")).get(self.door.cookie)
-        except CookieError:
-            return False
-        return sent is not None and keys.nonce_of(self._key(), "cookie", sent.value, self._now()) is not None
+        key, now = self._key(), self._now()
+        sent = (one.strip().partition("=") for one in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
+        return any(
+            name == self.door.cookie and keys.nonce_of(key, "cookie", value, now) is not None for name, _, value in sent
+        )
 
     def new_cookie(self) -> tuple[str, str]:
         """The header by which a browser is logged in."""
@@ -123,7 +141,7 @@ class Access:
         return self._cookie_header("", 0)
 
     def _cookie_header(self, value: str, seconds: int) -> tuple[str, str]:
-        text = f"{self.door.cookie}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}"
+        text = f"{self.door.cookie}={value}; HttpOnly; SameSite=Strict; Path={self.base}; Max-Age={seconds}"
         return "Set-Cookie", text
 
 

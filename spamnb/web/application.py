@@ -24,7 +24,7 @@ from spamnb.ledger.file.readonly import size_of
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import HEADERS
-from spamnb.web.http import HttpError, Request, Response, read_form, read_request
+from spamnb.web.http import HttpError, Request, Response, as_line, read_form, read_request
 from spamnb.web.pages.login import please_log_in
 from spamnb.web.routes import Route, Router
 from spamnb.web.visit import NothingYetError, Site, Visit
@@ -38,7 +38,6 @@ _TITLES = {
     404: "Not found",
     405: "Not like that",
     413: "Too much at once",
-    421: "Not called so",
     429: "Too many tries",
     500: "Something is wrong",
     503: "Not just now",
@@ -72,14 +71,25 @@ class Application:
 
     def answer(self, environ: Mapping[str, Any]) -> tuple[Response, str]:
         """The response, and the pattern of the route that has made it ("" for none)."""
-        request, pattern = Request("GET", "/"), ""
         try:
             request = read_request(environ)
             self._access.check_host(request)
+            request = self._access.below_base(request)
+        except HttpError as fault:
+            return as_line(fault.status, f"{fault.what} {fault.step}"), ""
+        except SpamnbError as fault:
+            _log.error("who asks for the pages cannot be told: %s", fault)
+            return as_line(500, "The login cannot be checked. To see why, in a terminal: spamnb web --open"), ""
+        return self._below_base(request, cast(BinaryIO, environ.get("wsgi.input")))
+
+    def _below_base(self, request: Request, body: BinaryIO) -> tuple[Response, str]:
+        """The same, of a request for a page."""
+        pattern = ""
+        try:
             route, numbers = self._router.find(request.method, request.path)
             pattern = route.pattern
             if not request.is_reading:
-                request = self._with_form(request, cast(BinaryIO, environ["wsgi.input"]))
+                request = self._with_form(request, body)
             return self._from_page(route, request, numbers), pattern
         except HttpError as fault:
             return self._refused(request, fault), pattern

@@ -6,6 +6,7 @@ takes 0.2 s to begin.
 """
 
 import contextlib
+import functools
 import logging
 import os
 import pickle
@@ -60,7 +61,7 @@ class Apart:
                 code = process.wait()
                 if self._is_ending:
                     raise EndingError from fault
-                raise RuntimeError(f"the process for {work} has ended with {code}") from fault
+                raise RuntimeError(f"the process for {_named(work)} has ended with {code}") from fault
             return result
 
     @contextlib.contextmanager
@@ -91,6 +92,12 @@ class Apart:
             self._is_ending = True
             for process in self._running:
                 process.kill()
+
+
+def _named(work: Callable[[Tell], object]) -> str:
+    """The function of a work, by its name alone: among its arguments is the whole environment, secrets included."""
+    function = work.func if isinstance(work, functools.partial) else work
+    return f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
 
 
 class _Result:

@@ -53,7 +53,8 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked. path begins with "/", and is that below the proxy's prefix; headers have names in lower case."""
+    """What was asked. path begins with "/", and is that below the prefix of a proxy and
+    of the login; headers have names in lower case."""
 
     method: str
     path: str
@@ -81,6 +82,11 @@ class Response:
 def as_json(values: object) -> Response:
     """Values as JSON, in ASCII only."""
     return Response(json.dumps(values, ensure_ascii=True).encode("ascii"), content_type="application/json")
+
+
+def as_line(status: int, text: str) -> Response:
+    """One line of text, for who has not come to a page: there is no style, and no link leads anywhere."""
+    return Response(f"spamnb: {text}\n".encode(), status, "text/plain; charset=utf-8")
 
 
 def whole_number(text: str) -> int:

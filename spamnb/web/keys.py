@@ -1,8 +1,8 @@
-"""The key of the login, the codes that are made with it, and the cookie that a code is exchanged for.
+"""The key of the login: the path of the pages, the codes that are made with it, and the cookie for which one is given.
 
 A code is good once, for a minute, and made by whoever can read the key's file. Code and cookie are an expiry (8 bytes,
 seconds since the epoch), a nonce (16 bytes), and an HMAC-SHA256 of both (32 bytes), in base64url. A new key ends all
-logins.
+logins, and moves the pages to another path.
 """
 
 import base64
@@ -24,6 +24,7 @@ CODE_SECONDS = 60
 COOKIE_SECONDS = 30 * 86_400
 _KEY_BYTES = 32
 _NONCE_BYTES = 16
+_PATH_BYTES = 15  # 24 letters and digits
 _EXPIRY = struct.Struct(">Q")
 _LENGTH = _EXPIRY.size + _NONCE_BYTES + hashlib.sha256().digest_size
 _MOST_WRONG = 5
@@ -82,6 +83,15 @@ class KeyFile:
             os.close(descriptor)
 
 
+def path(key: bytes) -> str:
+    """The first part of the addresses of all pages: not to be guessed without the key (120 bits), which it hides.
+
+    A browser sends the cookie to every server of this machine that is asked for this path, on any port (RFC 6265, 8.5).
+    So nobody else is to know it.
+    """
+    return "k" + base64.b32encode(_mac(key, "path", b"")[:_PATH_BYTES]).decode("ascii").lower()
+
+
 def make(key: bytes, use: Use, now: float) -> str:
     """A new code, or a new cookie's value."""
     seconds = CODE_SECONDS if use == "code" else COOKIE_SECONDS
@@ -103,7 +113,7 @@ def nonce_of(key: bytes, use: Use, text: str, now: float) -> bytes | None:
     return told[_EXPIRY.size :] if now < _EXPIRY.unpack(told[: _EXPIRY.size])[0] else None
 
 
-def _mac(key: bytes, use: Use, told: bytes) -> bytes:
+def _mac(key: bytes, use: Use | Literal["path"], told: bytes) -> bytes:
     return hmac.digest(key, use.encode("ascii") + b"\0" + told, "sha256")
 
 

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from spamnb import wording
+from spamnb.web.outcome import FIELD
 
 _HERE = os.path.dirname(__file__)
 _LONGEST = 300  # characters of one text from mail
@@ -81,7 +82,7 @@ class Pages:
         if parts.scheme or parts.netloc or not self._has_page(parts.path):
             return "", {}
         query = parse_qs(parts.query, max_num_fields=30)
-        return parts.path, {name: values[0] for name, values in query.items() if name != "did"}
+        return parts.path, {name: values[0] for name, values in query.items() if name not in ("did", FIELD)}
 
 
 @functools.cache  # a template is compiled once in a process

@@ -1,7 +1,7 @@
 """The server: sockets, waitress, and its end.
 
-waitress gives limits of size, time and connections, and a few threads. It makes no socket of its own, so that a unit
-without a network can serve one that it was handed.
+waitress gives limits of size, and a few threads; limits of time and number are in `connections`. It makes no socket of
+its own, so that a unit without a network can serve one that it was handed.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ from waitress import create_server, wasyncore  # type: ignore[import-untyped]  #
 
 from spamnb import durable
 from spamnb.config import Config
-from spamnb.errors import UsageError
-from spamnb.web import keys
+from spamnb.errors import ConfigError, UsageError
+from spamnb.web import connections, keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
@@ -46,8 +46,7 @@ from spamnb.web.visit import Site
 _log = logging.getLogger(__name__)
 _LIMITS: dict[str, Any] = {
     "threads": 4,
-    "connection_limit": 50,
-    "channel_timeout": 20,
+    "connection_limit": 2 * connections.MOST,
     "max_request_header_size": 16_384,
     "max_request_body_size": MAX_BODY,
     "clear_untrusted_proxy_headers": True,
@@ -102,10 +101,28 @@ def key_file(config: Config) -> keys.KeyFile:
     return keys.KeyFile(os.path.join(os.path.dirname(config.ledger), KEY))
 
 
+def login_key(read_config: Callable[[], Config]) -> Callable[[], bytes]:
+    """The key as it is now. While the configuration cannot be read, that of the last one: who is logged in sees why."""
+    known: list[keys.KeyFile] = []
+
+    def key() -> bytes:
+        try:
+            file = key_file(read_config())
+        except ConfigError:
+            if not known:
+                raise
+        else:
+            if not known or known[0].path != file.path:
+                known[:] = [file]
+        return known[0].key()
+
+    return key
+
+
 def login_address(config: Config, port: int, now: float) -> str:
     """An address that logs a browser in, once, within a minute."""
-    code = keys.make(key_file(config).key(), "code", now)
-    return f"http://127.0.0.1:{port}/login?code={code}"
+    key = key_file(config).key()
+    return f"http://127.0.0.1:{port}/{keys.path(key)}/login?code={keys.make(key, 'code', now)}"
 
 
 def login_file(config: Config, port: int, now: float) -> str:
@@ -184,6 +201,7 @@ class Server:
             self._map: dict[int, object] = {}
             sockets = [one.socket for one in self.listeners]
             self._server = create_server(self.activity, map=self._map, sockets=sockets, **_LIMITS)
+            connections.serve(self._map)
         except BaseException:
             _close(self.listeners)
             raise
@@ -200,6 +218,7 @@ class Server:
         try:
             while not self._is_closing and (idle := self.activity.idle_for()) < self._idle_exit:
                 memory.idle_for(idle)
+                connections.tend(self._map)
                 wasyncore.loop(timeout=_LOOK_SECONDS, map=self._map, use_poll=True, count=1)
         finally:
             self._server.task_dispatcher.shutdown(timeout=_END_SECONDS)
@@ -228,7 +247,7 @@ def _application(
         raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
     private = all(one.path is not None and is_private(one) for one in listeners)
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
-    access = Access(door, lambda: key_file(read_config()).key(), now)
+    access = Access(door, login_key(read_config), now)
     router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
     site = Site(
         read_config,

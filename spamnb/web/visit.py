@@ -14,6 +14,7 @@ from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import HttpError, Request, Response
 from spamnb.web.lines import flash
 from spamnb.web.missing import KeptMissing
+from spamnb.web.outcome import FIELD, Seal
 from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.rendering import Pages, relative
 
@@ -32,6 +33,7 @@ class Site:
     these are. environ: the environment, which says where files lie by default. own_mail, checkup, badges, missing: what
     takes longer than a page, and is kept between requests; missing is what has still to be learned before mail is
     moved. others: the configurations of which an administrator sees sums, in the place of the pages of one person.
+    seal: of what an act tells the page after it.
     """
 
     config: Callable[[], Config]
@@ -47,6 +49,7 @@ class Site:
     badges: Badges = field(default_factory=Badges)
     missing: KeptMissing = field(default_factory=KeptMissing)
     others: tuple[str, ...] = ()
+    seal: Seal = field(default_factory=Seal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ class Visit:
     @property
     def here(self) -> str:
         """This page's own address, for a form that is to lead back to it."""
-        held = [(name, value) for name, value in self.request.query.pairs() if name not in ("did", "code")]
+        held = [(name, value) for name, value in self.request.query.pairs() if name not in ("did", FIELD, "code")]
         path = self.request.path.removeprefix("/")
         return f"{path}?{urlencode(held)}" if held else path
 
@@ -126,14 +129,21 @@ class Visit:
         headers = (("Location", self.url(page, **query)),)
         return Response(b"", 303, headers=headers, after=tuple(self.after))
 
-    def done(self, actions: Iterable[int], back: str = "", **query: object) -> Response:
+    def done(self, actions: Iterable[int], back: str = "", *, order: str = "", **outcome: int) -> Response:
         """Back to a page, which says what these actions did, and how they are undone.
 
-        back: the page, unless the form says by its field `back` which page it was sent from.
+        back: the page, unless the form says by its field `back` which page it was sent from. order: of its lines, for
+        its query. outcome: what else it is to tell, for `outcome` there.
         """
         page, held = self._back(back)
+        query = {"order": order} if order else {}
         named = ".".join(map(str, list(actions)[:_MOST_NAMED]))
-        return self.redirect(page, **held, **({"did": named} if named else {}), **query)
+        told = {"did": named, FIELD: self.site.seal.written(outcome)}
+        return self.redirect(page, **{**held, **query, **told})
+
+    def outcome(self, name: str) -> int:
+        """A number that the act before this page has told it; 0 where it has told none."""
+        return self.site.seal.read(self.request.query.text(FIELD)).get(name, 0)
 
     def _back(self, page: str) -> tuple[str, dict[str, object]]:
         """The page and the query that a form has come from: only such as the pages themselves link to."""

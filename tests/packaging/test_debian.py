@@ -201,7 +201,7 @@ def test_logins_and_sockets_outlive_an_upgrade(services: dict[str, Unit], packag
     machine.run("systemctl", "enable", "--now", "spamnb-web@anna.socket", "spamnb@anna.socket")
     machine.run("systemctl", "start", "spamnb@anna")
     machine.run("systemctl", "--user", "enable", "--now", "spamnb-web.socket", user="ben")
-    cookie = log_in(own, port, "python3")
+    base, cookie = log_in(own, port, "python3")
     sockets = ["/run/spamnb-web/anna.sock", "/run/spamnb/anna.sock"]
 
     def state() -> tuple[str, str, int, int]:
@@ -209,7 +209,7 @@ def test_logins_and_sockets_outlive_an_upgrade(services: dict[str, Unit], packag
         files = machine.run("stat", "--format=%n %i %U %G %a", *sockets).stdout
         key = machine.path(f"{own.state}/web.key")
         assert key.stat().st_mode & 0o777 == 0o600
-        ben = ask(machine, port, "/", "ben", Cookie=cookie)[0]
+        ben = ask(machine, port, f"{base}/", "ben", Cookie=cookie)[0]
         return files, key.read_bytes().hex(), ben, ask(machine, sockets[0], "/", "www-data", Host=name)[0]
 
     before = state()

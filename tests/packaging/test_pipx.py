@@ -94,7 +94,7 @@ def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path], tmp_path:
     completed = "complete -p spamnb || . ~/.local/share/bash-completion/completions/spamnb; complete -p spamnb"
     assert "_spamnb" in as_ben(machine, completed)
     as_ben(machine, "systemctl --user enable --now spamnb-web.socket")
-    cookie = log_in(unit, _PORT, "/home/ben/.local/share/pipx/venvs/spamnb/bin/python")
+    base, cookie = log_in(unit, _PORT, "/home/ben/.local/share/pipx/venvs/spamnb/bin/python")
 
     before, told = unit.pid(), unit.spamnb("verify")
     upgrade = commands("upgrade-and-removal", "pipx-upgrade", later)
@@ -103,7 +103,7 @@ def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path], tmp_path:
     until(lambda: unit.pid() not in {0, before}, "another process of the service")
     check_moved_once(unit, sent)
     assert unit.spamnb("verify") == told
-    assert ask(machine, _PORT, "/", "ben", Cookie=cookie)[0] == 200
+    assert ask(machine, _PORT, f"{base}/", "ben", Cookie=cookie)[0] == 200
 
     as_ben(machine, "systemctl --user disable --now spamnb-web.socket")
     as_ben(machine, block("docs/upgrade-and-removal.md", "pipx-removal"), "removed")

@@ -1,6 +1,7 @@
 """Asks the pages inside a booted system, as one of its users, on a port or a Unix socket."""
 
 import json
+from typing import NamedTuple
 
 from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
@@ -22,8 +23,9 @@ print(json.dumps([answer.status, dict(answer.getheaders()), answer.read().decode
 """
 _CODE = """
 import sys, time
-from spamnb.web.keys import KeyFile, make
-print(make(KeyFile(sys.argv[1]).key(), "code", time.time()))
+from spamnb.web.keys import KeyFile, make, path
+key = KeyFile(sys.argv[1]).key()
+print(path(key), make(key, "code", time.time()))
 """
 
 
@@ -40,11 +42,18 @@ def ask(
     return status, answered, text
 
 
-def log_in(unit: Unit, where: str, python: str) -> str:
-    """Log the owner of a unit in, by a code that only they can make; the cookie. python: that has the program."""
+class Login(NamedTuple):
+    """The path below which all pages lie, without a "/" at its end, and the cookie."""
+
+    base: str
+    cookie: str
+
+
+def log_in(unit: Unit, where: str, python: str) -> Login:
+    """Log the owner of a unit in, by a code that only they can make. python: that has the program."""
     machine = unit.machine
     machine.write("/srv/code.py", _CODE)
-    code = machine.run(python, "/srv/code.py", f"{unit.state}/web.key", user=unit.user).stdout.strip()
-    status, headers, _ = ask(machine, where, f"/login?code={code}", unit.user)
+    path, code = machine.run(python, "/srv/code.py", f"{unit.state}/web.key", user=unit.user).stdout.split()
+    status, headers, _ = ask(machine, where, f"/{path}/login?code={code}", unit.user)
     assert status == 303
-    return headers["Set-Cookie"].partition(";")[0]
+    return Login(f"/{path}", headers["Set-Cookie"].partition(";")[0])

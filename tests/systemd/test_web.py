@@ -32,20 +32,19 @@ def test_user_pages(user_unit: Unit) -> None:
     as_a_login(machine, "ben", block("docs/web.md", "user-web"))
     user_unit.wait_moved(user_unit.deliver("spam"))
     where = "127.0.0.1:7726"
-    assert ask(machine, where, "/", "anna")[0] == 401
-    cookie = log_in(user_unit, where, "/home/ben/.local/lib/spamnb/bin/python")
-    status, _, text = ask(machine, where, "/", "ben", Cookie=cookie)
+    assert ask(machine, where, "/", "anna")[0] == 404
+    base, cookie = log_in(user_unit, where, "/home/ben/.local/lib/spamnb/bin/python")
+    assert ask(machine, where, f"{base}/", "anna")[0] == 401
+    status, _, text = ask(machine, where, f"{base}/", "ben", Cookie=cookie)
     assert (status, "moved" in text, "is not running" in text) == (200, True, False)
     show = ["systemctl", "--user", "show", "--property=MainPID", "--value", "spamnb-web"]
     pid = machine.run(*show, user="ben").stdout.strip()
     assert has_no_network(machine, pid)
     number = text.split('action="m/')[1].split("/")[0]
-    status, headers, _ = ask(machine, where, f"/m/{number}/teach", "ben", "label=ham", Cookie=cookie)
+    status, headers, _ = ask(machine, where, f"{base}/m/{number}/teach", "ben", "label=ham", Cookie=cookie)
     assert status == 303, "in the sandbox a message can be moved and learned"
-    assert (
-        "Learned as ham, moved to INBOX"
-        in ask(machine, where, f"/m/{number}?did={headers['Location'].split('did=')[1]}", "ben", Cookie=cookie)[2]
-    )
+    after = f"{base}/m/{number}?did={headers['Location'].split('did=')[1]}"
+    assert "Learned as ham, moved to INBOX" in ask(machine, where, after, "ben", Cookie=cookie)[2]
 
 
 def test_system_pages(system_unit: Unit) -> None:

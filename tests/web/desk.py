@@ -35,10 +35,11 @@ def _lessons(label: Label) -> Batch:
 
 
 class Answer:
-    """What was answered, and the page as a tree."""
+    """What was answered, and the page as a tree. Paths are those below the base, the path of all pages."""
 
-    def __init__(self, path: str, status: str, headers: list[tuple[str, str]], body: bytes) -> None:
+    def __init__(self, path: str, status: str, headers: list[tuple[str, str]], body: bytes, base: str = "") -> None:
         self.path = path
+        self._site = f"http://{HOST}{base}"
         self.status = int(status.split(maxsplit=1)[0])
         self.headers = dict(headers)
         self.text = body.decode("utf-8")
@@ -56,14 +57,15 @@ class Answer:
     @property
     def location(self) -> str:
         """Where it leads to, as a path with its query."""
-        return urljoin(f"http://{HOST}{self.path}", self.headers["Location"]).removeprefix(f"http://{HOST}")
+        return urljoin(f"{self._site}{self.path}", self.headers["Location"]).removeprefix(self._site)
 
 
 class Browser:
-    """Asks an application, as a browser of its owner does, unless told otherwise."""
+    """Asks an application, as a browser of its owner does, unless told otherwise. base: the path of all pages."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
+        self.base = application._site.access.base.removesuffix("/")
         self.headers = {"host": HOST, "cookie": f"spamnb_7726={keys.make(KEY, 'cookie', 1e9)}"}
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Answer:
@@ -89,7 +91,7 @@ class Browser:
         path, _, query = path.partition("?")
         environ: dict[str, Any] = {
             "REQUEST_METHOD": method,
-            "PATH_INFO": path,
+            "PATH_INFO": self.base + path,
             "QUERY_STRING": query,
             "wsgi.input": io.BytesIO(body),
             "CONTENT_LENGTH": str(len(body)) if method == "POST" else "",
@@ -99,7 +101,7 @@ class Browser:
             environ[kind if kind.startswith("CONTENT_") else f"HTTP_{kind}"] = value
         started: list[Any] = []
         parts = self._application(environ, lambda *said: started.extend(said))
-        return Answer(path, *started, b"".join(parts))
+        return Answer(path, *started, b"".join(parts), self.base)
 
 
 def all_routes() -> list[Route]:

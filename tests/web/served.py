@@ -1,7 +1,6 @@
 """The pages of a desk behind a real server in a process of its own, and a mailbox with a story of some weeks."""
 
 import contextlib
-import os
 import re
 import subprocess
 import sys
@@ -50,9 +49,9 @@ def start(desk: WebDesk, *arguments: str, config: str = "") -> Served:
         *(arguments or ("--listen", "127.0.0.1:0")),
     ]
     with log.open("wb") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+        process = subprocess.Popen(command, stdout=said, stderr=said)
     until(lambda: "Ctrl-C" in log.read_text() or process.poll() is not None, "the pages to be served")
-    found = re.search(r"(http://127\.0\.0\.1:\d+)/login\?code=\S+", log.read_text())
+    found = re.search(r"(http://127\.0\.0\.1:\d+/\w+)/login\?code=\S+", log.read_text())
     assert process.poll() is None, log.read_text()
     return Served(process, found[1] if found else "", str(log))
 

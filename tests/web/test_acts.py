@@ -1,8 +1,11 @@
 """What a person does on the pages: it happens in the mailbox, once, and can be taken back."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
-from spamnb import policy
+from spamnb import breaker, policy
 from spamnb.audit.answers import ON_A_PAGE
 from spamnb.checkup.metrics import how
 from spamnb.cli.sample_mail import message
@@ -179,6 +182,24 @@ def test_pause_and_resume(desk: WebDesk) -> None:
     after = desk.browser.follow(desk.browser.post("/resume", move=1))
     assert desk.where(OFFER) == ["Junk"]
     assert "paused" not in after.words and "Moved to Junk" in after.words
+
+
+def test_what_the_service_moves_meanwhile(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the service moves while the page moves what has stayed is not told of as the person's, nor undone so."""
+    new, moved = message("spam", 101), breaker.move_withheld
+
+    def move_withheld(*asked: Any, **named: Any) -> Iterator[breaker.Reviewed]:
+        desk.deliver(new)
+        yield from moved(*asked, **named)
+
+    monkeypatch.setattr(breaker, "move_withheld", move_withheld)
+    desk.browser.post("/pause")
+    desk.deliver(OFFER)
+    after = desk.browser.follow(desk.browser.post("/resume", move=1))
+    assert (desk.where(OFFER), desk.where(new)) == (["Junk"], ["Junk"])
+    assert len(undo_of(after)) == 1
+    desk.browser.post("/undo", id_=undo_of(after))
+    assert (desk.where(OFFER), desk.where(new)) == (["INBOX"], ["Junk"])
 
 
 def test_the_breaker_is_open(desk: WebDesk) -> None:

@@ -29,6 +29,11 @@ def failing(tell: Tell) -> None:
     raise ValueError("a fault")
 
 
+def killed(secret: str, tell: Tell) -> None:
+    """Work whose process is killed, as by the kernel when memory is short."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def endless(tell: Tell) -> None:
     """Work that does not end."""
     tell(os.getpid(), 0)
@@ -56,6 +61,16 @@ def test_fault(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match="has ended with 1"):
         Apart()(failing, lambda *_: None)
     assert "ValueError: a fault" in capfd.readouterr().err
+
+
+def test_the_log_names_no_argument(caplog: pytest.LogCaptureFixture) -> None:
+    """Where such a process dies, the log names the work and how it ended, and none of what it was given."""
+    later, work = Later(), partial(killed, "a password in the environment")
+    later(lambda: later.apart(work, lambda *_: None))
+    until(lambda: bool(caplog.records), "the log")
+    later.wait()
+    assert "tests.web.test_background.killed has ended with -9" in caplog.text
+    assert "password" not in caplog.text
 
 
 def test_killed_meanwhile() -> None:

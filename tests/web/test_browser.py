@@ -2,17 +2,21 @@
 
 import contextlib
 import itertools
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spamnb import policy
+from spamnb.arming import Arming
 from spamnb.cli.sample_mail import message
+from spamnb.config.writing import render
 from spamnb.web import keys
-from spamnb.web.server import key_file
+from spamnb.web.server import Server, Settings, key_file, login_address
 from tests.service.conftest import until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.markup import FOLDER, MARKUP, fill
@@ -76,7 +80,8 @@ class Chromium:
         try:
             window = Window(context, self.base)
             code = keys.make(key_file(self.desk.config).key(), "code", time.time())
-            window.go(f"login?code={code}")
+            assert window.page.goto(f"{self.base}/login?code={code}").status == 200
+            window.go("")
             yield window
         finally:
             context.close()
@@ -180,6 +185,60 @@ def test_act_without_scripts(fresh: Chromium) -> None:
         window.is_clean()
 
 
+class Listening(BaseHTTPRequestHandler):
+    """A server of another user: it links to itself, and writes down the headers of each request."""
+
+    heard: list[dict[str, str]]
+
+    def do_GET(self) -> None:
+        self.heard.append({"path": self.path} | {name.lower(): value for name, value in self.headers.items()})
+        body = b'<!doctype html><title>a</title><link rel="icon" href="data:,"><a href="/again">go on</a>'
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Set-Cookie", "a=1; Path=/")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: it is no test's output."""
+
+
+@contextlib.contextmanager
+def another_server() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Its address, on another port of this machine, and the headers that it gets."""
+    heard: list[dict[str, str]] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Heard", (Listening,), {"heard": heard})) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", heard
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_the_login_goes_to_no_other_port(fresh: Chromium) -> None:
+    """A server on another port of this machine gets no login and no path by a link, nor by its own links after that."""
+    with fresh.window() as window, another_server() as (address, heard):
+        page = window.page
+        page.evaluate("address => { location.href = address; }", f"{address}/from-a-page")
+        page.wait_for_url(f"{address}/from-a-page")
+        page.goto(f"{address}/typed")
+        page.get_by_role("link", name="go on").click()
+        page.wait_for_url(f"{address}/again")
+        page.reload()
+        assert [one["path"] for one in heard] == ["/from-a-page", "/typed", "/again", "/again"]
+        assert heard[-1]["cookie"] == "a=1", "its own comes back: the browser does send cookies there"
+        assert not any("spamnb" in value for one in heard for value in one.values())
+        secret = fresh.base.rpartition("/")[2]
+        assert not any(secret in value for one in heard for value in one.values())
+        answer = page.goto(f"{fresh.base}/")
+        assert answer.status == 200, "and the login is still there"
+        answer = page.goto(f"{fresh.base.rpartition('/')[0]}/")
+        assert (answer.status, answer.text().count("\n")) == (404, 1)
+
+
 def test_keys(fresh: Chromium) -> None:
     """The keys walk the lines, open a message, answer, take back, search, go to pages, and are told by ?."""
     for number in (100, 101, 102):
@@ -246,6 +305,65 @@ def test_what_is_new_is_shown(fresh: Chromium) -> None:
         page.clock.run_for(31_000)
         page.locator(f"[data-live] #a{newest}").wait_for()
         window.is_clean()
+
+
+def test_an_old_check(browser: Any, tmp_path: Path) -> None:
+    """What is wrong since the last check is on the overview and on Health soon after they are opened, or left open."""
+    desk = WebDesk(tmp_path)
+    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    config = tmp_path / "config.yaml"
+    config.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    server = Server(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(login_address(desk.config, server.port or 0, desk.now()))
+        base = page.url
+        with as_if_running(desk):
+            for address in (base, f"{base}health"):
+                page.goto(address)
+                until(lambda: _is_checked(page), "what was found")
+                assert "fault" not in page.title()
+                desk.ahead += 24 * 60
+                away = desk.roots[0].rename(desk.roots[0].with_name("away"))
+                page.goto(address)
+                assert page.title().startswith("Being checked")
+                until(lambda: page.title().startswith("1 fault"), "the fault")
+                assert page.locator("h1").inner_text().startswith("1 fault")
+                assert str(desk.roots[0]) in page.locator("main").inner_text()
+                away.rename(desk.roots[0])
+                desk.ahead += 24 * 60
+            page.clock.install()
+            page.goto(base)
+            until(lambda: _is_checked(page), "what was found")
+            assert "fault" not in page.title()
+            desk.roots[0].rename(away)
+            desk.ahead += 24 * 60
+            until(lambda: _ticked(page, "1 fault"), "the fault on a page that is left open")
+            page.goto(f"{base}health")
+            until(lambda: _is_checked(page), "what was found")
+            until(lambda: _ticked(page, "Checked ", 61_000), "the time of the check as the heading")
+        server.close()
+        thread.join()
+        page.goto("about:blank")
+    finally:
+        context.close()
+        server.close()
+        thread.join()
+        desk.stop()
+        desk.ledger.close()
+
+
+def _is_checked(page: Any) -> bool:
+    title = page.title()  # while a page is loaded again, it is of the browser's making
+    return title.endswith(" · spamnb") and not title.startswith("Being checked")
+
+
+def _ticked(page: Any, title: str, milliseconds: int = 1_000) -> bool:
+    page.clock.run_for(milliseconds)
+    return bool(page.title().startswith(title))
 
 
 def test_calm(lived: Chromium) -> None:

@@ -1,5 +1,7 @@
 """The page Review: what it asks about, and what follows from the answers."""
 
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 
 from spamnb import training
@@ -169,6 +171,26 @@ def test_what_the_answers_changed(desk: WebDesk, asked: list[bytes]) -> None:
         training.learn_message(desk.ledger, content, Label.HAM, "a test", desk.now())
     page = desk.browser.follow(desk.browser.post("/review", **{one: "ham", other: "later"}))
     assert "Your 1 answer moved 1 other message out of unsure." in page.words
+    assert page.tree.xpath("//input[@name='back']/@value") == ["review"], "the page after the next act tells of that"
+
+
+def test_what_an_address_cannot_say(desk: WebDesk, asked: list[bytes]) -> None:
+    """Only the pages themselves say what answers have done: not a link that somebody has written or changed."""
+    answer = desk.browser.post("/review", **{f"say.{desk.number_of(asked[0])}": "ham", "say.99999": "ham"})
+    lost = "1 message could not be learned"
+    for _ in range(2):
+        assert lost in desk.browser.follow(answer).words
+    told = parse_qs(urlsplit(answer.location).query)["told"][0]
+    assert lost not in Browser(desk.application()).get(f"/review?told={told}").words
+    for link in (
+        "answered=12&moved=3&failed=1&stays=1&left=4",
+        f"told={told.replace('failed-1', 'failed-2')}",
+        "told=answered-1.failed-1.",
+        "told=answered-1.failed-1." + 32 * "0",
+        "told=failed-\u0661.",
+    ):
+        words = desk.browser.get(f"/review?{link}").words
+        assert "could not" not in words and "answers moved" not in words, link
 
 
 def test_the_number_in_the_navigation(desk: WebDesk, asked: list[bytes]) -> None:

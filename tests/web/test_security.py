@@ -96,6 +96,43 @@ def test_another_name_may_be_allowed(desk: WebDesk) -> None:
     assert allowed.get("/", {"host": "other.example"}).status == 421
 
 
+def test_other_paths(desk: WebDesk) -> None:
+    """All pages lie below a path that follows from the key; anywhere else is one line, which says whose it is."""
+    base = desk.browser.base
+    assert re.fullmatch(r"/k[a-z2-7]{24}", base)
+    assert base == f"/{keys.path(KEY)}" != f"/{keys.path(bytes(32))}"
+    paths = ["/", "/history", "/login", f"/login?code={code_of()}", "/static/spamnb.css", "//", f"/{base}/"]
+    paths += [base, f"{base[:-1]}/", f"{base}x/", f"{base.upper()}/", f"/{keys.path(bytes(32))}/history"]
+    desk.browser.base = ""
+    try:
+        for path in paths:
+            for answer in (
+                desk.browser.get(path),
+                desk.browser.post(path, label="ham"),
+                desk.browser.get(path, NO_COOKIE),
+            ):
+                assert (answer.status, answer.headers["Content-Type"]) == (404, "text/plain; charset=utf-8"), path
+                assert answer.text == "spamnb: There is no page at this address. To open the pages: spamnb web --open\n"
+                assert dict(HEADERS).items() <= answer.headers.items() and "Set-Cookie" not in answer.headers
+            assert desk.browser.get(path, {"host": "evil.example"}).status == 421
+        assert desk.browser.get(f"{base}/history").status == 200
+    finally:
+        desk.browser.base = base
+
+
+def test_no_address_is_absolute(desk: WebDesk, number: int, caplog: pytest.LogCaptureFixture) -> None:
+    """No page, no answer and no line of the log names the path below which all pages lie, but the cookie."""
+    caplog.set_level("DEBUG")
+    secret = desk.browser.base.strip("/")
+    for route in ROUTES:
+        for headers in ({}, NO_COOKIE, {"sec_fetch_site": "cross-site"}):
+            answer = ask(desk.browser, route, number, **headers)
+            told = {name: value for name, value in answer.headers.items() if name != "Set-Cookie"}
+            assert secret not in answer.text + str(told), name(route)
+    desk.browser.get("/nothing")
+    assert secret not in caplog.text
+
+
 def test_forms_of_other_pages(desk: WebDesk, number: int) -> None:
     """A form is taken from our own pages only: another port of this machine is the same site, and not enough."""
     for route in POSTS:
@@ -200,7 +237,8 @@ def test_log_in(desk: WebDesk) -> None:
     answer = desk.browser.get(f"/login?code={code}", NO_COOKIE)
     assert (answer.status, answer.location) == (303, "/")
     cookie = answer.headers["Set-Cookie"]
-    assert re.fullmatch(r"spamnb_7726=[\w=-]+; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000", cookie)
+    assert re.fullmatch(r"spamnb_7726=[\w=-]+; HttpOnly; SameSite=Strict; Path=(/k\w{24}/); Max-Age=2592000", cookie)
+    assert f"Path={desk.browser.base}/;" in cookie
     assert code not in answer.text + cookie + answer.headers["Location"]
     assert desk.browser.get("/", {"cookie": cookie.partition(";")[0]}).status == 200
     assert desk.browser.get(f"/login?code={code}", NO_COOKIE).status == 401
@@ -253,13 +291,31 @@ def test_wrong_cookies(desk: WebDesk) -> None:
         assert desk.browser.get("/", {"cookie": cookie}).status == 401
 
 
+@pytest.mark.parametrize(
+    "others",
+    [
+        "{}; spamnb_7726=x",
+        "spamnb_7726=x; {}",
+        'a="; {}',
+        "b]=1; {}; =;;",
+        "{}; spamnb_7726=",
+        "é=1; {}",
+        "x; {}; $Path=/",
+    ],
+)
+def test_cookies_of_other_servers(desk: WebDesk, others: str) -> None:
+    """Whatever cookies other servers of this machine have set, also of this name, who is logged in stays so."""
+    assert desk.browser.get("/", {"cookie": others.format(desk.browser.headers["cookie"])}).status == 200
+
+
 def test_log_out(desk: WebDesk) -> None:
     """A browser can be made to forget."""
-    assert "Max-Age=0" in desk.browser.post("/logout").headers["Set-Cookie"]
+    cookie = desk.browser.post("/logout").headers["Set-Cookie"]
+    assert "Max-Age=0" in cookie and f"Path={desk.browser.base}/;" in cookie
 
 
 def test_new_key(tmp_path: Path) -> None:
-    """The key lies in a file of its own, made once, for its owner alone; a new one ends all logins."""
+    """The key lies in a file of its own, made once, for its owner alone; a new one ends all logins, and moves all."""
     file = keys.KeyFile(str(tmp_path / "state" / "web.key"))
     key = file.key()
     assert (tmp_path / "state" / "web.key").stat().st_mode & 0o777 == 0o600
@@ -267,6 +323,7 @@ def test_new_key(tmp_path: Path) -> None:
     cookie = keys.make(key, "cookie", 0)
     file.renew()
     assert file.key() != key
+    assert keys.path(file.key()) != keys.path(key)
     assert keys.nonce_of(file.key(), "cookie", cookie, 1) is None
     (tmp_path / "state" / "web.key").chmod(0o644)
     with pytest.raises(SpamnbError, match="others can read"):

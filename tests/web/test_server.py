@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
 from spamnb.config.writing import render
 from spamnb.errors import SpamnbError, UsageError
+from spamnb.web import keys
+from spamnb.web.config_file import ConfigFile
 from spamnb.web.listening import check_modes, handed_over, is_held_by, open_listener
-from spamnb.web.server import Activity, Server, Settings, login_file, port_in_use
+from spamnb.web.server import Activity, Server, Settings, key_file, login_file, port_in_use
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import Answer, WebDesk
 
@@ -90,7 +93,30 @@ def test_login_file(desk: WebDesk) -> None:
     """The address with its code is given to a browser in a file of the owner's: arguments can be read by others."""
     path = Path(login_file(desk.config, 7726, 1e9))
     assert path.stat().st_mode & 0o777 == 0o600
-    assert "http://127.0.0.1:7726/login?code=" in path.read_text()
+    assert f"http://127.0.0.1:7726/{keys.path(key_file(desk.config).key())}/login?code=" in path.read_text()
+
+
+def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
+    """A configuration that cannot be read any more is told to who is logged in; to others, that a terminal tells."""
+    file = tmp_path / "config.yaml"
+    file.write_text(good := render(desk.config.mailboxes, desk.config.ledger))
+    for known in (True, False):
+        file.write_text(good)
+        server = Server(Settings("127.0.0.1:0"), ConfigFile(file, {}, is_needed=True).read, str(file), {})
+        try:
+            key = key_file(desk.config).key()
+            cookie = f"spamnb_{server.port}={keys.make(key, 'cookie', time.time())}"
+            asked = {"REQUEST_METHOD": "GET", "HTTP_HOST": f"127.0.0.1:{server.port}", "HTTP_COOKIE": cookie}
+            owner = asked | {"PATH_INFO": f"/{keys.path(key)}/health"}
+            if known:
+                assert server.activity(owner, lambda *_: None)
+            file.write_text("scoring: {spam_cutoff: high}\n")
+            texts = [b"".join(server.activity(each, lambda *_: None)).decode() for each in (owner, asked)]
+        finally:
+            server.close()
+            server.run()
+        assert "spam_cutoff" not in texts[1] and texts[1].startswith("spamnb: ") and texts[1].count("\n") == 1
+        assert ("spam_cutoff" in texts[0]) == known
 
 
 def test_idle_exit(desk: WebDesk, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from spamnb import policy
 from spamnb.arming import Arming
-from spamnb.checkup.finding import warning
+from spamnb.checkup.finding import fault, warning
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config
 from spamnb.config.writing import render
@@ -179,6 +179,51 @@ def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
     assert "spamnb config --check" in answer.words
     file.write_text(good)
     assert browser.get("/").status == 200
+
+
+@pytest.mark.parametrize("page", ["/", "/health"])
+def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
+    """What was found more than a minute ago heads no page: it is looked again, which the page says meanwhile."""
+    file = tmp_path / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    roll(desk.ledger.path, desk.now(), 1)
+    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    browser = Browser(pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True))
+
+    def title() -> str:
+        return str(browser.get(page).tree.findtext(".//title")).removesuffix(" · spamnb")
+
+    with only_service(desk.ledger.path):
+        assert title() == "Being checked"
+        before = title()
+        assert "fault" not in before
+        desk.ahead += 24 * 60
+        away = desk.roots[0].rename(desk.roots[0].with_name("away"))
+        assert (title(), title().partition(",")[0]) == ("Being checked", "1 fault")
+        assert str(desk.roots[0]) in browser.get(page).words
+        away.rename(desk.roots[0])
+        desk.ahead += 24 * 60
+        assert [title(), title()] == ["Being checked", before]
+        desk.ahead += 50
+        assert title() == before, "within a minute it stands"
+    desk.ahead += 50
+    assert (title(), title()) != (before, before)
+
+
+def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path) -> None:
+    """While all is checked anew, Health shows what was found before, under its time; the overview shows none of it."""
+    file = tmp_path / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    application = pages_of(lambda: desk.config, desk.now, config_path=str(file))
+    old = Checked((fault("one", "long repaired", "a step"),), desk.now() - 61.0)
+    application._site.checkup.found = application._site.checkup.last = old
+    browser = Browser(application)
+    words = browser.get("/health").words
+    assert words.index("The check before") < words.index("long repaired") and "It is being checked" in words
+    page = browser.get("/")
+    assert "long repaired" not in page.words
+    assert page.tree.xpath("//*[@data-unfinished]/a/@href") == ["./"]
+    assert "Whether all is well is being looked at" in page.words
 
 
 def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The pages Words, Senders and Health."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -132,8 +133,11 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
     assert "spamnb run, or systemctl --user start spamnb" in page.words
     assert "spam_cutoff: 0.95" in page.words
     first = application._site.checkup.last
-    assert browser.follow(browser.post("/health/check")).status == 200
+    assert browser.get("/health").tree.findtext(".//title") != "Being checked · spamnb"
+    asked = browser.follow(browser.post("/health/check"))
+    assert (asked.status, asked.tree.findtext(".//title")) == (200, "Being checked · spamnb")
     assert application._site.checkup.last is not first
+    assert browser.get("/health").tree.findtext(".//title") != "Being checked · spamnb"
 
 
 def test_one_check_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,12 +146,12 @@ def test_one_check_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> 
 
     def checked(path: Path, environ: object, whole: bool) -> object:
         begun.append(kept.is_running)
-        kept.check(path, {}, 0.0)
+        kept.check(path, {}, time.time)
         raise RuntimeError("a fault")
 
     monkeypatch.setattr("spamnb.checkup.checkup.checkup", checked)
     for _ in range(2):
         with pytest.raises(RuntimeError):
-            kept.check(Path("x"), {}, 0.0)
+            kept.check(Path("x"), {}, time.time)
     assert begun == [True, True]
     assert not kept.is_running

@@ -100,7 +100,7 @@ def answer(visit: Visit) -> Response:
         done = answers.give(finding, said, ON_A_PAGE)
     except MaildirError as fault:
         raise HttpError(409, str(fault), "What was learned is kept.") from fault
-    return visit.done(done.actions, back="audit", **({"stays": 1} if done.stays else {}))
+    return visit.done(done.actions, back="audit", stays=int(bool(done.stays)))
 
 
 ROUTES = (Route("GET", "/audit", audit), Route("POST", "/audit/{id}", answer))

@@ -13,17 +13,19 @@ from spamnb.wording import plural
 
 
 def health(visit: Visit) -> Response:
-    """What was found last; the first visit begins to look."""
-    checked = visit.site.checkup.last
-    if checked is None:
-        _begin(visit)
+    """What was found within the last minute; else what was found before that, as such, until it was looked again."""
+    checkup = visit.site.checkup
+    current, checked = checkup.current(visit.now), checkup.last
+    if current is None:
+        path, environ = Path(visit.site.config_path), visit.site.environ
+        visit.after.append(lambda: checkup.check(path, environ, visit.site.now))
     findings = () if checked is None else checked.findings
     numbers = Counter(one.state for one in findings)
     return visit.page(
         "health.html",
-        title=_title(numbers) if checked is not None else "Health",
+        title=_title(numbers) if current is not None else "Being checked",
+        is_current=current is not None,
         checked=checked,
-        is_running=checked is None or visit.site.checkup.is_running,
         findings=sorted(findings, key=lambda one: (FAULT, WARNING, OK).index(one.state)),
         config=_config(visit),
     )
@@ -43,14 +45,9 @@ def _config(visit: Visit) -> str:
         return ""
 
 
-def _begin(visit: Visit) -> None:
-    site = visit.site
-    visit.after.append(lambda: site.checkup.check(Path(site.config_path), site.environ, site.now()))
-
-
 def check(visit: Visit) -> Response:
-    """Look again."""
-    _begin(visit)
+    """Look again, which the page begins."""
+    visit.site.checkup.expire(visit.now)
     return visit.redirect("health")
 
 

@@ -198,7 +198,7 @@ def say(visit: Visit) -> Response:
         done = answers.call(known.digest, label, ON_A_PAGE)
     except MaildirError as fault:
         raise HttpError(409, str(fault), "Its verdict and its history remain.") from fault
-    return visit.done(done.actions, back=f"m/{known.id}", **({"stays": 1} if done.stays else {}))
+    return visit.done(done.actions, back=f"m/{known.id}", stays=int(bool(done.stays)))
 
 
 def forget(visit: Visit) -> Response:

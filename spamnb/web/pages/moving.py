@@ -18,12 +18,11 @@ def pause(visit: Visit) -> Response:
 
 def resume(visit: Visit) -> Response:
     """Move mail again; with `move` also what has stayed meanwhile, if it still is spam and nobody has read it."""
-    ledger, began = visit.ledger, visit.now
-    breaker.resume(ledger, began)
-    last = ledger.journal.newest_id()
+    ledger, reviewed = visit.ledger, list[breaker.Reviewed]()
+    breaker.resume(ledger, visit.now)
     if visit.request.form.text("move"):
-        list(breaker.move_withheld(ledger, visit.config, visit.site.now, later=visit.after.append))
-    return visit.done(action.id for action in ledger.journal.since(began, ("moved",)) if action.id > last)
+        reviewed += breaker.move_withheld(ledger, visit.config, visit.site.now, later=visit.after.append)
+    return visit.done(move for one in reviewed for move in one.moves)
 
 
 ROUTES = (Route("POST", "/pause", pause), Route("POST", "/resume", resume))

@@ -32,10 +32,11 @@ _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 
 def overview(visit: Visit) -> Response:
     """The state of the filter, its figures, and the newest actions."""
     ledger, config, checkup = visit.ledger, visit.config, visit.site.checkup
-    if checkup.is_due(visit.now):
+    checked = checkup.current(visit.now, whole=False)
+    if checked is None:
         path, environ = Path(visit.site.config_path), visit.site.environ
-        visit.after.append(lambda: checkup.check(path, environ, visit.site.now(), whole=False))
-    troubles = [] if checkup.found is None else checkup.found.troubles
+        visit.after.append(lambda: checkup.check(path, environ, visit.site.now, whole=False))
+    troubles = None if checked is None else checked.troubles
     known = status(config, ledger, visit.now, visit.missing)
     span = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[span])
@@ -46,7 +47,8 @@ def overview(visit: Visit) -> Response:
         title=_state(known, bool(config.mailboxes), troubles, visit.site.badges.numbers.get("review", 0)),
         known=known,
         learning=config.learning,
-        troubles=troubles,
+        is_checked=troubles is not None,
+        troubles=troubles or [],
         today=_today(ledger, visit.now),
         days=span,
         spans=list(_SPANS),
@@ -60,9 +62,12 @@ def overview(visit: Visit) -> Response:
     )
 
 
-def _state(known: Status, has_mailbox: bool, troubles: Sequence[Finding], waiting: int) -> str:
-    """In a few words what a person has to know first, and so what the window is called."""
-    faults = sum(one.state == FAULT for one in troubles)
+def _state(known: Status, has_mailbox: bool, troubles: Sequence[Finding] | None, waiting: int) -> str:
+    """In a few words what a person has to know first, and so what the window is called.
+
+    troubles: what is wrong now; None before that is known.
+    """
+    faults = sum(one.state == FAULT for one in troubles or ())
     if known.stop is not None:
         return "Nothing is moved" if known.stop.tripped_at is not None else "Moving is paused"
     if has_mailbox and not known.is_running:
@@ -73,6 +78,8 @@ def _state(known: Status, has_mailbox: bool, troubles: Sequence[Finding], waitin
         return "It still learns"
     if waiting:
         return f"{waiting} to review"
+    if troubles is None:
+        return "Being checked"
     return plural(len(troubles), "warning") if troubles else "All is well"
 
 

@@ -33,9 +33,9 @@ def review(visit: Visit) -> Response:
         cleared=found.cleared,
         is_current=is_current,
         missing=visit.missing(ledger, config.scoring, config.learning),
-        failed=visit.request.query.number("failed") or 0,
-        answered=visit.request.query.number("answered") or 0,
-        moved=visit.request.query.number("moved") or 0,
+        failed=visit.outcome("failed"),
+        answered=visit.outcome("answered"),
+        moved=visit.outcome("moved"),
     )
 
 
@@ -66,8 +66,7 @@ def answer(visit: Visit) -> Response:
             failed += 1
     answered = len(said) - failed
     moved = _moved(visit, {number for number, _ in said}) if answered else 0
-    told = {"answered": answered, "moved": moved or None, "failed": failed or None, "order": order}
-    return visit.done(actions, back="review", **told)
+    return visit.done(actions, back="review", order=order, answered=answered, moved=moved, failed=failed)
 
 
 def _moved(visit: Visit, said: Set[int]) -> int:

@@ -67,7 +67,7 @@ def sender(visit: Visit) -> Response:
         named=_pattern(visit, one),
         foreseen=foreseen,
         possible=[each.known.id for each in foreseen if each.is_possible],
-        failed=visit.request.query.number("failed") or 0,
+        failed=visit.outcome("failed"),
         previews={word: _sum_of(foreseen, word) for word in _LABELS},
     )
 
@@ -127,7 +127,7 @@ def teach(visit: Visit) -> Response:
             actions += answers.call(foreseen.known.digest, label, ON_A_PAGE).actions
         except MaildirError:
             failed += 1
-    return visit.done(actions, back=f"senders/{one.id}", failed=failed or None)
+    return visit.done(actions, back=f"senders/{one.id}", failed=failed)
 
 
 ROUTES = (

@@ -72,7 +72,7 @@ def undo(visit: Visit) -> Response:
     if faults and len(faults) == len(outcomes):
         raise HttpError(409, str(faults[0]), "Nothing was changed.")
     made = ledger.journal.undoing([action.id for action in actions], before)
-    return visit.done(made, back="history", **({"left": len(faults)} if faults else {}))
+    return visit.done(made, back="history", left=len(faults))
 
 
 def _chosen(visit: Visit) -> Sequence[Action]:

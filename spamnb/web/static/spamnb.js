@@ -5,7 +5,7 @@
   const all = (selector) => [...document.querySelectorAll(selector)];
   const rows = () => all("[data-row]").filter((row) => row.offsetParent);
   const row = () => document.activeElement.closest("[data-row]");
-  const typing = (target) => target.closest("input:not([type=radio]), textarea, select, [contenteditable]");
+  const typing = (target) => target.closest("input:not([type=radio]), select");
   const review = one("form[data-review]");
   let before = "";
 
@@ -50,21 +50,34 @@
     }
   });
 
-  // Puts a part of a page in the place of an element's content; where that fails, it stays as it is.
-  const load = async (place, address, part) => {
+  const page = async (address) => {
+    const answer = await fetch(address);
+    if (!answer.ok) throw answer;
+    return new DOMParser().parseFromString(await answer.text(), "text/html");
+  };
+  const fill = (place, part) => place.replaceChildren(...(part?.childNodes ?? []));
+  all("[data-load]").forEach((place) => page(place.dataset.load).then((part) => fill(place, part.body), () => {}));
+
+  // The live parts, the first of which is the heading, say what is so now.
+  const live = all("[data-live]");
+  let asked = 0;
+  const refresh = async () => {
+    const late = performance.now() - asked > 30000 || one("[data-live] [data-unfinished]");
+    if (document.hidden || !late) return;
+    asked = performance.now();
     try {
-      const answer = await fetch(address, { credentials: "same-origin" });
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (answer.ok) place.replaceChildren(...page.querySelector(part).childNodes);
+      const now = await page("");
+      const parts = now.querySelectorAll("[data-live]");
+      live.forEach((each, n) => each.contains(document.activeElement) || fill(each, parts[n]));
+      document.title = now.title;
     } catch {
-      return;
+      live[0].textContent = document.title = "No answer";
     }
   };
-  all("[data-load]").forEach((place) => load(place, place.dataset.load, "body"));
-  const live = one("[data-live]");
-  const refresh = () => document.hidden || live.contains(document.activeElement) || load(live, "", "[data-live]");
-  if (live) setInterval(refresh, 30000);
+  if (live[0]) setInterval(refresh, 1000);
   if (one("[data-again]")) setTimeout(() => location.reload(), 2000);
+  const dated = one("[data-dated]");
+  if (dated) setTimeout(() => (document.title = one("h1").textContent = dated.textContent), 60000);
 
   review?.addEventListener("change", () => {
     const said = review.querySelectorAll("input:checked:not([value=later])").length;
@@ -80,11 +93,10 @@
     all(".cutoffs tbody tr").forEach((each, place) => each.classList.toggle("chosen", place === +slider.value));
   });
 
-  all("[data-copy]").forEach((button) => {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(button.dataset.copy);
-      button.textContent = "Copied";
-    });
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copy]");
+    if (!button) return;
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = "Copied";
   });
 })();

@@ -1,0 +1,79 @@
+"""The connections of the pages: how long one may take to ask, which one makes room, and which requests are refused.
+
+Every user of this machine can connect. waitress counts the seconds in which nothing comes, so that a connection which
+sends a byte now and then stays; and where there are as many as it takes, it lets in no other: 50 such kept the owner
+out. So a connection has a time for a whole request and for taking its answer; and where there are too many, the one
+that has waited longest is closed. A request that is whole is always answered.
+"""
+
+import logging
+import re
+import time
+from collections.abc import Mapping
+
+from waitress.channel import HTTPChannel  # type: ignore[import-untyped]  # it has no types
+from waitress.parser import HTTPRequestParser, ParsingError  # type: ignore[import-untyped]
+from waitress.server import BaseWSGIServer  # type: ignore[import-untyped]
+
+MOST = 50  # connections, unless more requests than that are being answered
+WHOLE_SECONDS = 20.0
+_CODED = re.compile(rb"\r\ntransfer-encoding:([^\r\n]*)", re.IGNORECASE)
+
+
+class Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Reads a request, and refuses it where a proxy might see another end of it (RFC 9112, 6.1 and 6.3)."""
+
+    def parse_header(self, head: bytes) -> None:
+        """Read the request line and the fields. Raises ParsingError, which is answered with 400."""
+        codings = [value.strip(b" \t").lower() for value in _CODED.findall(head)]
+        super().parse_header(head)
+        if codings and "CONTENT_LENGTH" in self.headers:
+            raise ParsingError("Content-Length beside Transfer-Encoding")
+        if codings and (codings != [b"chunked"] or not self.chunked):
+            raise ParsingError("Transfer-Encoding has to be chunked, once")
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]
+    """A connection."""
+
+    parser_class = Parser
+    _since: float | None = None
+
+    def service(self) -> None:
+        """Answer a request; called in a thread of its own."""
+        self._since = None  # while the request is there, so that the loop does not set it meanwhile
+        super().service()
+
+    def waiting(self, now: float) -> float:
+        """Seconds since which it has not sent a whole request, nor taken the last answer. Called by the loop alone."""
+        if self._since is None:
+            self._since = now
+        return now - self._since
+
+
+def serve(sockets: Mapping[int, object]) -> None:
+    """Let waitress's servers, which are among these, make such connections of those that they accept."""
+    for one in sockets.values():
+        if isinstance(one, BaseWSGIServer):
+            one.channel_class = Channel
+    HTTPChannel.logger.addFilter(_without_address)
+
+
+def tend(sockets: Mapping[int, object]) -> None:
+    """Close the connections among these that take too long, and so many of the oldest as make room. Between two polls.
+
+    Directly: waitress closes a connection only where it could write to it, and who does not read his answer stays.
+    """
+    now = time.monotonic()
+    channels = [one for one in sockets.values() if isinstance(one, Channel)]
+    waits = sorted(((one.waiting(now), one) for one in channels if not one.requests), key=lambda each: -each[0])
+    excess = len(channels) - MOST
+    for place, (seconds, one) in enumerate(waits):
+        if place < excess or seconds > WHOLE_SECONDS:
+            one.handle_close()
+
+
+def _without_address(record: logging.LogRecord) -> bool:
+    """Whether to log what waitress says; it names the address of a page, which nobody else is to read."""
+    record.msg = str(record.msg).partition(" while serving ")[0]
+    return True

@@ -1,0 +1,38 @@
+"""What an act came to, in numbers that the next page tells: in its address, sealed.
+
+The page after an act is another request, and is loaded again at will, so what it tells has to be in its address. An
+address can be written by anybody, as a link: without the seal it could make the page say what never was. Another start
+of the server has another seal, and a page from before then tells nothing.
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+FIELD: Final = "told"
+_TOLD = re.compile(r"((?:[a-z]+-[0-9]{1,9}\.)+)([0-9a-f]{32})")
+
+
+class Seal:
+    """Writes such numbers, by their names, and reads those that it has written."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+
+    def written(self, numbers: Mapping[str, int]) -> str:
+        """Numbers above 0 as text for an address; "" for none."""
+        text = "".join(f"{name}-{number}." for name, number in numbers.items() if number)
+        return text and text + self._mac(text)
+
+    def read(self, sent: str) -> dict[str, int]:
+        """The numbers of such a text; none where it was not written here."""
+        found = _TOLD.fullmatch(sent)
+        if found is None or not hmac.compare_digest(found[2], self._mac(found[1])):
+            return {}
+        pairs = (part.split("-") for part in found[1].split(".")[:-1])
+        return {name: int(number) for name, number in pairs}
+
+    def _mac(self, text: str) -> str:
+        return hmac.digest(self._key, text.encode("ascii"), "sha256")[:16].hex()
