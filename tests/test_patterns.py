@@ -121,6 +121,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.encoded_words._FOLD": (every, (fill("\n", VALUE), fill("\n \t", VALUE), fill("\r\n   ", VALUE))),
     "mail.excerpt._BLANK_LINES": (every, (fill("\n", TEXT), fill("\n ", TEXT, "\n\n"), fill(" ", TEXT, "\n\n", "x"))),
     "web.access._HOST": (fullmatch, (fill("a.", HEADER), fill("0:", HEADER, "["), fill("1", HEADER, "a:"))),
+    "web.connections._CODED": (
+        every,
+        (filled(b"\r\ntransfer-encoding:", HEADER), filled(b"a", HEADER, b"\r\ntransfer-encoding:")),
+    ),
+    "web.outcome._TOLD": (fullmatch, (fill("a-1.", HEADER), fill("a", HEADER), fill("0", HEADER, "a-1."))),
     "web.routes._PART": (every, (fill("{", NAME), fill("{a", NAME), fill("a", NAME, "{"))),
     "mail.header_block._BLANK_LINES": (
         every,
@@ -355,7 +360,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (fill("1.", 1000), fill("1:", 1000), fill(":", 1000), fill("1.1.1.1", 1000), fill("ipv6:", 1000)),
     ),
-    "mail.relations._FETCHED": (every, (fill(" ", 1000), fill(" with ", 1000), fill(" with  ", 1000))),
+    "mail.relations._WITH": (every, (fill(" ", 1000), fill(" with ", 1000), fill(" with  ", 1000))),
     "mail.relations._NAMED": (
         every,
         (
@@ -372,6 +377,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "config.readers._WHOLE": (fullmatch, (fill("1", BODY), fill("-", BODY))),
     "config.readers._LOOPBACK": (fullmatch, (fill("127.1.1.1", BODY), fill("127.", BODY), fill("2", BODY, "127."))),
     "config.readers._USER": (fullmatch, (fill("a", BODY, after="/"), fill("a.-$", BODY))),
+    "service.report._TAKEN_FOR_NAMES": (every, (fill("A,", 4096), fill(",", 4096), fill("A", 4096))),
     "service.protocol._FIRST": (
         fullmatch,
         (filled(b"A", LINE), filled(b"1", LINE, b"A SPAMC/"), filled(b" \t", LINE, b"A SPAMC/1.5", b"x")),
