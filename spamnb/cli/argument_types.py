@@ -16,13 +16,15 @@ def at_least(least: int) -> Callable[[str], int]:
     """The type of a whole number that is not below `least`."""
 
     def number(text: str) -> int:
-        if not re.fullmatch(r"-?\d+", text, re.ASCII):
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-        if text[0] != "-" and len(text) > _MOST_DIGITS:
+        if digits == text and len(digits) > _MOST_DIGITS:
             raise argparse.ArgumentTypeError(f"{text!r} is too large")
-        if (found := int(text[:_MOST_DIGITS])) < least:
+        value = int(text[:_MOST_DIGITS])  # the first digits of a longer negative number say enough
+        if value < least:
             raise argparse.ArgumentTypeError(f"{text!r} is too small: it must be {least} or more")
-        return found
+        return value
 
     return number
 
