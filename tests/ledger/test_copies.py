@@ -61,6 +61,13 @@ def test_the_newest_stay(ledger: Ledger, path: str) -> None:
     assert Path(directory_of(path), "ledger-of-old.sqlite").exists()
 
 
+def test_copies_of_later_days(ledger: Ledger, path: str) -> None:
+    """Copies of days to come, which a wrong clock has made, are the oldest: those of today stay, and take their place."""
+    for day in (1001, 1002, 1, 2):
+        roll(path, day * DAY, 2)
+    assert [os.path.basename(one) for one in rolling(path)] == [f"ledger-1970-01-0{day}.sqlite.gz" for day in (3, 2)]
+
+
 def test_of_one_moment(ledger: Ledger, path: str) -> None:
     """What others learn while pages are copied is wholly in the copy or not at all, and does not make it begin anew."""
     fill(ledger, "first", 30_000)

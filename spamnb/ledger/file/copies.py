@@ -75,7 +75,8 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
             if faults := look_into(plain_copy, _unequal_sums, alive):
                 raise LedgerError(_not_copied(ledger, faults[0]))
             _store(plain_copy, final, alive)
-        for old in rolling(ledger)[keep:]:
+        others = [copy for copy in rolling(ledger, at) if copy != final]
+        for old in others[keep - 1 :]:
             os.unlink(old)
     except OSError as fault:
         raise LedgerError(f"the ledger could not be copied to {final}: {fault.strerror or fault}") from fault
