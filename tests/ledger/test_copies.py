@@ -62,7 +62,7 @@ def test_the_newest_stay(ledger: Ledger, path: str) -> None:
 
 
 def test_copies_of_later_days(ledger: Ledger, path: str) -> None:
-    """Copies of days to come, which a wrong clock has made, are the oldest: those of today stay, and take their place."""
+    """Copies of days to come, which a wrong clock has made, count as the oldest, and make room for those of today."""
     for day in (1001, 1002, 1, 2):
         roll(path, day * DAY, 2)
     assert [os.path.basename(one) for one in rolling(path)] == [f"ledger-1970-01-0{day}.sqlite.gz" for day in (3, 2)]

@@ -132,7 +132,7 @@ def test_another_file_at_the_end(path: str, examinations: list[str], change: Cal
 
 
 def test_an_end_without_the_directory(path: str) -> None:
-    """What a service says when its ledger is out of reach is not replaced by what that does to the record of its end."""
+    """A service whose ledger is out of reach ends with the fault that says so, though its end cannot be recorded."""
     directory = Path(path).parent / "state"
     directory.mkdir()
     state = str(directory / "ledger.sqlite")
