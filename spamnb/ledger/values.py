@@ -18,12 +18,13 @@ from spamnb.label import Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.journal import Kind, State
 from spamnb.ledger.history.locations import Origin
+from spamnb.ledger.lessons.export_format import MOST_TOTAL
 from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
 from spamnb.ledger.sqlite_errors import damage
 
 _OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
 _TIMES = "BETWEEN -6e10 AND 2.5e11"  # seconds since the epoch: the years 68 to 9892, which every calendar can print
-_LARGEST = 10**18  # a sum; see `export_format.MOST_TOTAL`
+_LARGEST = 2 * MOST_TOTAL  # a sum: what is learned may come on top of the most that can be imported
 _TYPES = {
     "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}",
     "REAL": f"typeof({{0}}) = 'real' AND {{0}} {_TIMES}",
