@@ -16,6 +16,7 @@ from spamnb.cli.backup import in_words
 from spamnb.cli.context import configuration
 from spamnb.cli.output import inform
 from spamnb.errors import UsageError
+from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.file.recovery import restore
 from spamnb.wording import clock, escaped
@@ -34,8 +35,9 @@ def run(options: argparse.Namespace) -> int:
         step = "give what `spamnb backup` has written, or one of the copies"
         raise UsageError(f"there is no file {shown or 'without a name'}: {step}")
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-    with only_service(path):
+    with only_service(path) as lock:
         done = restore(path, options.file, time.time())
+        EndRecord(path, lock).begin()  # what the last service left, and what it ended over, was the former ledger
     inform(options, f"restored {shown}, of {clock(done.made_at)}: {in_words(options.file, done.held)}")
     if done.aside is not None:
         inform(options, f"The former ledger is kept as {escaped(done.aside)}.")

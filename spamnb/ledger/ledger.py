@@ -115,9 +115,11 @@ class Ledger:
     def verification(self) -> Iterator[list[str]]:
         """As `verify`, in steps: about one for each learned message."""
         with self.snapshot():
-            odd = list(chain.from_iterable(odd_values(self._connection)))
-            yield odd
-            if not odd:  # else what is computed of them says nothing
+            is_odd = False
+            for odd in odd_values(self._connection):
+                is_odd = is_odd or bool(odd)
+                yield odd
+            if not is_odd:  # else what is computed of them says nothing
                 yield from self.lessons.verification()
                 yield self.figures.faults()
 

@@ -18,12 +18,13 @@ from spamnb.label import Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.journal import Kind, State
 from spamnb.ledger.history.locations import Origin
+from spamnb.ledger.lessons.export_format import MOST_TOTAL
 from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
 from spamnb.ledger.sqlite_errors import damage
 
 _OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
 _TIMES = "BETWEEN -6e10 AND 2.5e11"  # seconds since the epoch: the years 68 to 9892, which every calendar can print
-_LARGEST = 10**18  # a sum; see `export_format.MOST_TOTAL`
+_LARGEST = 2 * MOST_TOTAL  # a sum: what is learned may come on top of the most that can be imported
 _TYPES = {
     "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}",
     "REAL": f"typeof({{0}}) = 'real' AND {{0}} {_TIMES}",
@@ -90,22 +91,27 @@ def odd_values(db: Connection) -> Iterator[list[str]]:
 
 
 def _odd_in(db: Connection, table: str) -> Iterator[str]:
-    columns = [
-        (name, kind, f"({name} IS NULL OR {_RULES.get((table, name), _TYPES[kind]).format(name)})")
-        for name, kind in db.all("SELECT name, type FROM pragma_table_info(?)", (table,))
-    ]
+    columns = db.all("SELECT name, type FROM pragma_table_info(?)", (table,))
+    rules = [(name, _rule(table, name, kind)) for name, kind in columns]
     # All columns in one pass; which of them it is is asked only where there is one.
-    if db.row(f"SELECT 1 FROM {table} WHERE NOT ({' AND '.join(rule for *_, rule in columns)}) LIMIT 1"):  # noqa: S608
-        for name, _, rule in columns:
-            found = db.row(f"SELECT quote({name}) FROM {table} WHERE NOT {rule} LIMIT 1")  # noqa: S608
+    if db.row(f'SELECT 1 FROM "{table}" WHERE NOT ({" AND ".join(rule for _, rule in rules)}) LIMIT 1'):  # noqa: S608
+        for name, rule in rules:
+            found = db.row(f'SELECT quote("{name}") FROM "{table}" WHERE NOT {rule} LIMIT 1')  # noqa: S608
             if found is not None:
                 yield f"{table}.{name} holds {_shown(found[0])}, which is none of its values"
-    texts = [name for name, kind, _ in columns if kind == "TEXT"]
+    texts = " || ".join(f'ifnull("{name}", 0)' for name, kind in columns if kind == "TEXT")
     try:
-        for _ in db.rows(f"SELECT {' || '.join(f'ifnull({one}, 0)' for one in texts) or '1'} FROM {table}"):  # noqa: S608
+        for _ in db.rows(f'SELECT {texts or 1} FROM "{table}"'):  # noqa: S608
             pass
     except LedgerDamagedError:
         yield f"{table} holds a text that is not UTF-8"
+
+
+def _rule(table: str, name: str, kind: str) -> str:
+    """The condition that a column holds what it may; of a type that none of ours has it may hold anything."""
+    rule = _RULES.get((table, name)) or _TYPES.get(kind, "1")
+    quoted = f'"{name}"'
+    return f"({quoted} IS NULL OR {rule.format(quoted)})"
 
 
 def _shown(quoted: str) -> str:

@@ -45,7 +45,8 @@ class DailyCopies:
         Returns whether the ledger was examined for it. Mail waits for it, mostly until it is compressed. Raises
         LedgerDamagedError for a damaged ledger: what is learned with it would be learned twice, or lost.
         """
-        if not keep or now < self._not_before or os.path.exists(of_day(self._path, now)):
+        is_too_soon = 0 < self._not_before - now <= _AGAIN_SECONDS  # more: the clock was set back
+        if not keep or is_too_soon or os.path.exists(of_day(self._path, now)):
             return False
         try:
             roll(self._path, now, keep, self._alive)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.ledger.file.copies import held_of
+from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import holding
@@ -251,6 +252,17 @@ def test_restore(taught: Path, run: Run) -> None:
         assert ledger.lessons.totals()[:2].tolist() == [25, 30]
     assert run("restore", kept).code == 0
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 25, "spam": 30}
+
+
+def test_restore_after_damage(taught: Path, run: Run) -> None:
+    """Once a copy is in the ledger's place, the damage over which the last service ended is no fault any more."""
+    run("backup", "copy.sqlite")
+    path = str(ledger_file(taught))
+    with only_service(path) as lock:
+        EndRecord(path, lock).damaged("it was met")
+    assert "ended over damage in it: it was met" in run("doctor").out
+    assert run("restore", "copy.sqlite").code == 0
+    assert "ended over damage" not in run("doctor").out
 
 
 def test_restore_where_there_is_none(taught: Path, run: Run) -> None:

@@ -11,8 +11,8 @@ from unittest import mock
 
 import pytest
 
-from spamnb.errors import LedgerError
-from spamnb.ledger.file.copies import faults_of_copy, roll, write
+from spamnb.errors import LedgerDamagedError, LedgerError
+from spamnb.ledger.file.copies import copy, faults_of_copy, roll, write
 from spamnb.ledger.file.parts import Sizes, directory_of, rolling, sizes
 from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.ledger import Ledger
@@ -59,6 +59,30 @@ def test_the_newest_stay(ledger: Ledger, path: str) -> None:
     names = [os.path.basename(one) for one in rolling(path)]
     assert names == [f"ledger-1970-01-{day:02}.sqlite.gz" for day in range(11, 4, -1)]
     assert Path(directory_of(path), "ledger-of-old.sqlite").exists()
+
+
+def test_copies_of_later_days(ledger: Ledger, path: str) -> None:
+    """Copies of days to come, which a wrong clock has made, count as the oldest, and make room for those of today."""
+    for day in (1001, 1002, 1, 2):
+        roll(path, day * DAY, 2)
+    assert [os.path.basename(one) for one in rolling(path)] == [f"ledger-1970-01-0{day}.sqlite.gz" for day in (3, 2)]
+
+
+def test_a_disk_that_damages_the_copy(ledger: Ledger, path: str) -> None:
+    """A copy that its disk has damaged is not stored, and says nothing against the ledger."""
+    fill(ledger, "a", 3000)
+
+    def damaging(source: str, target: str, alive: object) -> None:
+        copy(source, target)
+        garble(target)
+
+    with (
+        mock.patch("spamnb.ledger.file.copies.copy", damaging),
+        pytest.raises(LedgerError, match="the ledger itself is sound: check the disk of") as raised,
+    ):
+        roll(path, DAY, 7)
+    assert not isinstance(raised.value, LedgerDamagedError)
+    assert rolling(path) == []
 
 
 def test_of_one_moment(ledger: Ledger, path: str) -> None:

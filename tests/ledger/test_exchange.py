@@ -303,6 +303,15 @@ def test_sums_stay_whole_numbers(ledger: Ledger) -> None:
     assert ledger.lessons.verify() == []
 
 
+def test_learned_on_top_of_the_most(ledger: Ledger) -> None:
+    """What is learned on top of the most that can be imported leaves a sound ledger."""
+    for number in range(1, 5):
+        import_counts(ledger, large(number, 250, 10**15), "x", 1.0)
+    learn(ledger, [lesson("mine", 0, {"large 1 1": 65_535})])
+    assert ledger.lessons.totals()[4] > 10**18
+    assert ledger.verify() == []
+
+
 def test_messages_are_added_up_too(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers of messages are held to the same sum as those of tokens."""
     monkeypatch.setattr("spamnb.ledger.lessons.imports.MOST_TOTAL", 10)

@@ -131,6 +131,30 @@ def test_another_file_at_the_end(path: str, examinations: list[str], change: Cal
     assert last_end_of(path).examined_at == DAY + 2
 
 
+def test_an_end_without_the_directory(path: str) -> None:
+    """A service whose ledger is out of reach ends with the fault that says so, though its end cannot be recorded."""
+    directory = Path(path).parent / "state"
+    directory.mkdir()
+    state = str(directory / "ledger.sqlite")
+    with (
+        pytest.raises(LedgerUnavailableError, match="its disk is gone"),
+        only_service(state) as lock,
+        EndRecord(state, lock).kept() as record,
+    ):
+        open_sound(state, DAY, record).close()
+        directory.rename(f"{directory}.away")
+        directory.write_text("")
+        raise LedgerUnavailableError("its disk is gone")
+
+
+def test_long_damage_in_any_letters_is_kept(path: str) -> None:
+    """What is said of damage can be read again, however many bytes its letters take."""
+    serve(path, DAY)
+    with pytest.raises(LedgerDamagedError):
+        serve(path, DAY + 1, LedgerDamagedError("\N{OPEN MAILBOX WITH RAISED FLAG}" * 1000))
+    assert last_end_of(path).damage
+
+
 def test_a_false_alarm(path: str, caplog: pytest.LogCaptureFixture) -> None:
     """A ledger over which a service ended, and in which nothing is wrong, stays, and that is said."""
     serve(path, DAY)

@@ -138,6 +138,31 @@ def test_damaged_copies_are_passed_over(path: str) -> None:
     assert labels(path) == {"m0": 0, "m1": None, "m2": None}
 
 
+def test_copies_of_later_days_are_passed_over(path: str) -> None:
+    """A copy that was made while the clock was ahead is older than those of today, whatever its name."""
+    used(path)
+    newest, older = rolling(path)
+    os.rename(older, older.replace("1970-01-02", "2033-05-18"))
+    garble(path)
+    done = recover(path, 9 * DAY)
+    assert done is not None
+    assert done.source == newest
+
+
+def test_a_busy_ledger_is_not_a_damaged_copy(path: str) -> None:
+    """Where a copy cannot be examined for now, no older one is taken for it."""
+    used(path)
+    garble(path)
+    before = Path(path).read_bytes()
+    busy = LedgerBusyError("another process replaces the ledger")
+    with (
+        mock.patch("spamnb.ledger.file.recovery.held_of", side_effect=busy),
+        pytest.raises(LedgerBusyError),
+    ):
+        recover(path, 9 * DAY)
+    assert Path(path).read_bytes() == before
+
+
 @pytest.mark.parametrize("damage", [cut, emptied, no_database, garble])
 def test_no_sound_copy(path: str, damage: Callable[[str], None]) -> None:
     """Without a sound copy nothing is touched, and the error says what to do; its exit code forbids a restart."""

@@ -211,6 +211,17 @@ def test_notes(whole: Path, home: Path, run: Run, name: str, value: str) -> None
     run("doctor")
 
 
+def test_tables_of_others(whole: Path, home: Path, run: Run) -> None:
+    """What another program has put into the file, of whatever names and types, is no odd value."""
+    path = home / ".local/share/spamnb/ledger.sqlite"
+    path.parent.mkdir(parents=True)
+    shutil.copy(whole, path)
+    with changing(path) as db:
+        db.execute('CREATE TABLE "of others" (x VARCHAR(10), "a b" TEXT, untyped)')
+        db.execute("""INSERT INTO "of others" VALUES (1, 'a', x'00')""")
+    assert run("verify").code == 0
+
+
 def test_notes_of_ours(ledger: Ledger) -> None:
     """Every form of note that spamnb writes passes."""
     for name, value in {

@@ -71,11 +71,15 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
         _sweep(directory, at)
         with _copied(ledger, directory, alive) as plain_copy:
             if faults := faults_of(plain_copy, alive):
+                if not faults_of(ledger, alive):  # nothing is the matter with that: the service can go on
+                    step = f"the ledger itself is sound: check the disk of {directory}"
+                    raise LedgerError(f"the copy was damaged as it was written ({faults[0]}); {step}")
                 raise LedgerDamagedError(_not_copied(ledger, faults[0]))
             if faults := look_into(plain_copy, _unequal_sums, alive):
                 raise LedgerError(_not_copied(ledger, faults[0]))
             _store(plain_copy, final, alive)
-        for old in rolling(ledger)[keep:]:
+        others = [copy for copy in rolling(ledger, at) if copy != final]
+        for old in others[keep - 1 :]:
             os.unlink(old)
     except OSError as fault:
         raise LedgerError(f"the ledger could not be copied to {final}: {fault.strerror or fault}") from fault

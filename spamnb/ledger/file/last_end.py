@@ -20,8 +20,8 @@ from spamnb.errors import LedgerDamagedError, SpamnbError
 from spamnb.ledger.file.parts import SERVICE_LOCK
 from spamnb.ledger.file.readonly import State, state_of
 
-_MOST = 4096  # bytes that are read
 _MOST_SAID = 500  # characters of a fault that are kept
+_MOST = 100 + 12 * _MOST_SAID  # bytes that are read; JSON writes a letter beyond ASCII in up to 12
 _TRUSTED_SECONDS = 2 * 86_400.0  # the examination of the day, and one that was missed
 
 
@@ -108,9 +108,10 @@ class EndRecord:
         self._write({"damage": self.last.damage})
 
     def _left_in_order(self) -> None:
-        state = state_of(self._ledger)
-        if self.examined_at is not None and self._file == _file_of(state):  # else another file has the name by now
-            self._write({"examined": self.examined_at, "state": state})
+        with contextlib.suppress(OSError):  # where its directory is out of reach, nothing is known of it
+            state = state_of(self._ledger)
+            if self.examined_at is not None and self._file == _file_of(state):  # else another file has the name by now
+                self._write({"examined": self.examined_at, "state": state})
 
     def _write(self, content: object) -> None:
         with contextlib.suppress(OSError):  # as on a full disk: an empty file says enough

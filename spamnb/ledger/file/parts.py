@@ -12,6 +12,7 @@ from spamnb.errors import LedgerError
 SQLITE_PARTS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database, by the ends of their names
 SERVICE_LOCK, USE_LOCK = ".lock", ".use.lock"
 PACKED = ".gz"  # the end of a copy's name; one without it is plain SQLite
+_DAY = 86_400.0
 _USER_VERSION = slice(60, 64)  # of a database's first bytes, big-endian (SQLite's file format, section 1.3)
 
 
@@ -48,8 +49,12 @@ def of_day(ledger: str, at: float) -> str:
     return os.path.join(directory_of(ledger), f"{_stem(ledger)}-{day}.sqlite{PACKED}")
 
 
-def rolling(ledger: str) -> list[str]:
-    """The paths of the rolling copies, the newest first."""
+def rolling(ledger: str, at: float | None = None) -> list[str]:
+    """The paths of the rolling copies, the newest first.
+
+    at: now, in seconds since the epoch. Copies of days after tomorrow, which a wrong clock has made, come last then;
+    tomorrow may have begun in another time zone.
+    """
     directory = directory_of(ledger)
     try:
         names = os.listdir(directory)
@@ -58,7 +63,11 @@ def rolling(ledger: str) -> list[str]:
     except OSError as fault:
         raise LedgerError(f"the copies in {directory} cannot be listed: {fault.strerror}") from fault
     dated = re.compile(rf"{re.escape(_stem(ledger))}-\d{{4}}-\d\d-\d\d\.sqlite(?:{re.escape(PACKED)})?")
-    return [os.path.join(directory, name) for name in sorted(filter(dated.fullmatch, names), reverse=True)]
+    copies = [os.path.join(directory, name) for name in sorted(filter(dated.fullmatch, names), reverse=True)]
+    if at is not None:
+        last = of_day(ledger, at + _DAY)
+        copies.sort(key=lambda copy: copy > last)
+    return copies
 
 
 def newest_of(ledger: str, version: int) -> str | None:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spamnb.errors import LedgerDamagedError, LedgerError, LedgerLostError, LedgerSpaceError
+from spamnb.errors import LedgerBusyError, LedgerDamagedError, LedgerError, LedgerLostError, LedgerSpaceError
 from spamnb.ledger.file.copies import Held, all_faults_of, copy_from, held_of
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.parts import directory_of, rolling
@@ -78,7 +78,7 @@ def recover(ledger: str, at: float, *, wholly: bool = False, alive: Alive = lamb
             faults = all_faults_of(ledger, alive) if wholly else faults_of(ledger, alive)
         if not faults:
             return None
-        copy, held = _newest_sound(ledger, draft, faults[0], alive)
+        copy, held = _newest_sound(ledger, draft, at, faults[0], alive)
         with holding(ledger):
             finish(ledger)
             if _inode(ledger) == former:
@@ -122,9 +122,9 @@ def _told(path: str, damage: str, restored: Restored | None) -> None:
         _log.warning("the last service ended over damage, but the ledger was examined and is sound. It was: %s", damage)
 
 
-def _newest_sound(ledger: str, draft: str, fault: str, alive: Alive) -> tuple[str, Held]:
+def _newest_sound(ledger: str, draft: str, at: float, fault: str, alive: Alive) -> tuple[str, Held]:
     """The newest sound copy, which is at the draft's path then, and what it holds."""
-    for copy in rolling(ledger):
+    for copy in rolling(ledger, at):
         with contextlib.suppress(OSError):
             os.unlink(draft)
         if (held := _held(copy, draft, alive)) is not None:
@@ -140,7 +140,7 @@ def _held(copy: str, draft: str, alive: Alive) -> Held | None:
     try:
         copy_from(copy, draft)
         return held_of(draft, alive)
-    except LedgerSpaceError:  # an older copy would take as much
+    except (LedgerSpaceError, LedgerBusyError):  # an older copy would take as much, or be as busy
         raise
     except OSError as fault:
         if fault.errno not in {errno.ENOSPC, errno.EDQUOT}:
