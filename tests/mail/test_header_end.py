@@ -153,12 +153,59 @@ def test_of_two_encodings_both_are_undone(name):
 
 
 @pytest.mark.parametrize(
-    "value", [b"(a) base64", b"\n " * 150 + b"base64", b"base64x", b'"base64"', b" " * 5000 + b"base64"]
+    "value",
+    [
+        b"(a) base64",
+        b"(a (b) \\) c) base64",
+        b"(" + b"a" * 300 + b") base64",
+        b"=?us-ascii?q?base64?=",
+        b"\n " * 150 + b"base64",
+        b"base64x",
+        b'"base64"',
+        b" " * 5000 + b"base64",
+    ],
 )
 def test_odd_forms_of_an_encoding(value):
-    """An encoding behind comments and blank lines is undone."""
+    """An encoding behind comments and blank lines, or in an encoded word, is undone."""
     declared = DECLARED.replace(b" base64", b" " + value)
     assert "pineapples" in read(HEADER + REST + declared + b"\n" + BODY).tokens
+
+
+@pytest.mark.parametrize(
+    "value", [b"(a;b) text/html", b"text / html", b"text(a)/(b)html", b"=?us-ascii?q?text/html?=; charset=utf-8"]
+)
+def test_odd_forms_of_a_media_type(value):
+    """A media type with comments, blanks or encoded words is what programs take it for."""
+    declared = DECLARED.replace(b"text/html; charset=utf-8", value)
+    found = read(HEADER + REST + declared + b"\n" + BODY).tokens
+    assert {"pineapples", "html-links:0"} <= found.keys()
+
+
+@pytest.mark.parametrize("between", [b"", b"no field\n"])
+@pytest.mark.parametrize("other", [b"Content-Type: image/png\n", b"Content-Disposition: attachment\n"])
+def test_a_body_that_is_text_in_one_reading_is_read(other, between):
+    """A body that some programs show as text, and others as an attachment or an image, is read."""
+    own = b"Content-Disposition: inline\n" if b"Disposition" in other else b""
+    for declared in (other + between + own + DECLARED, own + DECLARED + between + other):
+        assert "pineapples" in read(HEADER + REST + declared + b"\n" + BODY).tokens
+
+
+def test_an_attachment_behind_such_a_line_is_none_to_others():
+    """A body that is an attachment by a field behind such a line is read as those read it that do not see the field."""
+    raw = HEADER + REST + DECLARED + b"no field\nContent-Disposition: attachment\n\n" + BODY
+    assert "pineapples" in read(raw).tokens
+
+
+def test_the_last_field_before_such_a_line_counts_too():
+    """Where the header ends to a program that takes the last of two fields, its last encoding is undone."""
+    plain = b"Content-Transfer-Encoding: 7bit\n"
+    assert "pineapples" in read(HEADER + REST + plain + DECLARED + b"no field\n" + plain + b"\n" + BODY).tokens
+
+
+def test_a_part_of_a_digest_behind_such_a_line_is_read():
+    """A part of a digest is a message, also behind a line that is no field."""
+    opening = HEADER + REST + b"Content-Type: multipart/digest; boundary=xx\n\n--xx\nno field\n\n"
+    assert "pineapples" in read(opening + HEADER + DECLARED + b"\n" + BODY + b"--xx--\n").tokens
 
 
 def test_a_text_without_an_end_of_the_header_stays_text():

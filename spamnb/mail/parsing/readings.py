@@ -13,7 +13,8 @@ from spamnb.mail.parsing.header_block import HeaderBlock
 from spamnb.mail.parsing.transfer import decode_transfer
 from spamnb.patterns import lazy_pattern
 
-MESSAGES = frozenset({"message/rfc822", "message/global", "text/rfc822-headers"})  # RFC 2046, 6532, 6522
+# RFC 2046, 6532, 5537, 6522; message/rfc2822 to GMime.
+MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/rfc2822", "text/rfc822-headers"})
 _BASE64, _QUOTED = "base64", "quoted-printable"
 _NO_ENCODINGS = frozenset({"7bit", "8bit", "binary"})
 # Lines of a text in its transfer encoding.
@@ -32,7 +33,7 @@ class _Way(NamedTuple):
 
     encoding: str  # "" where there is nothing to undo
     parts: str  # the Content-Type where the body has parts of its own
-    is_attached: bool
+    is_shown: bool  # as a text, or as parts of it
 
     @property
     def is_of_lines(self) -> bool:
@@ -50,9 +51,25 @@ def readings(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
     else:
         yield header, body
     if body and header.has_doubles:
-        other = header.last_first()
-        if _way(other) != _way(header):
-            yield other, body
+        ways = [_way(header)]
+        for other in dict.fromkeys((header.last_first(), header.strict().last_first())):
+            if _way(other) not in ways:
+                ways.append(_way(other))
+                yield other, body
+
+
+def is_text_type(kind: str) -> bool:
+    """Whether programs show a part of that media type as text."""
+    return kind.startswith("text/") or kind in {"application/ics", "application/xhtml+xml"}
+
+
+def undone(body: bytes, encoding: str) -> bytes:
+    """A body that may have no transfer encoding (RFC 2045, 6.4) with that undone where it gives text, or as it is.
+
+    QUIRK: some programs undo it, others do not.
+    """
+    content = decode_transfer(body, encoding)[0]
+    return content if content and _is_text(content) else body
 
 
 def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
@@ -72,7 +89,9 @@ def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
         whole = stray + b"\n\n" + body
         if _is_text(decode_transfer(whole, strict_way.encoding)[0]):
             yield strict, whole
-    elif way.is_of_lines and not way.is_attached:
+        elif strict_way.is_shown and not way.is_shown:
+            yield strict, body
+    elif way.is_of_lines and way.is_shown:
         yield strict, text
     else:
         yield strict, text + b"\n\n" + _ENCODED[_BASE64].sub(b"", body)
@@ -88,8 +107,8 @@ def _way(header: HeaderBlock) -> _Way:
     own_type = header.first("content-type")
     kind = media_type(own_type)
     has_parts = kind.startswith("multipart/") or kind in MESSAGES
-    is_attached = first_word(header.first("content-disposition")) == "attachment"
-    return _Way("" if encoding in _NO_ENCODINGS else encoding, own_type if has_parts else "", is_attached)
+    is_shown = first_word(header.first("content-disposition")) != "attachment" and (has_parts or is_text_type(kind))
+    return _Way("" if encoding in _NO_ENCODINGS else encoding, own_type if has_parts else "", is_shown)
 
 
 def _is_text(content: bytes) -> bool:
