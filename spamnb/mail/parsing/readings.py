@@ -17,11 +17,8 @@ from spamnb.patterns import lazy_pattern
 MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/rfc2822", "text/rfc822-headers"})
 _BASE64, _QUOTED = "base64", "quoted-printable"
 _NO_ENCODINGS = frozenset({"7bit", "8bit", "binary"})
-# Lines of a text in its transfer encoding.
-_ENCODED = {
-    _BASE64: lazy_pattern(rb"^[A-Za-z0-9+/]{16,}={0,2}[ \t]*\r?$", re.MULTILINE),
-    _QUOTED: lazy_pattern(rb"^[^\n]*(?:=[0-9A-Fa-f]{2}){2}[^\n]*$|^[^\n]*=$", re.MULTILINE),
-}
+# A line of a body; a shorter one may be a word.
+_BASE64_LINE = lazy_pattern(rb"^[A-Za-z0-9+/]{16,}={0,2}[ \t]*\r?$", re.MULTILINE)
 _CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\r\x1b")
 _MOST_CONTROLS = 50  # one in so many bytes; in base64 that is decoded from a wrong letter on it is one in 9
 
@@ -81,12 +78,11 @@ def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
         return
     if body:
         yield header, body
-    if way == strict_way and body and way.parts.startswith("multipart/") and b"--" not in stray:
-        return  # in the strict one it is a preamble, which is not shown
-    if strict_way.parts:
-        yield strict, stray + b"\n\n" + body
+    whole = stray + b"\n\n" + body
+    if strict_way.parts:  # before the first boundary is a preamble, which is not shown
+        if not body or b"--" in stray or not strict_way.parts.startswith("multipart/"):
+            yield strict, whole
     elif not strict_way.is_of_lines:
-        whole = stray + b"\n\n" + body
         if _is_text(decode_transfer(whole, strict_way.encoding)[0]):
             yield strict, whole
         elif strict_way.is_shown and not way.is_shown:
@@ -94,12 +90,11 @@ def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
     elif way.is_of_lines and way.is_shown:
         yield strict, text
     else:
-        yield strict, text + b"\n\n" + _ENCODED[_BASE64].sub(b"", body)
-    # QUIRK: to mutt the header ends behind the first of these lines, so that text may begin at a later one.
-    if way.encoding in _ENCODED:
-        lines = b"\n".join(_ENCODED[way.encoding].findall(stray))
-        if lines:
-            yield header, lines
+        yield strict, text + b"\n\n" + _BASE64_LINE.sub(b"", body)
+    # QUIRK: to mutt the header ends behind the first of these lines, so that a body may begin at a later one.
+    lines = b"\n".join(_BASE64_LINE.findall(stray)) if way.encoding == _BASE64 else b""
+    if lines:
+        yield header, lines
 
 
 def _way(header: HeaderBlock) -> _Way:
