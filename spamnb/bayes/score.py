@@ -81,8 +81,8 @@ def shares(log_odds: Sequence[float], weights: Sequence[float]) -> list[float]:
     >>> shares([3.0, -1.0], [3.0, 1.0])  # 9 / (20 + 4), -1 / (20 + 4)
     [0.375, -0.041666666666666664]
     """
-    weight = CAUTION + sum(weights)
-    return [each * odds / weight for odds, each in zip(log_odds, weights, strict=True)]
+    weight = sum(weights)
+    return [mean(each * odds, weight) for odds, each in zip(log_odds, weights, strict=True)]
 
 
 def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
@@ -92,7 +92,7 @@ def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     0.875
     """
     spoken = sum(each for odds, each in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)
-    return 1 - spoken / (CAUTION + sum(weights))
+    return 1 - mean(spoken, sum(weights))
 
 
 def mean(evidence: Quantity, weight: Quantity) -> Quantity:

@@ -166,6 +166,23 @@ def test_one_number_for_all_of_an_answer(desk: Asked, answer: Answer) -> None:
     assert desk.ledger.lessons.verify() == []
 
 
+@pytest.mark.parametrize("earlier", [Answer.OTHERWISE, Answer.NEVER])
+@pytest.mark.parametrize("later", Answer)
+def test_two_answers_at_one_reading_of_the_clock(desk: Asked, earlier: Answer, later: Answer) -> None:
+    """Of two answers about one message each is undone by itself, though the clock shows the same time at both."""
+    found, content = filed_wrongly(desk, weak=True), message("spam", 100)
+    at = desk.now()
+    answers = Answers(desk.ledger, desk.config, lambda: at)
+    first = answers.give(found, earlier)
+    between = desk.state(content)
+    second = answers.give(found, later)
+    assert not set(first.actions) & set(second.actions)
+    of_first = [action.id for action in desk.ledger.journal.of_answer(first.answer)]
+    assert tuple(of_first) == first.actions
+    desk.undo(second)
+    assert desk.state(content) == between
+
+
 def test_what_was_taken_back_alone_stays_so(desk: Asked) -> None:
     """A part of an answer that was taken back by its own number is not done again when the rest is taken back."""
     found, content = filed_wrongly(desk), message("spam", 100)

@@ -82,7 +82,8 @@ def test_such_a_line_leaves_quoted_printable_read(name):
     """So is a body in quoted-printable."""
     text = quopri.encodestring("Ananas süß und billig".encode())
     declared = b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
-    assert "süß" in read(HEADER + NO_FIELDS[name] + REST + declared + b"\n" + text).tokens
+    found = read(HEADER + NO_FIELDS[name] + REST + declared + b"\n" + text).tokens
+    assert found["süß"] == found["billig"] == 1
 
 
 ODD_HEADERS = {
@@ -117,6 +118,45 @@ def test_text_that_some_programs_show_there_is_read_too(name):
     assert {"melons", "apples", "header-broken"} <= found.keys()
 
 
+def test_such_text_is_read_with_the_body_that_follows_it():
+    """Where all programs read the body alike, it and the text in the header are one text."""
+    found = read(HEADER + REST + b"cheap melons\nas cheap\n\nas apples\n").tokens
+    assert {"mime-parts:1", "opening:cheap", "closing:apples"} <= found.keys()
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_body_is_not_read_twice(name):
+    """A body that one program shows decoded, and another as it is written, counts once, and not its letters."""
+    plain = read(HEADER + REST + DECLARED + b"\n" + BODY).tokens
+    odd = read(HEADER + NO_FIELDS[name] + REST + DECLARED + b"\n" + BODY).tokens
+    assert odd["pineapples"] == plain["pineapples"]
+    assert len(odd.keys() - plain.keys()) < 25
+    opening = HEADER + NO_FIELDS[name] + REST + b"Content-Type: multipart/mixed; boundary=xx\n"
+    for header in (opening, opening.replace(NO_FIELDS[name], b"") + NO_FIELDS[name].replace(b"-", b"")):
+        found = read(header + b"\n--xx\n" + DECLARED + b"\n" + BODY + b"--xx--\n").tokens
+        assert found["pineapples"] == plain["pineapples"]
+
+
+def test_a_body_that_is_a_preamble_to_others_is_read():
+    """Text before the first boundary is read where some programs know of no boundary, or of one before it."""
+    multipart = b"Content-Type: multipart/mixed; boundary=xx\n"
+    body = b"\nmelons\n--xx\n\nhi\n--xx--\n"
+    assert "melons" in read(HEADER + REST + b"no field\n" + multipart + body).tokens
+    assert "melons" in read(HEADER + REST + multipart + b"--xx\n" + body).tokens
+    assert "melons" in read(HEADER + REST + multipart + b"cheap melons\n").tokens
+
+
+def test_text_before_a_forwarded_message_is_read():
+    """Text in the header of a message that holds another one is to some programs the beginning of that."""
+    assert "melons" in read(HEADER + b"Content-Type: message/rfc822\ncheap melons\n\nSubject: a\n\nhi\n").tokens
+
+
+def test_declarations_of_no_body():
+    """Fields behind such a line, and no body, make no part of their own."""
+    found = read(HEADER + REST + b"no field\n" + DECLARED + b"cheap melons\n").tokens
+    assert {"melons", "mime-parts:1"} <= found.keys()
+
+
 @pytest.mark.parametrize("end", [b"", b"\n", b"\nmore\n"])
 @pytest.mark.parametrize("line", [b".\n", b"--\n", b"Foo Bar: x\n", b"\xef\xbb\xbfX: x\n.\n", b"\r\r\n"])
 def test_a_body_that_begins_at_such_a_line_is_decoded(line, end):
@@ -129,8 +169,7 @@ def test_a_body_that_begins_at_such_a_line_is_decoded(line, end):
 
 def test_a_body_that_python_reads_is_read():
     """Where letters of the header are part of the base64 that Python's `email` reads, what it shows is read."""
-    raw = HEADER + DECLARED + b"abc\nTo: d\n\nAAAA" + base64.b64encode(TEXT * 3)
-    raw = raw.replace(b"To: d", b"To: ddd")  # 8 letters before the empty line
+    raw = HEADER + DECLARED + b"abc\nTo: dd\n\nA" + base64.b64encode(TEXT * 3)  # 7 letters before the empty line
     shown = message_from_bytes(raw, policy=compat32).get_payload(decode=True)
     assert b"pineapples" in shown
     assert "pineapples" in read(raw).tokens
@@ -153,19 +192,66 @@ def test_of_two_encodings_both_are_undone(name):
 
 
 @pytest.mark.parametrize(
-    "value", [b"(a) base64", b"\n " * 150 + b"base64", b"base64x", b'"base64"', b" " * 5000 + b"base64"]
+    "value",
+    [
+        b"(a) base64",
+        b"(a (b) \\) c) base64",
+        b"(" + b"a" * 300 + b") base64",
+        b"=?us-ascii?q?base64?=",
+        b"\n " * 150 + b"base64",
+        b"base64x",
+        b'"base64"',
+        b" " * 5000 + b"base64",
+    ],
 )
 def test_odd_forms_of_an_encoding(value):
-    """An encoding behind comments and blank lines is undone."""
+    """An encoding behind comments and blank lines, or in an encoded word, is undone."""
     declared = DECLARED.replace(b" base64", b" " + value)
     assert "pineapples" in read(HEADER + REST + declared + b"\n" + BODY).tokens
+
+
+@pytest.mark.parametrize(
+    "value", [b"(a;b) text/html", b"text / html", b"text(a)/(b)html", b"=?us-ascii?q?text/html?=; charset=utf-8"]
+)
+def test_odd_forms_of_a_media_type(value):
+    """A media type with comments, blanks or encoded words is what programs take it for."""
+    declared = DECLARED.replace(b"text/html; charset=utf-8", value)
+    found = read(HEADER + REST + declared + b"\n" + BODY).tokens
+    assert {"pineapples", "html-links:0"} <= found.keys()
+
+
+@pytest.mark.parametrize("between", [b"", b"no field\n"])
+@pytest.mark.parametrize("other", [b"Content-Type: image/png\n", b"Content-Disposition: attachment\n"])
+def test_a_body_that_is_text_in_one_reading_is_read(other, between):
+    """A body that some programs show as text, and others as an attachment or an image, is read."""
+    own = b"Content-Disposition: inline\n" if b"Disposition" in other else b""
+    for declared in (other + between + own + DECLARED, own + DECLARED + between + other):
+        assert "pineapples" in read(HEADER + REST + declared + b"\n" + BODY).tokens
+
+
+def test_an_attachment_behind_such_a_line_is_none_to_others():
+    """A body that is an attachment by a field behind such a line is read as those read it that do not see the field."""
+    raw = HEADER + REST + DECLARED + b"no field\nContent-Disposition: attachment\n\n" + BODY
+    assert "pineapples" in read(raw).tokens
+    assert "melons" in read(HEADER + REST + b"no field\nContent-Disposition: attachment\n\nmelons\n").tokens
+
+
+def test_the_last_field_before_such_a_line_counts_too():
+    """Where the header ends to a program that takes the last of two fields, its last encoding is undone."""
+    plain = b"Content-Transfer-Encoding: 7bit\n"
+    assert "pineapples" in read(HEADER + REST + plain + DECLARED + b"no field\n" + plain + b"\n" + BODY).tokens
+
+
+def test_a_part_of_a_digest_behind_such_a_line_is_read():
+    """A part of a digest is a message, also behind a line that is no field."""
+    opening = HEADER + REST + b"Content-Type: multipart/digest; boundary=xx\n\n--xx\nno field\n\n"
+    assert "pineapples" in read(opening + HEADER + DECLARED + b"\n" + BODY + b"--xx--\n").tokens
 
 
 def test_a_text_without_an_end_of_the_header_stays_text():
     """Where no empty line ends the header, what follows its first line of text is text, also with colons in it."""
     found = read(b"Subject: meeting\nsee below .\nsubject : re : minutes\nto : all of us\n").tokens
-    assert {"minutes", "all"} <= found.keys()
-    assert "to:none" in found
+    assert {"minutes", "all", "to:none", "mime-parts:1"} <= found.keys()
     assert "subject:minutes" not in found
 
 

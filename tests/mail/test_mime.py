@@ -193,3 +193,52 @@ def test_boundaries_that_begin_alike():
         b"--bb\n\none\n--bb--\n--b\n\ntwo\n--b--\n"
     )
     assert [text.text.strip() for text in parse(raw).texts] == ["one", "two"]
+
+
+ENCODED_TEXT = b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(b"Cheap pineapples, today alone. " * 3)
+
+
+def test_a_multipart_in_base64_is_read():
+    """A multipart in a transfer encoding, which RFC 2045 forbids and mutt undoes, is read, with parts or without."""
+    opening = b"Content-Type: multipart/mixed; boundary=xx\nContent-Transfer-Encoding: base64\n\n"
+    parts = b"--xx\n" + ENCODED_TEXT + b"--xx--\n"
+    assert "pineapples" in read(opening + base64.encodebytes(parts)).tokens
+    assert "pineapples" in read(opening + b"--xx\n\nhihi\n--xx--\n" + base64.encodebytes(b"\n" + parts)).tokens
+    assert "pineapples" in read(opening + base64.encodebytes(b"Cheap pineapples, today alone.")).tokens
+    assert "pineapples" in read(opening + parts).tokens
+    assert "pineapples" in read(opening.replace(b"base64", b"quoted-printable") + b"=2D-xx\n" + parts[5:]).tokens
+
+
+def test_a_nested_message_that_is_not_in_its_encoding_is_read():
+    """A nested message that is declared to be in base64, and is not, is read as it stands."""
+    opening = b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
+    assert "pineapples" in read(opening + b"Subject: hello there\n" + ENCODED_TEXT).tokens
+
+
+@pytest.mark.parametrize("kind", ["message/news", "message/rfc2822", "message/global"])
+def test_a_nested_message_by_other_names_is_read(kind):
+    """Media types that mail programs take for a message are read as one."""
+    assert "pineapples" in read(f"Content-Type: {kind}\n\nSubject: a\n".encode() + ENCODED_TEXT).tokens
+
+
+def test_text_that_is_declared_as_a_header_is_read():
+    """A text that is declared to be the header of a message, and is none, is read."""
+    assert "pineapples" in read(b"Content-Type: text/rfc822-headers\n" + ENCODED_TEXT).tokens
+    assert "pineapples" in read(b"Content-Type: text/rfc822-headers\n\nSubject: a\n\nCheap pineapples").tokens
+
+
+@pytest.mark.parametrize(
+    ("declared", "line", "end"),
+    [
+        (b"x" * 300, b"x" * 300, b"\n"),
+        (b'""', b"", b"\n"),
+        (b"xx", b"xxx", b"\n"),
+        (b"xx", b"xx more", b"\n"),
+        (b"xx", b"xx", b"\r"),
+        (b"xx", b"xx", b"\r\r\n"),
+    ],
+)
+def test_odd_boundaries(declared, line, end):
+    """Parts behind a boundary that some programs find are read."""
+    raw = b"Content-Type: multipart/mixed; boundary=" + declared + b"\n\n--" + line + end + ENCODED_TEXT
+    assert "pineapples" in read(raw + b"--" + line + b"--\n").tokens

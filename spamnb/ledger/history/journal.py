@@ -203,11 +203,14 @@ class Journal:
         """All that a person's answer has done, the oldest first: what it learned or forgot, itself, and its moves.
 
         settled: the action that is the answer itself. All of an answer has one time; what it learned is written in one
-        transaction with it, just before it. Empty where that action is none, or takes another one back.
+        transaction with it, just before it, and its moves behind it, before the next answer of that time. Empty where
+        that action is none, or takes another one back.
         """
         return self._actions(
-            "a.message = s.message AND a.at = s.at AND a.id >= s.id - 1 AND a.takes_back IS NULL"
-            " AND (a.id = s.id OR a.kind IN ('learned', 'moved') AND a.verdict IS NULL) ORDER BY a.id",
+            "a.message = s.message AND a.at = s.at AND a.takes_back IS NULL AND (a.id = s.id"
+            " OR a.kind = 'learned' AND a.id = s.id - 1 OR a.kind = 'moved' AND a.id > s.id AND a.verdict IS NULL"
+            " AND NOT EXISTS (SELECT 1 FROM action WHERE message = a.message AND at = a.at AND kind = 'settled'"
+            " AND takes_back IS NULL AND id > s.id AND id < a.id)) ORDER BY a.id",
             settled,
             also="JOIN action AS s ON s.id = ? AND s.kind = 'settled' AND s.takes_back IS NULL",
         )

@@ -11,11 +11,12 @@ from typing import Any
 
 from spamnb.mail.limits import Work
 from spamnb.mail.parsing.charsets import decode
+from spamnb.mail.parsing.encoded_words import decode_field
 from spamnb.patterns import lazy_pattern
 
 _BYTE = lazy_pattern("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
 _PLAIN_PARAMETER = lazy_pattern(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
-_COMMENT = lazy_pattern(r"\([^()]{0,200}\)")
+_COMMENT_MARKS = lazy_pattern(r"(\\.|[()])", re.DOTALL)
 _ENCODINGS = ("base64", "quoted-printable")
 _NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 _ATOM = r"[^\s()<>@,:;\\\"\[\].]+"
@@ -30,23 +31,41 @@ _DEEPEST = 20  # comments and groups of addresses; the standard parser recurses 
 def media_type(value: str) -> str:
     """The media type that a Content-Type names (RFC 2045, 5.2): text/plain where it names none.
 
-    >>> media_type('Text/HTML; charset="x"'), media_type("text")
-    ('text/html', 'text/plain')
+    >>> media_type('Text/HTML; charset="x"'), media_type("text"), media_type("(a;b) text / html")
+    ('text/html', 'text/plain', 'text/html')
     """
-    found = _BYTE.sub("\ufffd", value.partition(";")[0]).strip().lower()
-    return found if found.count("/") == 1 and len(found) <= 80 else "text/plain"
+    named = _BYTE.sub("\ufffd", _plainly(value).partition(";")[0]).strip().lower()
+    kind = "/".join([piece.strip() for piece in named.split("/")])
+    return kind if kind.count("/") == 1 and len(kind) <= 80 else "text/plain"
 
 
 def first_word(value: str) -> str:
     """A field's value before any parameter or comment, in lower case.
 
-    >>> first_word("Base64 (why not)"), first_word("(why not) base64")
+    >>> first_word("Base64 (why not)"), first_word("(why (not)) base64")
     ('base64', 'base64')
     """
     if not value:
         return ""
-    bare = _COMMENT.sub(" ", value) if "(" in value else value
-    return re.split(r"[;(\s]", bare.lstrip()[:200].rstrip().lower(), maxsplit=1)[0].strip("'\"")
+    return re.split(r"[;\s]", _plainly(value).lstrip()[:200].rstrip().lower(), maxsplit=1)[0].strip("'\"")
+
+
+def _plainly(value: str) -> str:
+    """A value without comments (RFC 5322, 3.2.2). QUIRK: Python and GMime decode encoded words in it too."""
+    if "=?" in value.partition(";")[0]:
+        value = decode_field(value)
+    if "(" not in value:
+        return value
+    depth, kept = 0, []
+    for piece in _COMMENT_MARKS.split(value):
+        if piece == "(":
+            depth += 1
+            kept.append(" ")
+        elif piece == ")":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            kept.append(piece)
+    return "".join(kept)
 
 
 def transfer_encoding(value: str) -> str:

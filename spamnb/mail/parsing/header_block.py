@@ -85,6 +85,10 @@ class HeaderBlock(NamedTuple):
         """The strict reading."""
         return HeaderBlock(self.fields[: self.before])
 
+    def with_first(self, name: str, value: str) -> "HeaderBlock":
+        """With another field before all others."""
+        return self._replace(fields=((name, value), *self.fields), before=self.before + 1)
+
     def last_first(self) -> "HeaderBlock":
         """The fields from the last to the first."""
         return HeaderBlock(self.fields[::-1])

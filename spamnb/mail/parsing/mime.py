@@ -12,15 +12,14 @@ from typing import NamedTuple
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.fields import first_word, media_type, parameters, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_fields, without_envelope
-from spamnb.mail.parsing.readings import MESSAGES, readings
+from spamnb.mail.parsing.readings import MESSAGES, is_text_type, readings, undone
 from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
 from spamnb.patterns import lazy_pattern
 
 _LIKE_BOUNDARY = lazy_pattern(
-    rb"^(--[^\r\n]{0,199}[^\r\n\t ])[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
+    rb"^(--(?:[^\r\n]{0,199}[^\r\n\t ])?)[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
 )
-_AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*\r?(?:\n|\Z)")
-_LINE_FEED = ord("\n")
+_AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*(?:\r*\n|\r|\r?\Z)")
 _NO_FIELDS = HeaderBlock(())
 _BYTES_A_UNIT = 100  # of work, of a body that is read again
 
@@ -90,6 +89,8 @@ class _Walk:
         self, header: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
     ) -> Iterator[Part]:
         """The leaves of one entity, in order; where programs read its header in two ways, those of both."""
+        if above[-1:] == ("multipart/digest",) and not header.first("content-type"):  # RFC 2046, 5.1.5
+            header = header.with_first("content-type", "message/rfc822")
         for number, (block, content) in enumerate(readings(header, body)):
             if number == 0 or self.work.take(len(content) // _BYTES_A_UNIT):
                 yield from self.leaves_as_read(block, content, above, group, depth)
@@ -104,23 +105,22 @@ class _Walk:
             return
         own_type = block.first("content-type")
         kind = media_type(own_type)
-        if above[-1:] == ("multipart/digest",) and not own_type:
-            kind = "message/rfc822"  # RFC 2046, 5.1.5
         path = (*above, kind)
+        encoding = transfer_encoding(block.first("content-transfer-encoding"))
         nested = kind.startswith("multipart/") or kind in MESSAGES
         if nested and depth >= self.limits.nesting:
             self.notes.append("limit:nesting")
         elif kind in MESSAGES:
-            content = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))[0]
-            inner, inner_body = self.split(without_envelope(content))
+            inner, inner_body = self.split(without_envelope(undone(body, encoding)))
             self.inner.extend(inner.fields)
-            if kind == "text/rfc822-headers":  # of a message that was returned; there is no body
-                yield _leaf(_NO_FIELDS, b"", path, group, self.work)
+            if kind == "text/rfc822-headers":  # of a message that was returned; what else stands there is a text
+                stray = inner.stray_text.encode("utf-8", "surrogateescape")
+                yield _leaf(_NO_FIELDS, stray + inner_body, path, group, self.work)
                 return
             yield from self.leaves(inner, inner_body, path, group, depth + 1)
             return
         elif nested:
-            sections = list(self.sections(parameters(own_type, self.work).get("boundary", ""), body))
+            sections, body = self.decoded_sections(own_type, encoding, body)
             if sections:
                 if kind == "multipart/alternative":
                     self.groups += 1
@@ -136,20 +136,34 @@ class _Walk:
             block = _NO_FIELDS
         yield _leaf(block, body, path, group, self.work)
 
-    def sections(self, boundary: str, body: bytes) -> Iterator[bytes]:
+    def decoded_sections(self, own_type: str, encoding: str, body: bytes) -> tuple[list[bytes], bytes]:
+        """The sections of a multipart, and its body.
+
+        QUIRK: mutt undoes an encoding of the whole, which RFC 2045 (6.4) forbids, and then looks for the parts.
+        """
+        boundary = parameters(own_type, self.work).get("boundary", "")
+        sections = self.sections(boundary, body)
+        is_encoded = encoding == "base64" or (encoding == "quoted-printable" and not sections)
+        if is_encoded and self.work.take(len(body) // _BYTES_A_UNIT):
+            whole = undone(body, encoding)
+            if whole is not body:
+                return sections + self.sections(boundary, whole), whole
+        return sections, body
+
+    def sections(self, boundary: str, body: bytes) -> list[bytes]:
         """The bytes between the boundary lines (RFC 2046, 5.1.1); the preamble and the epilogue are dropped."""
-        line = b"--" + boundary[:200].encode("utf-8", "surrogateescape")
-        if not boundary or line not in body:  # QUIRK: the field names another boundary than the one that is there
-            like = _LIKE_BOUNDARY.search(body)
-            if like is None:
-                return
+        found = list(self._sections(b"--" + boundary.encode("utf-8", "surrogateescape"), body)) if boundary else []
+        if not found and (like := _LIKE_BOUNDARY.search(body)):  # QUIRK: it is another one than the field names
             self.notes.append("multipart-broken")
-            line = like[1]
+            found = list(self._sections(like[1], body))
+        return found
+
+    def _sections(self, line: bytes, body: bytes) -> Iterator[bytes]:
         # The boundary is found as a literal: to compile a pattern of it takes as long as to read a short message.
         start, place, number = None, body.find(line), 0
         while place >= 0 and self.work.take(1):
             end = _AFTER_BOUNDARY.match(body, place + len(line))
-            if end and (place == 0 or body[place - 1] == _LINE_FEED):
+            if end and (place == 0 or body[place - 1] in b"\r\n"):
                 if start is not None:
                     yield body[start:place]
                 start, number = end.end(), number + 1
@@ -167,7 +181,7 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     filename = parameters(disposition, work).get("filename") or declared.get("name", "")
     content, broken = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))
     notes, size = [broken] if broken else [], len(content)
-    textual = path[-1].startswith("text/") or path[-1] in {"application/ics", "application/xhtml+xml"}
+    textual = is_text_type(path[-1])
     if textual and b"begin " in content:
         content, uu_name = without_uuencoded(content)
         if uu_name:

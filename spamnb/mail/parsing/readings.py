@@ -13,14 +13,12 @@ from spamnb.mail.parsing.header_block import HeaderBlock
 from spamnb.mail.parsing.transfer import decode_transfer
 from spamnb.patterns import lazy_pattern
 
-MESSAGES = frozenset({"message/rfc822", "message/global", "text/rfc822-headers"})  # RFC 2046, 6532, 6522
+# RFC 2046, 6532, 5537, 6522; message/rfc2822 to GMime.
+MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/rfc2822", "text/rfc822-headers"})
 _BASE64, _QUOTED = "base64", "quoted-printable"
 _NO_ENCODINGS = frozenset({"7bit", "8bit", "binary"})
-# Lines of a text in its transfer encoding.
-_ENCODED = {
-    _BASE64: lazy_pattern(rb"^[A-Za-z0-9+/]{16,}={0,2}[ \t]*\r?$", re.MULTILINE),
-    _QUOTED: lazy_pattern(rb"^[^\n]*(?:=[0-9A-Fa-f]{2}){2}[^\n]*$|^[^\n]*=$", re.MULTILINE),
-}
+# A line of a body; a shorter one may be a word.
+_BASE64_LINE = lazy_pattern(rb"^[A-Za-z0-9+/]{16,}={0,2}[ \t]*\r?$", re.MULTILINE)
 _CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\r\x1b")
 _MOST_CONTROLS = 50  # one in so many bytes; in base64 that is decoded from a wrong letter on it is one in 9
 
@@ -32,7 +30,7 @@ class _Way(NamedTuple):
 
     encoding: str  # "" where there is nothing to undo
     parts: str  # the Content-Type where the body has parts of its own
-    is_attached: bool
+    is_shown: bool  # as a text, or as parts of it
 
     @property
     def is_of_lines(self) -> bool:
@@ -50,9 +48,25 @@ def readings(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
     else:
         yield header, body
     if body and header.has_doubles:
-        other = header.last_first()
-        if _way(other) != _way(header):
-            yield other, body
+        ways = [_way(header)]
+        for other in dict.fromkeys((header.last_first(), header.strict().last_first())):
+            if _way(other) not in ways:
+                ways.append(_way(other))
+                yield other, body
+
+
+def is_text_type(kind: str) -> bool:
+    """Whether programs show a part of that media type as text."""
+    return kind.startswith("text/") or kind in {"application/ics", "application/xhtml+xml"}
+
+
+def undone(body: bytes, encoding: str) -> bytes:
+    """A body that may have no transfer encoding (RFC 2045, 6.4) with that undone where it gives text, or as it is.
+
+    QUIRK: some programs undo it, others do not.
+    """
+    content = decode_transfer(body, encoding)[0]
+    return content if content and _is_text(content) else body
 
 
 def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
@@ -64,23 +78,23 @@ def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
         return
     if body:
         yield header, body
-    if way == strict_way and body and way.parts.startswith("multipart/") and b"--" not in stray:
-        return  # in the strict one it is a preamble, which is not shown
-    if strict_way.parts:
-        yield strict, stray + b"\n\n" + body
+    whole = stray + b"\n\n" + body
+    if strict_way.parts:  # before the first boundary is a preamble, which is not shown
+        if not body or b"--" in stray or not strict_way.parts.startswith("multipart/"):
+            yield strict, whole
     elif not strict_way.is_of_lines:
-        whole = stray + b"\n\n" + body
         if _is_text(decode_transfer(whole, strict_way.encoding)[0]):
             yield strict, whole
-    elif way.is_of_lines and not way.is_attached:
+        elif strict_way.is_shown and not way.is_shown:
+            yield strict, body
+    elif way.is_of_lines and way.is_shown:
         yield strict, text
     else:
-        yield strict, text + b"\n\n" + _ENCODED[_BASE64].sub(b"", body)
-    # QUIRK: to mutt the header ends behind the first of these lines, so that text may begin at a later one.
-    if way.encoding in _ENCODED:
-        lines = b"\n".join(_ENCODED[way.encoding].findall(stray))
-        if lines:
-            yield header, lines
+        yield strict, text + b"\n\n" + _BASE64_LINE.sub(b"", body)
+    # QUIRK: to mutt the header ends behind the first of these lines, so that a body may begin at a later one.
+    lines = b"\n".join(_BASE64_LINE.findall(stray)) if way.encoding == _BASE64 else b""
+    if lines:
+        yield header, lines
 
 
 def _way(header: HeaderBlock) -> _Way:
@@ -88,8 +102,8 @@ def _way(header: HeaderBlock) -> _Way:
     own_type = header.first("content-type")
     kind = media_type(own_type)
     has_parts = kind.startswith("multipart/") or kind in MESSAGES
-    is_attached = first_word(header.first("content-disposition")) == "attachment"
-    return _Way("" if encoding in _NO_ENCODINGS else encoding, own_type if has_parts else "", is_attached)
+    is_shown = first_word(header.first("content-disposition")) != "attachment" and (has_parts or is_text_type(kind))
+    return _Way("" if encoding in _NO_ENCODINGS else encoding, own_type if has_parts else "", is_shown)
 
 
 def _is_text(content: bytes) -> bool:
