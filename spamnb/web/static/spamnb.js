@@ -60,19 +60,23 @@
 
   // The live parts, the first of which is the heading, say what is so now.
   const live = all("[data-live]");
-  let asked = 0;
+  const wait = (of) => (of.querySelector("[data-live] [data-unfinished]") ? 500 : 30000);
+  let [asked, late] = [performance.now(), wait(document)];
   const refresh = async () => {
-    const late = performance.now() - asked > 30000 || one("[data-live] [data-unfinished]");
-    if (document.hidden || !late) return;
-    asked = performance.now();
+    if (document.hidden || performance.now() - asked < late) return;
+    asked = Infinity; // one question at a time
     try {
       const now = await page("");
       const parts = now.querySelectorAll("[data-live]");
-      live.forEach((each, n) => each.contains(document.activeElement) || fill(each, parts[n]));
-      document.title = now.title;
+      const isFirst = wait(now) < late; // what is being looked at for a second is not told
+      if (!isFirst) live.forEach((each, n) => each.contains(document.activeElement) || fill(each, parts[n]));
+      if (!isFirst) document.title = now.title;
+      late = wait(now);
     } catch {
       live[0].textContent = document.title = "No answer";
+      late = 30000;
     }
+    asked = performance.now();
   };
   if (live[0]) setInterval(refresh, 1000);
   if (one("[data-again]")) setTimeout(() => location.reload(), 2000);
