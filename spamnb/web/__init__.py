@@ -1,7 +1,8 @@
 """The pages: what the filter did, why, and what a person says of it, in a browser.
 
-A request goes: `server` (sockets) → `application` (one request) → `access` (who may ask) → `routes` (which page) → a
-function of a module in `pages`, which reads the ledger and gives a `Response` → `rendering` (a template).
+A request goes: `server` (sockets) → `connections` (how long one may take) → `application` (one request) → `access` (who
+may ask) → `routes` (which page) → a function of a module in `pages`, which reads the ledger and gives a `Response` →
+`rendering` (a template).
 
 To add a page NAME:
 
@@ -16,7 +17,8 @@ To add a page NAME:
    `{id}` is a whole number, which the function gets as `visit.number("id")`. For a GET the ledger is open to be read;
    for a POST it can be written, the request is known to be the person's own, and the answer is
    `visit.done(actions, back="words")`, which goes back to a page and says there what was done, with a button to undo
-   it. Where there is no ledger yet, `visit.ledger` leads to the page that says what to do first.
+   it; other numbers that the page is to tell are named too (`moved=2`), and read by `visit.outcome("moved")`. Where
+   there is no ledger yet, `visit.ledger` leads to the page that says what to do first.
 2. `templates/NAME.html`: `{% extends "base.html" %}` with the blocks `heading` and `content`. Text from mail stands in
    `<bdi>{{ text|printable }}</bdi>`; links are made by `url("words", q=...)`, which is relative to the page. No
    `style=`, no `on…=`, no `|safe`: a test looks for them. `macros.html` has times, verdicts, and the buttons.

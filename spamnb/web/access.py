@@ -8,7 +8,8 @@ Why a page on one's own machine needs all four:
   Unix socket has its file's mode instead.
 - A browser does not tell the ports of a machine apart, and would send the cookie to every other user's server there:
   so it is for a path that follows from the key, and only who is logged in knows it. It stands in no log, in no argument
-  of a process, and in no Referer, which these pages forbid. Other servers can set cookies for all paths, of any form.
+  of a process, and in no Referer, which these pages forbid; the command prints it, but not into the journal. Other
+  servers can set cookies for all paths, of any form.
 - A browser sends the cookie with forms of other pages too: SameSite=Strict keeps it from other sites, but another port
   of this machine is the same site. So a form has to be of the same origin, by Sec-Fetch-Site (Fetch Metadata), or where
   a browser does not send that, by Origin (RFC 6454).

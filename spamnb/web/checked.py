@@ -49,6 +49,11 @@ class KeptCheckup(Kept[Checked]):
             return None
         return found
 
+    @property
+    def instead(self) -> str:
+        """The heading of a page for which there is no current result."""
+        return "Not checked" if self.has_failed else "Being checked"
+
     def expire(self, now: float) -> None:
         """From now on, what was found before is old."""
         self._asked_at = now

@@ -2,8 +2,8 @@
 
 Every user of this machine can connect. waitress counts the seconds in which nothing comes, so that a connection which
 sends a byte now and then stays; and where there are as many as it takes, it lets in no other: 50 such kept the owner
-out. So a connection has a time for a whole request and for taking its answer; and where there are too many, the one
-that has waited longest is closed. A request that is whole is always answered.
+out. So a connection has a time for beginning a request, for the whole of it, and for taking its answer; and where there
+are too many, the one that has waited longest is closed. A request that is whole is always answered.
 """
 
 import logging
@@ -38,14 +38,24 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     parser_class = Parser
     _since: float | None = None
+    _is_silent = True
+
+    def received(self, data: bytes) -> bool:
+        """Take what has come. With the first of it after a pause the time begins again; blank lines count as well."""
+        if self._is_silent:
+            self._since, self._is_silent = None, False
+        return bool(super().received(data))
 
     def service(self) -> None:
         """Answer a request; called in a thread of its own."""
-        self._since = None  # while the request is there, so that the loop does not set it meanwhile
+        self._since, self._is_silent = None, True  # while the request is there, so that the loop sets neither meanwhile
         super().service()
 
     def waiting(self, now: float) -> float:
-        """Seconds since which it has not sent a whole request, nor taken the last answer. Called by the loop alone."""
+        """Seconds since which it sends nothing, or no whole request, or has not taken the last answer.
+
+        Called by the loop alone.
+        """
         if self._since is None:
             self._since = now
         return now - self._since

@@ -11,12 +11,17 @@ BUSY_SECONDS = 10.0  # for a ledger in use: nobody waits here
 
 
 class Kept(Generic[T]):
-    """What was found last, or None. run: where it is worked out. progress: how much is done, of how much."""
+    """What was found last, or None. run: where it is worked out. progress: how much is done, of how much.
+
+    has_failed: the last time it could not be worked out, as the log says; a page that loads itself again until there is
+    something new would begin it for ever.
+    """
 
     def __init__(self, run: Run = here) -> None:
         self._run = run
         self._running = threading.Lock()
         self.found: T | None = None
+        self.has_failed = False
         self.progress = 0, 0
 
     @property
@@ -30,6 +35,10 @@ class Kept(Generic[T]):
             return
         try:
             self.found = self._run(work, self._tell)
+            self.has_failed = False
+        except Exception:
+            self.has_failed = True
+            raise
         finally:
             self.progress = 0, 0
             self._running.release()

@@ -307,6 +307,31 @@ def test_what_is_new_is_shown(fresh: Chromium) -> None:
         window.is_clean()
 
 
+def test_what_is_looked_at_for_a_second(fresh: Chromium) -> None:
+    """A page left open asks one question at a time, and keeps its heading while all is looked at for a second."""
+    unfinished = "<title>Being checked {0}</title><h1 data-live>{0}</h1><p data-live><i data-unfinished></i></p>"
+    with fresh.window() as window:
+        page, asked = window.page, list[Any]()
+        page.clock.install()
+        window.go("")
+        before = page.title()
+        page.route("**", lambda route: asked.append(route))  # noqa: PLW0108 - playwright marks the function
+
+        def is_asked(times: int, milliseconds: int) -> bool:
+            page.clock.run_for(milliseconds)
+            return len(asked) == times
+
+        until(lambda: is_asked(1, 1_000), "the first question")
+        page.clock.run_for(20_000)
+        assert len(asked) == 1
+        asked[0].fulfill(body=unfinished.format(1), content_type="text/html")
+        until(lambda: is_asked(2, 1_000), "the second question")
+        assert page.title() == before
+        asked[1].fulfill(body=unfinished.format(2), content_type="text/html")
+        until(lambda: page.title() == "Being checked 2", "that it is being checked")
+        assert page.locator("h1").inner_text() == "2"
+
+
 def test_an_old_check(browser: Any, tmp_path: Path) -> None:
     """What is wrong since the last check is on the overview and on Health soon after they are opened, or left open."""
     desk = WebDesk(tmp_path)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -136,6 +137,29 @@ def test_a_second_request(running: Running, monkeypatch: pytest.MonkeyPatch) -> 
         for _ in range(2):
             client.request("GET", "/static/favicon.svg")
             assert client.getresponse().read()
+
+
+def test_a_request_has_its_time_after_a_pause(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that was silent for a while has the whole time for a request then."""
+    now = 0.0
+    monkeypatch.setattr(connections, "time", SimpleNamespace(monotonic=lambda: now))
+    client = http.client.HTTPConnection("localhost")
+    with running.connect() as client.sock:
+        for _ in range(2):
+            until(lambda: bool(running.channels()), "the connection to be there")
+            (channel,) = running.channels()
+            assert isinstance(channel, connections.Channel)
+            channel.waiting(now)
+            now += connections.WHOLE_SECONDS - 1
+            client.sock.sendall(WHOLE[:20])
+            until(lambda one=channel: one.request is not None, "the beginning of the request")  # type: ignore[misc]
+            assert channel.waiting(now) == 0
+            now += connections.WHOLE_SECONDS - 1
+            assert channel.waiting(now) == connections.WHOLE_SECONDS - 1
+            client.sock.sendall(WHOLE[20:].replace(b"close", b"keep-alive"))
+            answer = http.client.HTTPResponse(client.sock)
+            answer.begin()
+            assert answer.read()
 
 
 CHUNK = b"4\r\nspan\r\n0\r\n\r\n"

@@ -2,17 +2,18 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from spamnb import policy
+from spamnb import policy, training
 from spamnb.arming import Arming
 from spamnb.checkup.finding import fault, warning
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config
 from spamnb.config.writing import render
+from spamnb.label import Label
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
@@ -224,6 +225,42 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path) -> Non
     assert "long repaired" not in page.words
     assert page.tree.xpath("//*[@data-unfinished]/a/@href") == ["./"]
     assert "Whether all is well is being looked at" in page.words
+
+
+def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what is worked out beside the pages fails, they say so, and do not load themselves again for ever."""
+    desk.deliver(OFFER, "INBOX", "S")
+    training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True)
+    file = tmp_path / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
+    browser, site = Browser(application), application._site
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("the process has ended with -9")
+
+    def later(work: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):
+            work()
+
+    monkeypatch.setattr(application, "_later", later)
+    pages = ["/", "/health", "/tune", "/audit", "/review"]
+    with only_service(desk.ledger.path):
+        with monkeypatch.context() as broken:
+            for kept in (site.checkup, site.own_mail, site.badges.weak):
+                broken.setattr(kept, "_run", failing)
+            for page in pages:
+                browser.get(page)
+                found = browser.get(page)
+                assert not found.tree.xpath("//*[@data-again or @data-unfinished]"), page
+                assert "the log of these pages says why" in found.words, page
+                assert (found.tree.findtext(".//title") == "Not checked · spamnb") == (page in pages[:2])
+        for page in pages:
+            browser.get(page)
+            found = browser.get(page)
+            assert "the log of these pages says why" not in found.words, page
+            assert not str(found.tree.findtext(".//title")).startswith(("Not checked", "Being checked"))
 
 
 def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ def health(visit: Visit) -> Response:
     numbers = Counter(one.state for one in findings)
     return visit.page(
         "health.html",
-        title=_title(numbers) if current is not None else "Being checked",
+        title=_title(numbers) if current is not None else checkup.instead,
         is_current=current is not None,
+        has_failed=checkup.has_failed,
         checked=checked,
         findings=sorted(findings, key=lambda one: (FAULT, WARNING, OK).index(one.state)),
         config=_config(visit),

@@ -44,10 +44,12 @@ def overview(visit: Visit) -> Response:
     scoring = config.scoring
     return visit.page(
         "overview.html",
-        title=_state(known, bool(config.mailboxes), troubles, visit.site.badges.numbers.get("review", 0)),
+        title=_state(known, bool(config.mailboxes), visit.site.badges.numbers.get("review", 0), troubles)
+        or checkup.instead,
         known=known,
         learning=config.learning,
         is_checked=troubles is not None,
+        has_failed=checkup.has_failed,
         troubles=troubles or [],
         today=_today(ledger, visit.now),
         days=span,
@@ -62,10 +64,10 @@ def overview(visit: Visit) -> Response:
     )
 
 
-def _state(known: Status, has_mailbox: bool, troubles: Sequence[Finding] | None, waiting: int) -> str:
+def _state(known: Status, has_mailbox: bool, waiting: int, troubles: Sequence[Finding] | None) -> str:
     """In a few words what a person has to know first, and so what the window is called.
 
-    troubles: what is wrong now; None before that is known.
+    troubles: what is wrong now; None where that is not known. Where nothing else is to be said then, "".
     """
     faults = sum(one.state == FAULT for one in troubles or ())
     if known.stop is not None:
@@ -79,7 +81,7 @@ def _state(known: Status, has_mailbox: bool, troubles: Sequence[Finding] | None,
     if waiting:
         return f"{waiting} to review"
     if troubles is None:
-        return "Being checked"
+        return ""
     return plural(len(troubles), "warning") if troubles else "All is well"
 
 

@@ -1,11 +1,10 @@
-// Everything works without this file. It adds keys, loads what takes longer, and shows what is new.
+// All works without this: it adds keys, loads what takes longer, and shows what is new.
 "use strict";
 (() => {
   const one = (selector) => document.querySelector(selector);
   const all = (selector) => [...document.querySelectorAll(selector)];
   const rows = () => all("[data-row]").filter((row) => row.offsetParent);
   const row = () => document.activeElement.closest("[data-row]");
-  const typing = (target) => target.closest("input:not([type=radio]), select");
   const review = one("form[data-review]");
   let before = "";
 
@@ -30,18 +29,18 @@
     s: () => say("spam"),
     l: () => say("later"),
     u: () => one("[data-undo-last]")?.click(),
+    g: () => (before = "g"),
     "/": () => one("input[type=search]")?.focus(),
     "?": () => one("#keys")?.showModal(),
   };
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || one("dialog[open]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (one("dialog[open], select:focus, input:focus:not([type=radio])")) return;
     const key = event.key;
     if (before === "g") {
       before = "";
       one(`nav [data-key="${CSS.escape(key)}"]`)?.click();
-    } else if (key === "g") {
-      before = "g";
     } else if (key === "Enter" && event.target.matches("[data-row]")) {
       inRow("a[href]");
     } else if (Object.hasOwn(keys, key)) {
@@ -58,16 +57,18 @@
   const fill = (place, part) => place.replaceChildren(...(part?.childNodes ?? []));
   all("[data-load]").forEach((place) => page(place.dataset.load).then((part) => fill(place, part.body), () => {}));
 
-  // The live parts, the first of which is the heading, say what is so now.
+  // Live parts, first the heading, say what is so now.
   const live = all("[data-live]");
-  let asked = 0;
+  let due = one("[data-unfinished]") ? 0 : 30000;
   const refresh = async () => {
-    const late = performance.now() - asked > 30000 || one("[data-live] [data-unfinished]");
-    if (document.hidden || !late) return;
-    asked = performance.now();
+    const last = due;
+    if (document.hidden || performance.now() < due) return;
+    due = performance.now() + 30000;
     try {
       const now = await page("");
       const parts = now.querySelectorAll("[data-live]");
+      if (now.querySelector("[data-unfinished]")) due = 0;
+      if (last && !due) return; // not told: it takes a second
       live.forEach((each, n) => each.contains(document.activeElement) || fill(each, parts[n]));
       document.title = now.title;
     } catch {
@@ -81,7 +82,7 @@
 
   review?.addEventListener("change", () => {
     const said = review.querySelectorAll("input:checked:not([value=later])").length;
-    one("[data-save]").textContent = said === 1 ? "Save 1 answer" : `Save ${said} answers`;
+    one("[data-save]").textContent = `Save ${said} answer${said === 1 ? "" : "s"}`;
   });
 
   const slider = one("input[data-cutoffs]");
