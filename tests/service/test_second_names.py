@@ -212,6 +212,44 @@ def test_stopped_before_linked_spam_may_be_moved(desk: Desk, monkeypatch: pytest
     assert desk.ledger.journal.intents() == []
 
 
+@pytest.mark.slow
+def test_backup_by_hard_links(site: Site) -> None:
+    """A backup that links every file (`cp -al`) hinders no move, teaches nothing, and changes no decision."""
+    site.teach()
+    site.start()
+    before, backups = lessons(site), (site.directory / f"backup.{number}" for number in range(9))
+
+    def back_up() -> Path:
+        made = next(backups)
+        subprocess.run(["cp", "-al", site.root, made], capture_output=True, timeout=PATIENCE, check=False)
+        return made  # without a file that was moved meanwhile
+
+    spam, kept = [message("spam", number) for number in range(981, 986)], message("ham", 981)
+    for content in spam[:3]:
+        site.deliver(content)
+        back_up()
+    site.deliver(kept)
+    until(lambda: same(site, "Junk") == sorted(map(identity, spam[:3])), "spam moved")
+    until(lambda: "stays in INBOX, ham" in site.log(), "ham judged")
+    site.end()
+    for content in spam[3:]:
+        site.deliver(content)
+    shutil.rmtree(back_up())  # which sets the status of every file again
+    back_up()
+    site.start()
+    until(lambda: same(site, "Junk") == sorted(map(identity, spam)), f"what came meanwhile moved: {site.log()}")
+    assert lessons(site) == before
+    site.move(spam[0], "Junk", "INBOX")
+    back_up()
+    site.move(kept, "INBOX", "Junk")
+    back_up()
+    until(lambda: (site.label(spam[0]), site.label(kept)) == (0, 1), f"decided: {site.log()}")
+    site.end()
+    assert site.once() == 0
+    assert [site.label(content) for content in spam[1:]] == [None] * 4
+    assert site.faults() == []
+
+
 @pytest.mark.parametrize("command", [["jdupes", "-q", "-r", "-L"], ["hardlink", "-t"]], ids=["jdupes", "hardlink"])
 def test_duplicates_are_made_one_file(site: Site, command: list[str]) -> None:
     """Where a program makes one file of two copies of a message, that teaches nothing, and later decisions count."""
