@@ -116,9 +116,8 @@ class Server:
         self._held = 0
         self._waiting: dict[_Connection, None] = {}  # for room, in the order in which they asked for it
         self._refused = LogOnce(_log)
-        self._asked_at = self._heard_at = (
-            time.monotonic()
-        )  # when the thread was asked whether it lives, and has said so
+        # When the thread was asked whether it lives, and has said so.
+        self._asked_at = self._heard_at = time.monotonic()
         self._loop = asyncio.new_event_loop()
         self._less = asyncio.Event()  # fewer connections or bytes than before
         self._over = self._loop.create_future()
