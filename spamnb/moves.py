@@ -9,7 +9,7 @@ Killed before 2, the file is at its source; after 2, at its destination; a move 
 holding the same bytes. The open intent tells which file to look for, and `resolve` ends each one: it makes the move
 that was not made, removes the source of a copy that is complete, and records what is done. Where a folder cannot be
 listed (a disk that is not mounted) the intent stays open: ended too early, the filter's own move would look like a
-person's.
+person's. So it does while another program may be about to remove the name that it has just linked.
 """
 
 import errno
@@ -154,6 +154,11 @@ class Mover:
         """
         return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
 
+    def is_open(self, action: int) -> bool:
+        """Whether a move that was written down has neither been made nor failed."""
+        intent = self._ledger.journal.get(action)
+        return intent is not None and intent.state == "intent"
+
     def _is_left(self, action: Action) -> bool:
         former = self._ledger.journal.owner(action.id)
         if self._ledger.owner.is_another(former):
@@ -196,10 +201,11 @@ class Mover:
     def _folder(self, folder: int | None) -> KnownFolder | None:
         return None if folder is None else self._folder_of(folder)
 
-    def carry_out(self, intent: Intent, entry: Entry | None) -> bool:
+    def carry_out(self, intent: Intent, entry: Entry | None, *, waits: bool = False) -> bool:
         """Make a move that was written down; False where the message stays, or has vanished.
 
-        It stays if a person has read, marked or moved it since the filter decided to move it.
+        It stays if a person has read, marked or moved it since the filter decided to move it; and where another program
+        has just linked its file. waits: then the intent stays open, for `resolve`.
         """
         letters = matching_letters(read_keywords(intent.source), read_keywords(intent.destination))
         for _ in range(_TRIES):
@@ -219,6 +225,8 @@ class Mover:
                     entry = found[0]
                     continue
                 if not self._rename(intent, entry, name):
+                    if waits:
+                        return False
                     break
             except FileNotFoundError:
                 entry = locate(intent.source, intent.base)
@@ -297,8 +305,8 @@ class Mover:
             there = of_message(destination, locate(destination, intent.wanted), action.digest)
             here = locate(source, intent.base)
             if there is None:
-                self.carry_out(intent, None if self._is_overruled(action) else here)
-                return True
+                self.carry_out(intent, None if self._is_overruled(action) else here, waits=True)
+                return not self.is_open(action.id)
             if here is not None:
                 finish(here.path(source), there[0].path(destination))
             touch_cur(source.path)  # killed between the rename and this

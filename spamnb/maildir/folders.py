@@ -6,6 +6,7 @@ in directories. Both read as `Archive/2024` here. Below the root no symbolic lin
 """
 
 import binascii
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ INBOX = "INBOX"
 MAX_DEPTH = 16  # directories below the root that an `fs` layout is searched to
 
 _SUBDIRS = ("cur", "new", "tmp")
+_LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # of this process or machine: they say nothing of a directory
 _SHIFT = lazy_pattern(r"&([A-Za-z0-9+,]*)-")
 _TO_SHIFT = lazy_pattern(r"&|[^\x20-\x7e]+")
 
@@ -98,10 +100,9 @@ def _readable(disk_name: str) -> str:
 def find_folders(root: str, layout: Layout | Literal["auto"] = "auto") -> tuple[Folder, ...]:
     """All folders below `root`, INBOX first, the others by name; no two have the same name.
 
-    Raises `FolderUnavailableError` when `root` cannot be listed. A directory below it that cannot be listed
-    is left out.
+    Raises `FolderUnavailableError` when `root` cannot be listed, or too many files are open. A directory below it that
+    cannot be listed for another reason is left out.
     """
-    _check_listable(root)
     chosen = detect_layout(root) if layout == "auto" else layout
     inbox = [(INBOX, root)] if is_maildir(root) else []
     found = [*inbox, *(_find_dotted(root) if chosen == "maildir++" else _find_nested(root))]
@@ -109,8 +110,10 @@ def find_folders(root: str, layout: Layout | Literal["auto"] = "auto") -> tuple[
 
 
 def detect_layout(root: str) -> Layout:
-    """`maildir++` if any `.Name` below `root` is a folder or `root` is a bare INBOX, else `fs`."""
-    _check_listable(root)
+    """`maildir++` if any `.Name` below `root` is a folder or `root` is a bare INBOX, else `fs`.
+
+    Raises what `find_folders` raises: a layout taken from half a listing would give new folders the wrong names.
+    """
     if any(_find_dotted(root)):
         return "maildir++"
     return "maildir++" if is_maildir(root) and not any(_find_nested(root)) else "fs"
@@ -122,7 +125,7 @@ def is_maildir(path: str) -> bool:
 
 
 def _find_dotted(root: str) -> Iterator[tuple[str, str]]:
-    for entry in _directories(root):
+    for entry in _directories(root, is_root=True):
         path = os.path.join(root, entry)
         # QUIRK: Dovecot deletes a folder by way of `..DOVECOT-TRASHED`: no folder has a name that begins with a dot.
         if entry.startswith(".") and not entry.startswith("..") and is_maildir(path):
@@ -130,7 +133,7 @@ def _find_dotted(root: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    for entry in _directories(directory):
+    for entry in _directories(directory, is_root=not above):
         if entry.startswith(".") or entry in _SUBDIRS:
             continue
         part = _readable(entry)
@@ -157,21 +160,16 @@ def _named_once(root: str, found: Iterable[tuple[str, str]]) -> Iterator[Folder]
         taken.add(name)
 
 
-def _check_listable(root: str) -> None:
-    try:
-        os.scandir(root).close()
-    except OSError as error:
-        step = next_step(error, "is the path right, and mounted?")
-        raise FolderUnavailableError(f"cannot list the mail directory {root!r}: {error.strerror}; {step}") from error
-
-
-def _directories(path: str) -> list[str]:
-    """The names of true directories in `path`, sorted; none if it cannot be listed."""
+def _directories(path: str, *, is_root: bool) -> list[str]:
+    """The names of true directories in `path`, sorted; none if it cannot be listed, unless `find_folders` raises."""
     try:
         with os.scandir(path) as entries:
             return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
+    except OSError as error:
+        if not is_root and error.errno not in _LIMITS:
+            return []
+        step = next_step(error, "is the path right, and mounted?")
+        raise FolderUnavailableError(f"cannot list the mail directory {path!r}: {error.strerror}; {step}") from error
 
 
 def _is_directory(path: str) -> bool:

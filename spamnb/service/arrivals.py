@@ -63,7 +63,8 @@ class Arrivals:
         self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
         self._arming = Arming(context.ledger, context.config.scoring, context.config.learning)
         self._dwelling: dict[tuple[str, str], _Dwelling] = {}  # by folder and key
-        self._left: set[tuple[str, str]] = set()  # judged, and not moved yet: another program has just linked them
+        # Judged, and not moved yet, since another program has just linked them: the intent, and what to log of it then.
+        self._left: dict[tuple[str, str], tuple[Intent, str]] = {}
         self._order: list[tuple[float, str, str]] = []  # a heap: when each of them is due, its folder, its key
         self._many_until = 0.0  # many known messages have appeared at once, or did just before
 
@@ -121,13 +122,15 @@ class Arrivals:
             else:
                 heapq.heappop(self._order)  # not before: where the ledger is busy, the file waits on
                 del self._dwelling[path, key]
-                self._left.discard((path, key))
+                self._left.pop((path, key), None)
                 self._context.alive(f"looking at what was moved in {self._folders.root}")
 
     def _act_on(self, path: str, key: str) -> None:
         folder = self._folders.by_path.get(path)
-        is_left = (path, key) in self._left
-        if folder is None or (not is_left and self._ledger.locations.get(folder.id, key) is not None):
+        if (left := self._left.get((path, key))) is not None:
+            self._act_on_left(*left)
+            return
+        if folder is None or self._ledger.locations.get(folder.id, key) is not None:
             return
         if self.mover.is_brought(folder.id, key):
             raise FolderUnavailableError(f"{key!r} is still being moved to {folder.path}")
@@ -136,14 +139,16 @@ class Arrivals:
         unread = None if entry is None else self._folders.read(folder, entry)
         if entry is None or unread is None:
             return
-        now = self._now()
-        if not is_left:
-            is_done = self._decide(folder, entry, unread, appeared)
-        else:
-            told = self._ledger.early_verdicts.find(unread.digest, now)
-            is_done = linked_until(entry.path(folder)) <= now and self._judge(folder, entry, unread, told)
-        if not is_done:
+        if not self._decide(folder, entry, unread, appeared):
             raise FolderUnavailableError(f"{key!r} is just being moved or copied from {folder.path}")
+
+    def _act_on_left(self, intent: Intent, text: str) -> None:
+        """Log what came of a move that was just tried again, with all that are open."""
+        if self.mover.is_open(intent.action):
+            raise FolderUnavailableError(f"{intent.base!r} is just being moved or copied from {intent.source.path}")
+        ended = self._ledger.journal.get(intent.action)
+        if ended is not None and ended.state == "done":
+            _log.info("%s", text)
 
     def _decide(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, appeared: float) -> bool:
         """Find out what the file means, and act on it; False where it has to be left to another program for now."""
@@ -221,7 +226,7 @@ class Arrivals:
     def _judge(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict | None) -> bool:
         """Judge new mail, unless its verdict was told at delivery, and do what follows from the verdict.
 
-        False where it has to be done again, since another program has just given the file a second name.
+        False where its move has to wait, since another program has just given the file a second name.
         """
         mailbox = self._folders.mailbox
         if told is None:
@@ -251,10 +256,12 @@ class Arrivals:
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
         if intent is None:
             _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, alike)
-        elif self._is_moved(intent, entry):
-            _log.info("%s: moved from %s to %s%s", what, folder.name, goal, alike)
+            return True
+        text = f"{what}: moved from {folder.name} to {goal}{alike}"
+        if self._is_moved(intent, entry):
+            _log.info("%s", text)
         elif linked_until(entry.path(folder)) > self._now():
-            self._left.add((folder.path, parse_name(entry.name).key))
+            self._left[folder.path, parse_name(entry.name).key] = intent, text
             return False
         return True
 
@@ -288,7 +295,7 @@ class Arrivals:
     def _is_moved(self, intent: Intent, entry: Entry) -> bool:
         """Make a move that was written down; False where it could not be made, which is logged."""
         try:
-            return self.mover.carry_out(intent, entry)
+            return self.mover.carry_out(intent, entry, waits=True)
         except MaildirError as fault:
             _log.error("%s", fault)
             self._context.measurements.fault("disk")

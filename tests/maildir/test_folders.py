@@ -1,7 +1,11 @@
 """Finding, naming and making folders."""
 
+import contextlib
+import errno
 import os
+import resource
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -177,6 +181,57 @@ def test_absent_root(tmp_path: Path) -> None:
     """A root that is not there is unavailable, not empty."""
     with pytest.raises(FolderUnavailableError, match="mounted"):
         find_folders(str(tmp_path / "gone"))
+
+
+@contextlib.contextmanager
+def no_more_files() -> Iterator[None]:
+    """As many files are open as this process may open."""
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.open("/", os.O_RDONLY)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+
+
+@pytest.mark.parametrize("below", ["", "Work"])
+def test_too_many_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    """Where too many files are open just when a directory is listed, neither folders nor layout are taken from that."""
+    make(tmp_path)
+    make(tmp_path / "Work" / "Junk")
+    scandir, wanted = os.scandir, str(tmp_path / below)
+
+    def list_later(path: str) -> object:
+        listed.append(path)
+        if path != wanted or len(listed) == 1:
+            return scandir(path)
+        with no_more_files():  # another thread has opened the last one since
+            return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", list_later)
+    for look in (find_folders, detect_layout, lambda root: create_folder(root, "auto", "Junk")):
+        listed: list[str] = []
+        with pytest.raises(FolderUnavailableError, match="raise the limit of open files"):
+            look(str(tmp_path))
+    monkeypatch.undo()
+    assert names(tmp_path) == ["INBOX", "Work/Junk"]
+
+
+def test_directory_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory below the root that may not be listed, such as lost+found, is left out."""
+    make(tmp_path / "INBOX")
+    make(tmp_path / "lost+found" / "Junk")
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if path.endswith("lost+found"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert names(tmp_path) == ["INBOX"]
 
 
 @pytest.mark.parametrize("layout", ["maildir++", "fs"])

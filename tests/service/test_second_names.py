@@ -13,6 +13,7 @@ from spamnb.config import Role
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.messages import Entry, deliver
+from spamnb.maildir.names import Name
 from spamnb.moves import Intent, Mover
 from spamnb.policy import COPY_SECONDS
 from tests.service.conftest import PATIENCE, Site, until
@@ -171,12 +172,12 @@ def test_linked_while_it_is_judged(desk: Desk, monkeypatch: pytest.MonkeyPatch, 
     spam, carry_out = message("spam", 974), Mover.carry_out
     archived = Path(desk.folder("Archive").subdir("new")) / next(desk.bases)
 
-    def linked_first(mover: Mover, intent: Intent, entry: Entry | None) -> bool:
+    def linked_first(mover: Mover, intent: Intent, entry: Entry | None, *, waits: bool = False) -> bool:
         if archived.exists():
-            return carry_out(mover, intent, entry)
+            return carry_out(mover, intent, entry, waits=waits)
         (path,) = desk.paths(spam, "INBOX")
         archived.hardlink_to(path)
-        moved = carry_out(mover, intent, entry)
+        moved = carry_out(mover, intent, entry, waits=waits)
         assert not moved
         if not stays:
             path.unlink()
@@ -188,6 +189,65 @@ def test_linked_while_it_is_judged(desk: Desk, monkeypatch: pytest.MonkeyPatch, 
     assert desk.where(spam) == (["Junk", "Archive"] if stays else ["Archive"])
     assert desk.lesson(spam) == ((None, False) if stays else (0, False))
     assert desk.ledger.journal.intents() == []
+
+
+def test_stopped_before_linked_spam_may_be_moved(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spam that gets its second name while it is judged is moved, though the service ends before it may be."""
+    spam, rename = message("spam", 980), Mover._rename
+    archived = Path(desk.folder("Archive").subdir("new")) / next(desk.bases)
+
+    def linked_first(mover: Mover, intent: Intent, entry: Entry, name: Name) -> bool:
+        archived.hardlink_to(entry.path(intent.source))
+        return rename(mover, intent, entry, name)
+
+    desk.ahead = 0.0
+    deliver(desk.folder("INBOX"), spam, next(desk.bases))
+    with monkeypatch.context() as patched:
+        patched.setattr(Mover, "_rename", linked_first)
+        desk.mailboxes.compare()
+    assert desk.where(spam) == ["INBOX", "Archive"]
+    desk.restart()
+    assert desk.where(spam) == ["Junk", "Archive"]
+    assert desk.lesson(spam) == (None, False)
+    assert desk.ledger.journal.intents() == []
+
+
+@pytest.mark.slow
+def test_backup_by_hard_links(site: Site) -> None:
+    """A backup that links every file (`cp -al`) hinders no move, teaches nothing, and changes no decision."""
+    site.teach()
+    site.start()
+    before, backups = lessons(site), (site.directory / f"backup.{number}" for number in range(9))
+
+    def back_up() -> Path:
+        made = next(backups)
+        subprocess.run(["cp", "-al", site.root, made], capture_output=True, timeout=PATIENCE, check=False)
+        return made  # without a file that was moved meanwhile
+
+    spam, kept = [message("spam", number) for number in range(981, 986)], message("ham", 981)
+    for content in spam[:3]:
+        site.deliver(content)
+        back_up()
+    site.deliver(kept)
+    until(lambda: same(site, "Junk") == sorted(map(identity, spam[:3])), "spam moved")
+    until(lambda: "stays in INBOX, ham" in site.log(), "ham judged")
+    site.end()
+    for content in spam[3:]:
+        site.deliver(content)
+    shutil.rmtree(back_up())  # which sets the status of every file again
+    back_up()
+    site.start()
+    until(lambda: same(site, "Junk") == sorted(map(identity, spam)), f"what came meanwhile moved: {site.log()}")
+    assert lessons(site) == before
+    site.move(spam[0], "Junk", "INBOX")
+    back_up()
+    site.move(kept, "INBOX", "Junk")
+    back_up()
+    until(lambda: (site.label(spam[0]), site.label(kept)) == (0, 1), f"decided: {site.log()}")
+    site.end()
+    assert site.once() == 0
+    assert [site.label(content) for content in spam[1:]] == [None] * 4
+    assert site.faults() == []
 
 
 @pytest.mark.parametrize("command", [["jdupes", "-q", "-r", "-L"], ["hardlink", "-t"]], ids=["jdupes", "hardlink"])

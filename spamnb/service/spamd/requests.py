@@ -92,7 +92,7 @@ class Requests:
         try:
             with self._measurements.judging():
                 reading = unread.reading  # before the ledger is held
-                told, explanation = self._in_turn(partial(self._judge, reading, config, explains=explains), _PATIENCE)
+                told, explanation = self._in_turn(partial(self._judge, reading, config, explains=explains), _end())
         except LedgerError as fault:
             raise self._unavailable(fault) from fault
         self._faults.over("ledger")
@@ -119,9 +119,9 @@ class Requests:
             try:
                 self._in_turn(write, 0.0)
             except LedgerBusyError:
-                self._recorder.submit(self._in_turn, write, _PATIENCE).result(REMEMBERED_WITHIN)
+                self._recorder.submit(self._in_turn, write, _end()).result(REMEMBERED_WITHIN)
         except TimeoutError:
-            pass  # it is written once the ledger is free
+            pass  # it is written once the ledger is free, if that is soon
         except LedgerError as fault:
             self._faults.log("remember", f"verdicts that are told at delivery are not remembered: {fault}")
         else:
@@ -132,7 +132,7 @@ class Requests:
     def _tell(self, request: Request, peer: Peer, unread: LazyReading, config: Config) -> "Pieces | Future[Pieces]":
         if not config.spamd.learn or (peer.uid is None and config.spamd.learn != "tcp"):
             raise RequestError(Status.REFUSED, "TELL is not allowed here (spamd.learn)")
-        label, why, now = request.label, _asked(request, "spamc -L"), self._now()
+        label, why, now, end = request.label, _asked(request, "spamc -L"), self._now(), _end()
         if request.set_local and label is not None:
             reading, done = unread.reading, f"learned as {label.word}"
             write = partial(_learn, reading=reading, label=label, why=why, at=now)
@@ -143,7 +143,7 @@ class Requests:
 
         def tell() -> Pieces:
             try:
-                is_changed = self._in_turn(write, _PATIENCE)
+                is_changed = self._in_turn(write, end)
             except LedgerError as fault:
                 raise self._unavailable(fault) from fault
             if is_changed:
@@ -154,13 +154,12 @@ class Requests:
 
     # --- the ledger
 
-    def _in_turn(self, work: Callable[[Ledger], _Result], seconds: float) -> _Result:
-        """Do it with the ledger, when nobody else here uses it, and no other process hinders it within that time.
+    def _in_turn(self, work: Callable[[Ledger], _Result], end: float) -> _Result:
+        """Do it with the ledger, when nobody else here uses it, and no other process hinders it until then.
 
         `work` begins with what another process may hinder; it is done again from there. The ledger is opened again
         after a fault that does not pass by itself. Raises LedgerError.
         """
-        end = time.monotonic() + seconds
         while True:
             try:
                 with self._turn:
@@ -192,6 +191,11 @@ class Requests:
         """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
         self._faults.log("ledger", f"requests cannot be answered: {fault}")
         return RequestError(Status.REFUSED, "the ledger cannot be used now")
+
+
+def _end() -> float:
+    """Until when what is asked for now may wait, by `time.monotonic`; whoever waits behind others waits no longer."""
+    return time.monotonic() + _PATIENCE
 
 
 def _chunks(message: bytes) -> Iterator[bytes]:

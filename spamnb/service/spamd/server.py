@@ -10,8 +10,8 @@ until there is room for all that was announced, and is not read meanwhile; first
 too long the answer is a temporary error. Who was let in and does not send is given up once another waits: an honest
 client sends all it has in milliseconds.
 
-*There are too many.* Past a number of connections the oldest incomplete one is given up, once it has had some seconds;
-until then new ones wait in the kernel's queue.
+*There are too many.* Past a number of connections the oldest one that is incomplete, or has its answer, is given up,
+once it has had some seconds; until then new ones wait in the kernel's queue.
 
 *It does not take what is answered, or goes on sending.* An answer is followed by the end of the stream; what still
 comes is dropped for as long as it comes quickly, since closing at once would make the kernel reset the connection, and
@@ -76,18 +76,21 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class _Connection:
-    """A client. began: when it connected. held: its bytes. reading: the time limit, while its request is incomplete."""
+    """A client.
+
+    began: when it connected. since: then, or when there was room for its message, or when it got its answer. held: its
+    bytes. reading: the time limit, while its request is incomplete, or while what comes after its answer is dropped.
+    """
 
     socket: socket.socket
     listener: Listener
     began: float
+    since: float
     pieces: int = 0  # received
     held: int = 0
-    let_in: float | None = None  # when there was room for its message
     reading: asyncio.Timeout | None = None
     given_up: str = ""  # why
     has_ended: bool = False  # it sends nothing more
-    is_answered: bool = False
 
 
 class Server:
@@ -113,14 +116,13 @@ class Server:
         self._held = 0
         self._waiting: dict[_Connection, None] = {}  # for room, in the order in which they asked for it
         self._refused = LogOnce(_log)
-        self._asked_at = self._heard_at = (
-            time.monotonic()
-        )  # when the thread was asked whether it lives, and has said so
+        # When the thread was asked whether it lives, and has said so.
+        self._asked_at = self._heard_at = time.monotonic()
         self._loop = asyncio.new_event_loop()
         self._less = asyncio.Event()  # fewer connections or bytes than before
         self._over = self._loop.create_future()
         self._workers = ThreadPoolExecutor(limits.workers, thread_name_prefix="spamd-worker")
-        self._thread = threading.Thread(target=self._run, name="spamd")
+        self._thread = threading.Thread(target=self._run, name="spamd", daemon=True)  # one that is stuck is left behind
         self._thread.start()
 
     def listen(self, listeners: Sequence[Listener], allowed: Allowed) -> None:
@@ -133,7 +135,7 @@ class Server:
     def check(self) -> None:
         """Raise SpamnbError where the thread of the connections has ended, or is stuck."""
         now = time.monotonic()
-        if not self._thread.is_alive():
+        if self._loop.is_closed():
             raise SpamnbError(_ENDED.format(how="has ended by a fault"))
         if self._asked_at > self._heard_at and now - self._asked_at > _HEARD_WITHIN:
             raise SpamnbError(_ENDED.format(how="is stuck"))
@@ -146,7 +148,7 @@ class Server:
         """Give up what is incomplete, answer what is whole, and end."""
         with contextlib.suppress(SpamnbError):
             self._call(self._end())
-        self._thread.join()
+        self._thread.join(_HEARD_WITHIN)
         self._workers.shutdown(cancel_futures=True)
 
     # --- called in other threads
@@ -198,7 +200,7 @@ class Server:
     async def _end(self) -> None:
         await self._use([], None)
         for connection, task in self._connections.items():
-            if connection.reading is not None or connection.is_answered:
+            if connection.reading is not None:
                 task.cancel()
         if self._connections:
             await asyncio.wait(self._connections.values(), timeout=self._limits.stop)
@@ -216,11 +218,13 @@ class Server:
                 self._refused.log("accept", f"cannot take a connection on {listener.address}: {fault.strerror}")
                 await asyncio.sleep(self._limits.tick)
                 continue
-            connection = _Connection(accepted, listener, self._loop.time())
+            self._refused.over("accept")
+            now = self._loop.time()
+            connection = _Connection(accepted, listener, began=now, since=now)
             self._connections[connection] = self._loop.create_task(self._serve(connection))
 
     async def _room_for_one(self) -> None:
-        """Wait until one more connection may come; the oldest incomplete one makes room, if it has had its time."""
+        """Wait until one more connection may come; the oldest that is read from makes room, if it has had its time."""
         while len(self._connections) >= self._limits.connections:
             self._give_up_slow((one for one in self._connections if one not in self._waiting), "too many connections")
             await self._less_or_tick()
@@ -234,20 +238,20 @@ class Server:
                 if self._loop.time() >= until:
                     raise RequestError(Status.BUSY, "too much mail at once, ask again later")
                 if first is connection:
-                    self._give_up_slow((one for one in self._connections if one.let_in is not None), "too much mail")
+                    self._give_up_slow((one for one in self._connections if one.held), "too much mail")
                 await self._less_or_tick()
         finally:
             del self._waiting[connection]
             self._less.set()  # for the next one
-        connection.let_in = self._loop.time()
+        connection.since = self._loop.time()
         self._hold(connection, size)
 
     def _give_up_slow(self, candidates: Iterable[_Connection], why: str) -> None:
-        """Give up the first of them whose request is incomplete though it has had its time."""
+        """Give up the first of them that is read from though it has had its time."""
         now = self._loop.time()
         for one in candidates:
-            is_slow = now - (one.let_in or one.began) >= self._limits.grace
-            if is_slow and one.reading is not None and not one.given_up:
+            is_slow = now - one.since >= self._limits.grace
+            if is_slow and one.reading is not None and not one.given_up and not one.reading.expired():
                 one.given_up = why
                 one.reading.reschedule(now)
                 return
@@ -312,7 +316,8 @@ class Server:
         try:
             async with asyncio.timeout_at(connection.began + self._limits.first_line) as connection.reading:
                 first = await protocol.read_first(stream)
-                connection.reading.reschedule(connection.began + self._limits.request)
+                if not connection.given_up:
+                    connection.reading.reschedule(connection.began + self._limits.request)
                 return await protocol.read_rest(stream, first, partial(self._admit, connection))
         except TimeoutError:
             if connection.given_up:
@@ -356,13 +361,14 @@ class Server:
             for piece in pieces:
                 await self._loop.sock_sendall(connection.socket, piece)
         connection.socket.shutdown(socket.SHUT_WR)
-        connection.is_answered = True
         self._hold(connection, 0)
 
     async def _drain(self, connection: _Connection) -> None:
         """Drop what still comes, until the client ends too: one that is refused may have much to send."""
-        left, end = protocol.MOST_MESSAGE, self._loop.time() + self._limits.answer
-        async with asyncio.timeout(self._limits.drain) as limit:
+        connection.since = self._loop.time()
+        left, end = protocol.MOST_MESSAGE, connection.since + self._limits.answer
+        async with asyncio.timeout(self._limits.drain) as connection.reading:
             while left > 0 and (data := await self._receive(connection)):
                 left -= len(data)
-                limit.reschedule(min(end, self._loop.time() + self._limits.drain))
+                if not connection.given_up:
+                    connection.reading.reschedule(min(end, self._loop.time() + self._limits.drain))

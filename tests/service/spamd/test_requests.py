@@ -285,6 +285,20 @@ def test_judged_while_another_process_learns(service: Service) -> None:
         assert ledger.early_verdicts.find(identity(SPAM), time.time()) is not None
 
 
+def test_told_to_learn_behind_verdicts_that_wait(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who teaches while another process has the ledger is answered in time, though verdicts wait to be written too."""
+    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 1.0)
+    monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 0.0)
+    with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for _ in range(5):
+            assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
+        began = time.monotonic()
+        assert tell(service, UNSURE, "Remove: local").startswith(b"SPAMD/1.0 69 ")
+        assert time.monotonic() - began < 3
+        other.execute("COMMIT")
+
+
 def test_told_to_learn_while_another_process_learns(service: Service) -> None:
     """Who teaches waits until the ledger is free, and takes no worker meanwhile: others are answered."""
     sent = [

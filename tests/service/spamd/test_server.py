@@ -258,14 +258,44 @@ def test_silent_ones_and_many_at_once(
         served.server.check()
 
 
+def test_time_is_up_while_it_is_given_up(serve: Serve) -> None:
+    """A silent connection whose time ends just as it is to make room is told so, and others are answered."""
+    served = serve(connections=1, tick=0.1, first_line=0.4, grace=0.4)
+    with served.connect() as silent:
+        until(lambda: served.server._connections, "it to be taken")
+        served.server._loop.call_soon_threadsafe(time.sleep, 0.6)  # a machine that is busy: all is late at once
+        assert silent.recv(1000).startswith(b"SPAMD/1.0 79 Timeout: ")
+        assert served.ask(request("CHECK", b"x")) == CHECKED
+        served.server.check()
+
+
+def test_those_that_have_their_answer_make_room(serve: Serve) -> None:
+    """Who has been answered and goes on sending, a user who may not ask too, keeps nobody else out."""
+    served = serve(connections=2, grace=0.2, drain=10 * PATIENCE)
+    with served.connect() as client, served.connect() as other:
+        for one in (client, other):
+            one.sendall(request("CHECK", b"x"))
+            assert one.recv(1000) == CHECKED
+        until(lambda: len(served.server._connections) == 2, "both to be there still")
+        assert served.ask(request("CHECK", b"x")) == CHECKED
+
+
 def test_dead_thread(serve: Serve) -> None:
     """Where the thread of the connections has ended by a fault that is heard, by the next reload too."""
     served = serve()
-    heard = threading.Event()
-    served.server._on_end = heard.set
+    heard, looked = threading.Event(), threading.Event()
+
+    def on_end() -> None:
+        heard.set()
+        looked.wait(PATIENCE)  # a thread that has ended for others, and runs on for a moment
+
+    served.server._on_end = on_end
     served.server.check()
     served.server._loop.call_soon_threadsafe(sys.exit)
     assert heard.wait(PATIENCE)
+    with pytest.raises(SpamnbError, match="not answered any more"):
+        served.server.check()
+    looked.set()
     until(lambda: not served.server._thread.is_alive(), "the thread to end")
     for ask in (served.server.check, lambda: served.server.listen([], ALL)):
         with pytest.raises(SpamnbError, match="not answered any more"):
@@ -284,7 +314,9 @@ def test_stuck_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
         served.server.listen([], ALL)
     with pytest.raises(SpamnbError, match="not answered any more"):
         served.server.check()
+    served.server.close()  # a process that ends for it ends
     release.set()
+    until(lambda: not served.server._thread.is_alive(), "the thread to end")
 
 
 def test_bomb(serve: Serve) -> None:
