@@ -395,16 +395,10 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.header_block._WIDE_FIELD": (every, NEARLY_FIELDS),
     "mail.header_block._WANTED_FIELD": (every, NEARLY_FIELDS),
-    "mail.fields._COMMENT": (every, (fill("(", VALUE), fill("(" + "a" * 200, VALUE), fill("()", VALUE))),
-    "mail.readings._ENCODED": (
+    "mail.fields._COMMENT_MARKS": (every, (fill("(", VALUE), fill("\\", VALUE), fill("()", VALUE))),
+    "mail.readings._BASE64_LINE": (
         every,
-        (
-            filled(b"a", BODY),
-            filled(b"a", BODY, b"", b" x"),
-            filled(b"=", BODY),
-            filled(b"=41", BODY),
-            filled(b"=\n", BODY),
-        ),
+        (filled(b"a", BODY), filled(b"a", BODY, b"", b" x"), filled(b"=", BODY), filled(b"a" * 20 + b"\t", BODY)),
     ),
     "mail.annotate._RETURN_PATH": (match, (filled(b"\n ", BODY, b"return-path:"), filled(b" ", BODY, b"return-path"))),
     "delivery.spamc._GRANTED": (match, (filled(b"SPAMD/", LINE), filled(b"SPAMD/1.1 0", LINE))),

@@ -141,6 +141,12 @@ def second_name_later() -> None:
             assert (meant.do, meant.weak, meant.rescued) == (Do.LEARN_HAM, False, True)
 
 
+def second_name_outside_of_the_mailbox() -> None:
+    """It is no place that is known: what the file in the mailbox means follows from that file alone."""
+    assert lesson(Role.INBOX) == (Do.JUDGE, False)
+    assert lesson(Role.HAM) == (Do.NOTHING, False)
+
+
 def answered() -> None:
     assert kept(parse_name("1.host:2,R"), Role.INBOX, 0, LEARNING)
 
@@ -239,7 +245,8 @@ ROWS = {
     "in a ham folder, known in another folder before": filed_in_a_ham_folder,
     "first seen in a ham folder": first_seen_in_a_ham_folder,
     "a second name (hard link) that a file gets within 30 s, before it is in Junk or unsure": second_name,
-    "a second name that a file gets later, or in Junk or unsure": (second_name_later),
+    "a second name that a file gets later, or in Junk or unsure": second_name_later,
+    "a second name outside of the mailbox, as a backup by `cp -al` gives it": second_name_outside_of_the_mailbox,
     "answered, in the inbox or a ham folder": answered,
     "read and kept, in the inbox or a ham folder": read_and_kept,
     "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": (
