@@ -48,6 +48,7 @@ import os
 import queue
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,6 +137,8 @@ class Watcher:
         roots = list(roots)
         if self._gave_up or not roots:
             return
+        # QUIRK: watchdog 7 adds a directory twice that appeared within another new one, and warns. Both are one watch.
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         observer: BaseObserver | None = None
         try:
             _WATCHDOG_LOG.addHandler(self._overflow)

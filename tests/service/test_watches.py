@@ -43,6 +43,18 @@ def test_mailboxes_in_one_directory_share_a_watch(roots: list[str], tmp_path: Pa
         watcher.stop()
 
 
+def test_many_directories_appear_at_once(roots: list[str], tmp_path: Path) -> None:
+    """Directories that appear with others in them are told of without a word of the library's, and watching goes on."""
+    watcher = Watcher("inotify")
+    watcher.start(roots[:1])
+    try:
+        for number in range(100):
+            create_folder(roots[0], "maildir++", f"Archive-{number}")
+        assert next_hint(watcher, Path(roots[0], "new", "1.a")).root == roots[0]
+    finally:
+        watcher.stop()
+
+
 def test_what_lies_beside_mailboxes_is_not_watched(roots: list[str], tmp_path: Path) -> None:
     """Where other directories lie beside the mailboxes, which may be large, each mailbox is watched by itself."""
     (tmp_path / "mail" / "archive").mkdir()
