@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
-from tests.imap.conftest import Host, as_sent, make_host, taught
+from tests.imap.conftest import Host, as_sent, dovecot, make_host, taught
+from tests.imap.dovecot import ONLY_OLD
 
-__all__ = ["make_host", "taught"]
-pytestmark = pytest.mark.real_system
+__all__ = ["dovecot", "make_host", "taught"]
+pytestmark = [pytest.mark.real_system, ONLY_OLD]  # getmail's own part is the same with each server
 DOCUMENT = "docs/delivery.md"
 
 
