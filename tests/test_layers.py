@@ -14,14 +14,14 @@ ROOT = Path(spamnb.__file__).parent
 
 # Each package may import from the layers before its own; packages of one layer do not know each other.
 LAYERS = (
-    {"errors", "libraries", "label", "wording", "durable", "patterns"},
-    {"mail", "bayes", "maildir", "config", "listening"},
-    {"ledger", "units"},
-    {"filter", "training", "policy"},
-    {"leave_one_out", "telling", "moves", "reasons"},
-    {"arming", "silence"},
-    {"undo", "breaker", "bulk", "audit"},
-    {"checkup", "delivery"},
+    {"base"},
+    {"mail", "bayes", "maildir", "config"},
+    {"ledger"},
+    {"filter"},
+    {"rules"},
+    {"acts"},
+    {"review", "bulk", "delivery", "monitoring", "checkup"},
+    {"setup"},
     {"service", "evaluation"},
     {"web"},
     {"cli"},

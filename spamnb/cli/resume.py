@@ -10,11 +10,11 @@ import argparse
 import time
 from collections.abc import Iterable
 
-from spamnb import breaker
-from spamnb.cli import exit_codes
-from spamnb.cli.context import open_ledger
-from spamnb.cli.output import inform, warn
-from spamnb.wording import escaped, plural
+from spamnb.acts import withheld
+from spamnb.base.wording import escaped, plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.output import inform, warn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,28 +27,26 @@ def run(options: argparse.Namespace) -> int:
     """Start moving again, and count or move what was withheld meanwhile."""
     config, ledger = open_ledger(options)
     with ledger:
-        was_stopped = breaker.resume(ledger, time.time()) is not None
+        was_stopped = withheld.resume(ledger, time.time()) is not None
         print("Spam is moved again." if was_stopped else "Nothing to resume: moving was not stopped.")
         if options.move:
-            return _move(breaker.move_withheld(ledger, config), options)
-        if withheld := len(ledger.journal.withheld()):
-            stayed = (
-                f"{plural(withheld, 'message')} stayed where {'it was' if withheld == 1 else 'they were'} meanwhile"
-            )
+            return _move(withheld.move_withheld(ledger, config), options)
+        if number := len(ledger.journal.withheld()):
+            stayed = f"{plural(number, 'message')} stayed where {'it was' if number == 1 else 'they were'} meanwhile"
             print(f"{stayed}; to move what is unread and still spam: spamnb resume --move")
     return 0
 
 
-def _move(reviewed: Iterable[breaker.Reviewed], options: argparse.Namespace) -> int:
+def _move(reviewed: Iterable[withheld.Reviewed], options: argparse.Namespace) -> int:
     moved = left = failed = 0
-    for one in reviewed:
-        moved += one.moved
-        left += not one.moved
-        failed += one.failed
-        if one.failed:
-            warn(one.why)
+    for review in reviewed:
+        moved += review.moved
+        left += not review.moved
+        failed += review.failed
+        if review.failed:
+            warn(review.why)
         else:
-            what = "moved" if one.moved else f"left, {escaped(one.why)}"
-            inform(options, f"{what}: {escaped(one.action.summary)}")
+            what = "moved" if review.moved else f"left, {escaped(review.why)}"
+            inform(options, f"{what}: {escaped(review.action.summary)}")
     print(f"moved {plural(moved, 'message')} that had been withheld, left {left}")
     return exit_codes.ERROR if failed else 0

@@ -6,7 +6,6 @@ value, `loading` reads a file, `places` has the default paths, and `writing` mak
 mailbox to one.
 """
 
-from spamnb.config.folder_names import Role
 from spamnb.config.loading import MAX_BYTES, load, parse
 from spamnb.config.places import default_config_path, default_ledger_path
 from spamnb.config.senders import Senders
@@ -26,5 +25,5 @@ from spamnb.config.settings import (
 from spamnb.config.writing import render
 
 __all__ = ["MAX_BYTES", "default_config_path", "default_ledger_path", "load", "parse", "render"]
-__all__ += ["Breaker", "Config", "Learning", "Log", "Mailbox", "Model", "Retention", "Role", "Scoring", "Service"]
+__all__ += ["Breaker", "Config", "Learning", "Log", "Mailbox", "Model", "Retention", "Scoring", "Service"]
 __all__ += ["Senders", "Spamd", "Watch"]

@@ -4,28 +4,10 @@ import fnmatch
 import re
 import unicodedata
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import lru_cache
 
-from spamnb.patterns import lazy_pattern
-
-
-class Role(StrEnum):
-    """What a folder is for, and so what it means when a message is in it."""
-
-    INBOX = "inbox"
-    SPAM = "spam"
-    HAM = "ham"
-    NEUTRAL = "neutral"
-    SENT = "sent"
-    TRAIN_SPAM = "train_spam"
-    TRAIN_HAM = "train_ham"
-
-    @property
-    def is_neutral(self) -> bool:
-        """Whether mail in such a folder is never judged, moved or learned from."""
-        return self in (Role.NEUTRAL, Role.SENT)
-
+from spamnb.base.label import Role
+from spamnb.base.patterns import lazy_pattern
 
 # --- what a folder most likely is, in the languages that mail programs speak ---------------------------------------
 

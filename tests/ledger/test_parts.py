@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import spamnb.ledger
-from spamnb import training, undo
-from spamnb.errors import LedgerDamagedError
-from spamnb.label import Label
+from spamnb.acts import training, undo
+from spamnb.base.errors import LedgerDamagedError
+from spamnb.base.label import Label
 from spamnb.ledger import schema
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
@@ -43,7 +43,7 @@ def test_no_statement_names_a_table_of_the_other_part(part: str, other: str) -> 
     """What was learned can be kept elsewhere: its SQL names its own tables, and the history's the history's."""
     named = {
         (module.name, table)
-        for module in ROOT.joinpath(part).glob("*.py")
+        for module in ROOT.joinpath(part).rglob("*.py")
         for table in TABLE.findall(module.read_text(encoding="utf-8"))
     }
     assert TABLES[part] <= {table for _, table in named}

@@ -5,12 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from spamnb.base.label import Origin
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.messages import FORGOTTEN_BY_FILTER
-
-# Who put a file where it is: it was there when the mailbox was first seen; it appeared (a delivery, or a person);
-# the filter moved it there; an undo brought it back; it appeared, while the same delivery was in spam ("waiting").
-Origin = Literal["before", "appeared", "filter", "undo", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)

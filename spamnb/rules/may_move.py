@@ -1,0 +1,68 @@
+"""Whether mail may be moved. Pure: what is learned, and how much of the last mail was spam, come in as values."""
+
+import math
+from collections.abc import Callable
+
+from spamnb.base.label import Label
+from spamnb.base.wording import plural
+from spamnb.config import Breaker, Learning
+from spamnb.ledger.notes import ENDLESS
+
+# Notes in the ledger: since when moving is stopped, and since when it was allowed again (seconds since the epoch).
+BREAKER_NOTE = "moving stopped"
+RESUMED_NOTE = "moving resumed"
+PAUSE_NOTE = ENDLESS
+USUAL = 1000  # messages before the last ones, by which it is known how much of a person's mail is spam
+_ABNORMAL = 1e-6
+
+
+def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
+    """What the filter still has to learn before it may move mail, in words; "" for nothing.
+
+    >>> missing_lessons(20, 13, Learning(minimum_messages=20))
+    '7 more spam messages to learn'
+    """
+    lacking = [(learning.minimum_messages - number, label) for number, label in ((ham, Label.HAM), (spam, Label.SPAM))]
+    wanted = [plural(number, f"more {label.word} message") for number, label in lacking if number > 0]
+    return f"{' and '.join(wanted)} to learn" if wanted else ""
+
+
+def paused_until(note: float | None, now: float) -> float | None:
+    """Until when a person has paused the moving of mail, by the ledger's note; None where that is over, or never was.
+
+    >>> paused_until(100.0, 99.0), paused_until(100.0, 100.0), paused_until(math.inf, 1e12), paused_until(None, 0.0)
+    (100.0, None, inf, None)
+    """
+    return None if note is None or note <= now else note
+
+
+def trips(spam: int, breaker: Breaker, usual: Callable[[], tuple[int, int]]) -> bool:
+    """Whether so many spam of the last `breaker.window` verdicts are abnormal for this person.
+
+    usual: gives ham and spam among the messages judged before these. More than `breaker.share` is abnormal, unless this
+    person's mail is like that: where the chance of so many spam, by what came before, is above one in a million. (The
+    beta-binomial distribution: that share is itself only known from what came before.)
+
+    >>> [trips(97, Breaker(), lambda: before) for before in ((600, 400), (50, 950), (0, 0))]
+    [True, False, True]
+    """
+    if spam <= breaker.share * breaker.window:
+        return False
+    ham_before, spam_before = usual()
+    if not spam_before:
+        return True
+    chance = sum(
+        math.exp(_log_chance(number, breaker.window, spam_before, ham_before + 1))
+        for number in range(spam, breaker.window + 1)
+    )
+    return chance < _ABNORMAL
+
+
+def _log_chance(number: int, of: int, a: float, b: float) -> float:
+    """Log P(number | of, a, b) of the beta-binomial distribution."""
+    ways = -_log_beta(number + 1, of - number + 1) - math.log(of + 1)
+    return ways + _log_beta(number + a, of - number + b) - _log_beta(a, b)
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)

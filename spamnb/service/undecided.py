@@ -1,0 +1,69 @@
+"""Files that wait for what becomes of another file of their delivery.
+
+A server may deliver the very same bytes twice. A synchroniser, or a mail program that copies, brings what a person
+takes out of Junk before the original goes. What appears in the inbox while the same delivery is in spam may be either,
+so it waits, neither judged nor moved nor learned, until the original is gone, marked as deleted, or moved: then it is
+what a person wants in the inbox. That a file waits is recorded in the ledger: a restart does not lose it, and each look
+asks only the ledger.
+"""
+
+from spamnb.base.label import Label, Role
+from spamnb.ledger.history.locations import Location
+from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.messages import locate
+from spamnb.rules.meaning import waits_until
+from spamnb.service.context import Context
+from spamnb.service.folders import Folders, WatchedFolder
+
+_NEVER = float("inf")
+
+
+class UndecidedFiles:
+    """The files of a mailbox that wait. due: when to look again, without any further change, or None."""
+
+    def __init__(self, folders: Folders, context: Context) -> None:
+        self._folders = folders
+        self._context = context
+        self._ledger = context.ledger
+        self.due: float | None = None
+
+    def end(self) -> None:
+        """End the waiting of files whose other file is not in spam any more."""
+        self.due = None
+        dwell = self._context.config.learning.dwell_seconds
+        ends: dict[int, dict[bytes, float]] = {}  # a thousand files of one message are looked up once
+        for folder in self._folders:
+            for place in self._ledger.locations.waiting(folder.id) if folder.role is Role.INBOX else ():
+                if place.message not in ends:
+                    others = self._ledger.locations.all_of_message(place.message)
+                    ends[place.message] = waits_until(others, self._is_spam, dwell)
+                end = ends[place.message].get(place.content)
+                if end is not None and end > self._context.now():
+                    self.due = min(end, self.due or _NEVER) if end < _NEVER else self.due
+                elif "T" not in place.flags:
+                    self._end(folder, place, was_rescued=end is not None and not self._is_spam_since(place))
+
+    def _end(self, folder: WatchedFolder, place: Location, *, was_rescued: bool) -> None:
+        """Learn the message as ham if it was rescued; if not, the other file was deleted as spam, or is not spam."""
+        try:
+            entry = locate(folder, place.base, place.flags) if was_rescued else None
+        except FolderUnavailableError:
+            return  # the comparison of the folders has logged it, and the next one looks again
+        unread = None if entry is None else self._folders.read(folder, entry)
+        reading = None if unread is None else unread.reading  # before the ledger is held
+        if was_rescued and reading is None:
+            return
+        with self._ledger.transaction():
+            self._ledger.locations.set_origin(folder.id, place.base, "appeared")
+            if reading is not None:
+                self._context.learn(reading, Label.HAM, "the other file of its delivery was taken out of spam")
+                self._ledger.messages.rescued(place.message, self._context.now())
+
+    def _is_spam(self, place: Location) -> bool:
+        role, unsure = self._context.role_of(place.mailbox, place.folder_name)
+        return role is Role.SPAM or unsure
+
+    def _is_spam_since(self, place: Location) -> bool:
+        """Whether a person has called the message spam after its file appeared there."""
+        lesson = self._ledger.lessons.find(self._ledger.messages.get(place.message).digest)
+        return lesson is not None and lesson.decision is Label.SPAM and lesson.at > place.since
