@@ -551,7 +551,7 @@ def made_within() -> set[str]:
     """The functions that use an expression of their own: they call `re.something`."""
     found = set()
     for module, made in modules():
-        if module == "patterns":  # it compiles what the others give it, which `compiled` finds there
+        if module == "base.patterns":  # it compiles what the others give it, which `compiled` finds there
             continue
         for function in ast.walk(syntax(made)):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
