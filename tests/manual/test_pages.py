@@ -1,4 +1,4 @@
-"""The man pages: everything that the grammar and the table of keys have, and nothing that groff warns of."""
+"""The man pages: everything that the commands and the table of keys have, and nothing that groff warns of."""
 
 import re
 import shutil
