@@ -5,7 +5,7 @@ from pathlib import Path
 
 import shtab
 
-from spamnb.cli.arguments import COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, parser_of, program
 
 _HERE = Path(__file__).parent
 _FOLDERS = {"bash": "_spamnb_folders", "zsh": "_spamnb_folders", "fish": "(_spamnb_folders)"}

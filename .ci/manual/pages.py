@@ -9,7 +9,7 @@ import yaml
 from roff import roff
 
 from spamnb import __version__
-from spamnb.cli.arguments import ABOUT, COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import ABOUT, COMMANDS, parser_of, program
 from spamnb.config.keys import wanted
 from spamnb.config.writing import example
 from spamnb.service.spamd.protocol import Command as Request

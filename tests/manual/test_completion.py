@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.arguments import COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, parser_of, program
 from tests.documents import ROOT
 from tests.manual.made import MADE, files
 from tests.packaging import tab

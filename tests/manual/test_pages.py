@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.arguments import COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, parser_of, program
 from spamnb.config.keys import wanted
 from spamnb.config.writing import example
 from tests.documents import ROOT
