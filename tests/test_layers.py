@@ -25,7 +25,6 @@ LAYERS = (
     {"service", "evaluation"},
     {"web"},
     {"cli"},
-    {"manual"},
 )
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
