@@ -32,14 +32,14 @@ import common
 import numpy as np
 from attacked import with_fields_of
 
+from spamnb.base.label import Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.protocols import Learner
 from spamnb.evaluation.runs import figures, in_orders
-from spamnb.filter import Filter
-from spamnb.label import Label, Verdict
+from spamnb.filter.judge import Filter
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.identity import identity

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 
 
 class Acquaintance(StrEnum):
