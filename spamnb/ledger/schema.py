@@ -1,14 +1,14 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
-What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`, `known`. `token` is the
+What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the
 dictionary: the text of each token, and the id by which lessons keep it; each text is kept once, not in a table and its
 index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
 each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
 id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: that
 of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any
-decision replaces it. lesson.takes_back: its learner's own, and not looked at here. lesson.relations, sent.relations:
-the hashes that a lesson or a sent message makes known, eight bytes each; `known` counts in how many of those that a
-person has called ham or spam, and of those sent, each hash is, and is derived too.
+decision replaces it. lesson.takes_back: its learner's own, and not looked at here. lesson.sender_over_path,
+sent.answer: hashes by which senders are known (`mail.relations`). A message that the person has sent has a row for each
+answer that it may get, and one with 0 where it may get none.
 
 This host's history (`ledger.history`): all other tables. No statement names tables of both parts. `message` has a row
 for each message that was seen, judged or learned, and for each import, whose digest it has; label, weak and learned_at
@@ -52,8 +52,9 @@ _LESSONS = """
         id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, summary TEXT NOT NULL, change INTEGER NOT NULL UNIQUE,
         label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL CHECK (weak IN (0, 1)),
         learned_at REAL NOT NULL, why TEXT NOT NULL, takes_back INTEGER,
-        tokenizer INTEGER NOT NULL, tokens BLOB NOT NULL, relations BLOB NOT NULL DEFAULT x''
+        tokenizer INTEGER NOT NULL, tokens BLOB NOT NULL, sender_over_path INTEGER
     );
+    CREATE INDEX lesson_sender ON lesson (sender_over_path, label) WHERE sender_over_path IS NOT NULL AND NOT weak;
     CREATE INDEX lesson_tokenizer ON lesson (tokenizer) WHERE label IS NOT NULL;
     CREATE TABLE token (text TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE counts (block INTEGER PRIMARY KEY, numbers BLOB NOT NULL);
@@ -65,10 +66,8 @@ _LESSONS = """
         vocabulary INTEGER NOT NULL, change INTEGER NOT NULL, last_token INTEGER NOT NULL
     );
     INSERT INTO total VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-    CREATE TABLE sent (digest BLOB PRIMARY KEY, relations BLOB NOT NULL) WITHOUT ROWID;
-    CREATE TABLE known (
-        value INTEGER PRIMARY KEY, ham INTEGER NOT NULL, spam INTEGER NOT NULL, sent INTEGER NOT NULL
-    );
+    CREATE TABLE sent (digest BLOB NOT NULL, answer INTEGER NOT NULL, PRIMARY KEY (digest, answer)) WITHOUT ROWID;
+    CREATE INDEX sent_answer ON sent (answer);
     CREATE TABLE import (
         id INTEGER PRIMARY KEY, digest BLOB NOT NULL, change INTEGER NOT NULL,
         ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL, tokens BLOB NOT NULL

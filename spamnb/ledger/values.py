@@ -58,9 +58,10 @@ _RULES = {
     ("judged_quarter", "decided"): "{0} IN (-1, 0, 1)",
     ("judged_quarter", "quarter"): f"typeof({{0}}) = 'integer' AND {{0}} * 900 {_TIMES}",
     ("judged_quarter", "verdict"): _VERDICT,
-    ("known", "value"): _ANY_INTEGER,
+    ("lesson", "sender_over_path"): _ANY_INTEGER,
     ("message", "probability"): _PROBABILITY,
     ("message", "verdict"): _VERDICT,
+    ("sent", "answer"): _ANY_INTEGER,
     ("token", "id"): "typeof({0}) = 'integer' AND {0} BETWEEN 1 AND 4294967295",
     ("total", "last_token"): "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 4294967295",
 }

@@ -26,6 +26,7 @@ ODD = {
     "BLOB": ("'x'", "7"),
 }
 WORDS = {"verdict", "kind", "state", "origin", "gone_by"}
+ANY_NUMBER = {("directory", "device"), ("directory", "inode"), ("lesson", "sender_over_path"), ("sent", "answer")}
 FILLED = {  # tables that the lessons below leave empty
     "mailbox": "1, x'2f', 1.0",
     "folder": "1, 1, 'INBOX'",
@@ -34,7 +35,7 @@ FILLED = {  # tables that the lessons below leave empty
     "tally": "'judged', 'ham', '', 1",
     "trained_directory": "1, x'2f'",
     "trained_file": "1, x'61', 1, 0",
-    "sent": "x'02', x''",
+    "sent": "x'02', 5",
     "file": "1, x'61', 1, 'appeared', x'', '', 1.0, 2.0, 'filter'",
 }
 
@@ -63,7 +64,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             " after, after_weak, source, source_base, destination, destination_base, owner)"
             " VALUES (1.0, 1, 'moved', 'done', '', 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
         )
-        db.execute("UPDATE lesson SET takes_back = 1 WHERE digest = ?", (b"a",))
+        db.execute("UPDATE lesson SET takes_back = 1, sender_over_path = 5 WHERE digest = ?", (b"a",))
         db.execute("INSERT INTO note VALUES ('restored', '1.0')")
         assert ledger.verify() == []
     return path
@@ -97,11 +98,11 @@ def oddities(path: Path, table: str, how_many: int | None) -> Iterator[tuple[str
     """Columns of a table, and odd values for each as SQL, the first so many."""
     for of, column, kind, is_row in columns(path):
         values = ("-7",) if is_row else (*(("'hello'",) if column in WORDS and table != "tally" else ()), *ODD[kind])
-        if (table, column) in {("directory", "device"), ("directory", "inode")}:
-            values = ("'x'", "9e999")  # any whole number is one of theirs
+        if (table, column) in ANY_NUMBER:
+            values = ("'x'", "9e999")
         if (table, column) == ("judged_quarter", "quarter"):
             values = ("'x'", "9e999", "9999999999")
-        if of == table and (table, column) != ("known", "value"):  # of which each is a hash
+        if of == table:
             yield from ((column, value) for value in values[:how_many])
 
 
@@ -110,8 +111,6 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
     with changing(path) as db:
         keys = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (table,))]
         key = ", ".join(keys)
-        if table == "known":
-            db.execute("INSERT INTO known VALUES (5, 0, 0, 0)")
         db.execute(
             f"UPDATE {table} SET {column} = {value}"
             f" WHERE ({key}) = (SELECT {key} FROM {table} WHERE {column} IS NOT NULL LIMIT 1)"
@@ -121,7 +120,7 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
 
 TABLES = [
     "action", "counts", "directory", "early_verdict", "file", "folder", "import", "judged_probability",
-    "judged_quarter", "known", "lesson", "mailbox", "message", "note", "sender", "sent", "tally", "token", "total",
+    "judged_quarter", "lesson", "mailbox", "message", "note", "sender", "sent", "tally", "token", "total",
     "trained_directory", "trained_file",
 ]  # fmt: skip
 

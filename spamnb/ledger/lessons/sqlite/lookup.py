@@ -1,13 +1,13 @@
 """Looking up in the ledger what is known of tokens and of messages, to judge one message; without numpy."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.ledger.lessons.evidence import Evidence
-from spamnb.ledger.lessons.known import NEVER, Known, Seen, asked, known
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
 from spamnb.mail.relations import Relations
 
@@ -16,7 +16,11 @@ _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 # table of its own, which takes a fifth more.
 IDS_OF_TEXTS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
 _BLOCKS = "SELECT block, numbers FROM {asked} CROSS JOIN counts ON block = asked.value"
-_SEEN = "SELECT known.value, ham, spam, sent FROM {asked} CROSS JOIN known ON known.value = asked.value"
+_SEEN = """
+    SELECT
+        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 0 AND NOT weak AND digest IS NOT ?2),
+        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 1 AND NOT weak AND digest IS NOT ?2),
+        EXISTS (SELECT 1 FROM json_each(?3) AS asked CROSS JOIN sent ON answer = asked.value)"""
 TOTALS = (
     "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
     " ham_occurrences, spam_occurrences, vocabulary"
@@ -67,10 +71,10 @@ def total(db: Connection, columns: str) -> Sequence[int]:
     return row
 
 
-def look_up_seen(db: Connection, values: Iterable[int]) -> dict[int, Seen]:
-    """In how many messages each hash is; those in none are left out."""
-    rows = look_up(db, _SEEN, list(dict.fromkeys(values)))
-    return {row[0]: Seen(*row[1:]) for row in rows}
+def look_up_seen(db: Connection, relations: Relations, without: bytes | None = None) -> Seen:
+    """What is kept of the sender of a message; `without` the lesson of that identity."""
+    asked = (relations.sender_over_path, without, json.dumps(relations.answers))
+    return Seen(*map(bool, db.row(_SEEN, asked)))
 
 
 class SqliteEvidence:
@@ -85,12 +89,6 @@ class SqliteEvidence:
             rows = look_up_counts(self._db, tokens)
             return Evidence({text: counts for _, text, counts in rows}, total(self._db, TOTALS))
 
-    def known(self, messages: Sequence[Relations]) -> list[frozenset[Known]]:
+    def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
-        seen = look_up_seen(self._db, all_asked(messages))
-        return [known(one, lambda value: seen.get(value, NEVER)) for one in messages]
-
-
-def all_asked(messages: Iterable[Relations]) -> list[int]:
-    """The hashes that decide what is known of these messages."""
-    return [value for one in messages for value in asked(one)]
+        return [look_up_seen(self._db, each).known for each in messages]
