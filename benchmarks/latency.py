@@ -27,8 +27,8 @@ from watchdog.observers import Observer
 
 from spamnb.cli.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
+from spamnb.identity.digests import identity
 from spamnb.label import Label
-from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder
 from spamnb.moves import bases_now
 

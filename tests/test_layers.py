@@ -14,7 +14,7 @@ ROOT = Path(spamnb.__file__).parent
 
 # Each package may import from the layers before its own; packages of one layer do not know each other.
 LAYERS = (
-    {"errors", "libraries", "label", "wording", "durable", "patterns"},
+    {"identity", "errors", "libraries", "label", "wording", "durable", "patterns"},
     {"mail", "bayes", "maildir", "config", "listening"},
     {"ledger", "units"},
     {"filter", "training", "policy"},

@@ -18,10 +18,10 @@ import pytest
 from spamnb import moves, training
 from spamnb.errors import MaildirError, SpamnbError
 from spamnb.filter import Judgement
+from spamnb.identity.digests import delivery, identity
 from spamnb.label import Label, Verdict
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import delivery, identity
 from spamnb.maildir import rename
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import Entry, scan

@@ -26,12 +26,12 @@ from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Role, Scoring
 from spamnb.errors import LedgerBusyError, SpamnbError
 from spamnb.filter import Filter
+from spamnb.identity.digests import header_digest, identity
 from spamnb.label import Label
 from spamnb.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.known import is_known
 from spamnb.ledger.lessons.port import Lesson
-from spamnb.mail.identity import header_digest, identity
 from spamnb.mail.reading import read
 from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, create_folder

@@ -9,9 +9,9 @@ import pytest
 from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.errors import LedgerBusyError
+from spamnb.identity.digests import identity
 from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from tests.dying import Fuse, burning
 
 RAW = message("spam", 1)

@@ -10,10 +10,10 @@ import pytest
 from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.filter import Judgement
+from spamnb.identity.digests import delivery
 from spamnb.label import Label, Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
-from spamnb.mail.identity import delivery
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import BinaryIO, NamedTuple
 
 from spamnb.errors import MaildirError, MailError, UsageError
-from spamnb.mail.identity import Intake, take
+from spamnb.mail.intake import Intake, take
 from spamnb.maildir.folders import Folder, is_maildir
 from spamnb.maildir.messages import read_chunks, scan
 from spamnb.patterns import lazy_pattern

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from spamnb.bulk.sources import find_sources
 from spamnb.errors import MailError
+from spamnb.identity.digests import identity
 from spamnb.mail.excerpt import Excerpt, excerpt
-from spamnb.mail.identity import identity
 from spamnb.wording import escaped, megabytes
 
 _MOST = 20_000  # characters of the text

@@ -16,10 +16,10 @@ from spamnb.config import Config, Learning, Scoring
 from spamnb.delivery.verdict import Delivered
 from spamnb.errors import LedgerError
 from spamnb.filter import Judge, Judgement
+from spamnb.identity.digests import identity
 from spamnb.label import Verdict
 from spamnb.ledger.history.early_verdicts import PIPE, EarlyVerdict
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read_content
 

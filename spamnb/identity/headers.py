@@ -1,4 +1,4 @@
-"""The header of a part, read as all programs read it: what of it counts for the message's identity.
+"""Header blocks, read as all programs read them: what of them counts for a message's identity.
 
 Where programs may differ in what they make of a header, it counts as it is written, and the part is ambiguous.
 """
@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from spamnb.mail.parsing.fields import media_type, plain_parameters
-from spamnb.mail.parsing.header_block import STRICT_FIELD
-from spamnb.patterns import lazy_pattern
-
 _CACHED = 200  # bytes of fields whose reading is kept: most parts have a header that was met before
+_ENVELOPE = re.compile(rb"(?:>?From [^\n]*\n)*")  # an mbox's, of which procmail keeps a second one (RFC 4155)
+_BLANK_LINES = re.compile(rb"\A[ \t\r\n]*\n")
 # Each pattern begins with a line end, which is searched for as a literal: faster than `^`.
-_FIELD = lazy_pattern(
+_FIELD = re.compile(
     rb"\n(?=[a-z])(message-id|date|from|subject|to|mime-version"
     rb"|content-(?:type|transfer-encoding|disposition|id|location|base|description)):[ \t]*"
     rb"([^\n]*(?:\n[ \t][^\n]*)*)",
@@ -22,13 +20,14 @@ _FIELD = lazy_pattern(
 )
 # What programs read in more than one way: a line that to some of them ends the header; one like a boundary; returns,
 # which may end a line.
-_AMBIGUOUS = lazy_pattern(rb"\n(?:--|(?!%s|[ \t]|\Z))" % STRICT_FIELD.encode())
-_TYPE = lazy_pattern(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+_AMBIGUOUS = re.compile(rb"\n(?:--|(?![!-9;-~]+:|[ \t]|\Z))")
+_TYPE = re.compile(rb"[\w.+-]+/[\w.+-]+")
+_PARAMETER = re.compile(rb";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
 # Others are changed by servers (NUL, bytes outside ASCII) or read by programs in different ways (blanks).
-_BOUNDARY = lazy_pattern(r"[!-~]{1,200}")
-_BLANK_IN_BOUNDARY = lazy_pattern(rb'boundary="[^"]*\s', re.IGNORECASE)
-_PLAIN_ENCODINGS = frozenset({"", "7bit", "8bit", "binary"})
-_ENCODINGS = _PLAIN_ENCODINGS | {"base64", "quoted-printable"}
+_BOUNDARY = re.compile(rb"[!-~]{1,200}")
+_BLANK_IN_BOUNDARY = re.compile(rb'boundary="[^"]*\s', re.IGNORECASE)
+_PLAIN_ENCODINGS = frozenset({b"", b"7bit", b"8bit", b"binary"})
+_ENCODINGS = _PLAIN_ENCODINGS | {b"base64", b"quoted-printable"}
 _READ = frozenset({b"content-type", b"content-transfer-encoding", b"content-disposition"})
 
 Fields = Mapping[bytes, Sequence[bytes]]  # by name in lower case
@@ -39,10 +38,17 @@ class PartHeader(NamedTuple):
 
     frame: bytes
     boundary: bytes = b""
-    encoding: str = ""
-    charset: str = ""
+    encoding: bytes = b""
+    charset: bytes = b""
     is_text: bool = True
     is_ambiguous: bool = False  # programs may differ in what they make of it
+
+
+def without_envelope(raw: bytes) -> bytes:
+    """The message without what is before its header in a file: the lines of an mbox, and blank lines."""
+    lines = _ENVELOPE.match(raw)
+    raw = raw[lines.end() :] if lines and lines.end() else raw
+    return _BLANK_LINES.sub(b"", raw, count=1) if raw[:1] in b" \t\r\n" else raw
 
 
 def fields_of(head: bytes) -> Fields:
@@ -50,19 +56,20 @@ def fields_of(head: bytes) -> Fields:
 
     But for what may stand in quotes, as a boundary does: its blanks count. The block begins with a newline.
     """
-    found: dict[bytes, list[bytes]] = {}
+    fields: dict[bytes, list[bytes]] = {}
     for name, value in _FIELD.findall(head):
         lower = name.lower()
         is_quoted = lower == b"content-type" and b'"' in value
-        found.setdefault(lower, []).append(value.replace(b"\n", b"").strip() if is_quoted else b" ".join(value.split()))
-    return found
+        text = value.replace(b"\n", b"").strip() if is_quoted else b" ".join(value.split())
+        fields.setdefault(lower, []).append(text)
+    return fields
 
 
 def ambiguous_from(head: bytes) -> int | None:
     """Where a header block begins to be read in more than one way; None where all programs read it alike."""
-    found = _AMBIGUOUS.search(head)
-    place = head.find(b"\r", 0, found.start() if found else len(head))
-    return place if place >= 0 else found.start() if found else None
+    line = _AMBIGUOUS.search(head)
+    place = head.find(b"\r", 0, line.start() if line else len(head))
+    return place if place >= 0 else line.start() if line else None
 
 
 def part_header(fields: Fields) -> PartHeader:
@@ -77,50 +84,60 @@ def _part_header(pairs: tuple[tuple[bytes, ...], ...]) -> PartHeader:
     fields: Fields = {name: values for name, *values in pairs}
     frame = [name + b":" + value for name in sorted(fields) if name not in _READ for value in fields[name]]
     encodings = fields.get(b"content-transfer-encoding", ())
-    encoding = encodings[0].decode("ascii", "replace").lower() if len(encodings) == 1 else ""
+    encoding = encodings[0].lower() if len(encodings) == 1 else b""
     if len(encodings) > 1 or encoding not in _ENCODINGS:
         frame += [b"encoding:" + value for value in encodings]
-        encoding = "?"
+        encoding = b"?"
     types, dispositions = fields.get(b"content-type", ()), fields.get(b"content-disposition", ())
     disposition, parameters = _value(dispositions)
     if parameters is None:
-        frame += [b"disposition:" + each for each in dispositions]
+        frame += [b"disposition:" + value for value in dispositions]
     else:
-        filename = {"filename": parameters.get("filename", "")}
-        frame.append(_framed(b"disposition", disposition.strip().lower(), filename))
-    value, parameters = _value(types)
-    kind = media_type(value)
-    is_clear = not types or (len(types) == 1 and _TYPE.fullmatch(value.strip()) is not None)
-    is_multipart, is_text = kind.startswith("multipart/"), kind.startswith("text/")
+        filename = {b"filename": parameters.get(b"filename", b"")}
+        frame.append(_framed(b"disposition", disposition, filename))
+    kind, parameters = _value(types) if types else (b"text/plain", {})
+    is_clear = not types or (len(types) == 1 and _TYPE.fullmatch(kind) is not None)
+    is_multipart, is_text = kind.startswith(b"multipart/"), kind.startswith(b"text/")
     if parameters is None or not is_clear:
-        frame += [b"type:" + each for each in types]
-        encoding = encoding if is_clear else ""
-        return PartHeader(joined(frame), b"", encoding, "", is_text, is_multipart or not is_clear)
-    boundary = parameters.pop("boundary", "") if is_multipart else ""
-    charset = "" if is_multipart else parameters.pop("charset", "").lower()
+        frame += [b"type:" + value for value in types]
+        return PartHeader(joined(frame), b"", encoding, b"", is_text, is_multipart or not is_clear)
+    boundary = parameters.pop(b"boundary", b"") if is_multipart else b""
+    charset = b"" if is_multipart else parameters.pop(b"charset", b"")
     frame.append(_framed(b"type", kind, parameters))
     if is_multipart and (_BOUNDARY.fullmatch(boundary) is None or _BLANK_IN_BOUNDARY.search(types[0])):
         return PartHeader(joined([*frame, *types]), b"", encoding, charset, is_text, True)
-    is_ambiguous = is_multipart and encoding not in _PLAIN_ENCODINGS
-    return PartHeader(joined(frame), boundary.encode("ascii"), encoding, charset, is_text, is_ambiguous)
+    # In a digest a part without a type is a message (RFC 2046, 5.1.5), to most programs.
+    is_ambiguous = is_multipart and (encoding not in _PLAIN_ENCODINGS or kind == b"multipart/digest")
+    return PartHeader(joined(frame), boundary, encoding, charset, is_text, is_ambiguous)
 
 
-def _value(values: Sequence[bytes]) -> tuple[str, dict[str, str] | None]:
-    """A field's value before its parameters, and these; None for them where programs may differ in reading them."""
+def _value(values: Sequence[bytes]) -> tuple[bytes, dict[bytes, bytes] | None]:
+    """A field's value before its parameters, in lower case, and these; None where programs may differ in reading them.
+
+    >>> _value([b'Text/HTML; charset="utf-8"']), _value([b"a; b=c; b=d"])
+    ((b'text/html', {b'charset': b'utf-8'}), (b'a', None))
+    """
     if not values:
-        return "", {}
-    text = values[0].decode("ascii", "surrogateescape")
-    pairs = plain_parameters(text) if len(values) == 1 else None
-    parameters = None if pairs is None else dict(pairs)
-    is_clear = pairs is not None and parameters is not None and len(parameters) == len(pairs)
-    return text.partition(";")[0], parameters if is_clear else None
+        return b"", {}
+    value = values[0]
+    position = max(value.find(b";"), 0)
+    parameters: dict[bytes, bytes] = {}
+    is_clear = len(values) == 1
+    while parameter := _PARAMETER.match(value, position):
+        name = parameter[1].lower()
+        is_clear = is_clear and name not in parameters
+        parameters[name] = (parameter[2] or parameter[3] or b"").strip()
+        position = parameter.end()
+    if b";" in value and value[position:].strip(b"; \t\n"):
+        is_clear = False
+    return value.partition(b";")[0].strip().lower(), parameters if is_clear else None
 
 
-def _framed(name: bytes, value: str, parameters: Mapping[str, str]) -> bytes:
-    pieces = [value, *(f"{key}={parameters[key]}" for key in sorted(parameters) if parameters[key])]
-    return name + b"=" + joined([each.encode("utf-8", "surrogateescape") for each in pieces])
+def _framed(name: bytes, value: bytes, parameters: Mapping[bytes, bytes]) -> bytes:
+    pieces = [value, *(key + b"=" + parameters[key] for key in sorted(parameters) if parameters[key])]
+    return name + b"=" + joined(pieces)
 
 
 def joined(pieces: Sequence[bytes]) -> bytes:
     """The pieces with their lengths, so that no others give the same bytes."""
-    return b"".join([b"%d:" % len(each) + each for each in pieces])
+    return b"".join([b"%d:" % len(piece) + piece for piece in pieces])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from spamnb.config import Mailbox, Role
 from spamnb.errors import MaildirError
-from spamnb.mail.identity import take
+from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import (
     Folder,

@@ -21,10 +21,10 @@ from spamnb.delivery.pipe import Filtered, filtered
 from spamnb.delivery.verdict import Delivered, Format, fields, read
 from spamnb.errors import ConfigError, LedgerError
 from spamnb.filter import Filter, Judgement
+from spamnb.identity.digests import identity
 from spamnb.label import Verdict
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read as read_message
 from tests.delivery.server import serving, verdict_of
 from tests.lessons import learn, sample_lessons

@@ -28,8 +28,8 @@ import pytest
 from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.folders import encode, find_folders
 from spamnb.moves import bases_now
 from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot

@@ -11,8 +11,8 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.messages import scan
 from spamnb.policy import COPY_SECONDS
 from tests.imap.conftest import LAYOUTS, Client, Host, new_mail

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Role
+from spamnb.identity.digests import identity
 from spamnb.ledger.history.messages import Known
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import parse_name

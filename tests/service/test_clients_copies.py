@@ -9,8 +9,8 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox, Role
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.policy import COPY_SECONDS

@@ -13,10 +13,10 @@ from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
 from spamnb.errors import LedgerBusyError
+from spamnb.identity.digests import identity
 from spamnb.label import Label
 from spamnb.ledger.file.recovery import restore
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import parse_name

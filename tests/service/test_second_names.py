@@ -10,8 +10,8 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Role
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import Name
 from spamnb.moves import Intent, Mover

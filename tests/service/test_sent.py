@@ -7,9 +7,9 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Retention, Role
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.known import Known
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
 from spamnb.service.maintenance import Forgetting

@@ -11,10 +11,10 @@ from spamnb import arming
 from spamnb.cli.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter import Filter
+from spamnb.identity.digests import identity
 from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
 from spamnb.service import untouched
 from spamnb.service.untouched import OutdatedLessons

@@ -32,7 +32,7 @@ from spamnb.filter import Explanation, Filter
 from spamnb.label import Label, Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.annotate import annotate
-from spamnb.mail.identity import take
+from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements

@@ -16,8 +16,8 @@ from spamnb.checkup.checkup import checkup
 from spamnb.cli.sample_mail import message
 from spamnb.config import load
 from spamnb.errors import SpamnbError
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from tests.service.conftest import Site, until

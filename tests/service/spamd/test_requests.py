@@ -17,8 +17,8 @@ from spamnb.cli.sample_mail import message
 from spamnb.config import Learning, Scoring, Senders
 from spamnb.delivery.spamc import ask as ask_for_pipe
 from spamnb.filter import Filter
+from spamnb.identity.digests import identity
 from spamnb.label import Label, Verdict
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.service.spamd.protocol import Command, Request
 from spamnb.service.spamd.requests import Requests
