@@ -1,4 +1,5 @@
 import base64
+import doctest
 import quopri
 import random
 
@@ -6,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spamnb.identity import charsets, headers, subject, transfer
 from spamnb.identity.digests import Digester, delivery, digests, header_digest, identity
 from spamnb.mail.intake import take
 from spamnb.mail.limits import DEFAULT_LIMITS
@@ -516,3 +518,10 @@ def test_a_message_that_the_reader_takes_whole_is_kept_whole():
     assert take([RAW[:100], RAW[100:]]) == RAW
     raw = RAW + b"x" * (DEFAULT_LIMITS.message_bytes - len(RAW))
     assert take([raw]) == raw
+
+
+@pytest.mark.parametrize("module", [charsets, headers, subject, transfer])
+def test_docstrings_hold(module):
+    """The examples in the docstrings are what the functions do."""
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed
