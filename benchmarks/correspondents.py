@@ -19,11 +19,11 @@ from pathlib import Path
 import common
 from attacked import with_fields_of
 
+from spamnb.base.label import Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
-from spamnb.filter import Filter
+from spamnb.filter.judge import Filter
 from spamnb.identity.digests import identity
-from spamnb.label import Label, Verdict
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
