@@ -40,9 +40,9 @@ from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.protocols import Learner
 from spamnb.evaluation.runs import figures, in_orders
 from spamnb.filter.judge import Filter
+from spamnb.identity.digests import identity
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.mail.identity import identity
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
 from spamnb.mail.relations import Relations, answers_to

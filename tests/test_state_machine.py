@@ -28,9 +28,9 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.filter.judge import Filter
 from spamnb.filter.leave_one_out import without_groups
+from spamnb.identity.digests import header_digest, identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lesson
-from spamnb.mail.identity import header_digest, identity
 from spamnb.mail.reading import read
 from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, create_folder

@@ -23,9 +23,10 @@ from dataclasses import dataclass, replace
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import Label, Origin
 from spamnb.filter.judge import Judgement
+from spamnb.identity.digests import identity
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity, take
+from spamnb.mail.intake import take
 from spamnb.maildir.departures import Departures, touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.messages import Entry, linked_until, locate, number_of_links, read_chunks, read_keywords

@@ -17,9 +17,9 @@ from spamnb.bayes.calibration import points
 from spamnb.config import Config, Learning, Scoring
 from spamnb.delivery.verdict import Delivered
 from spamnb.filter.judge import Judge, Judgement
+from spamnb.identity.digests import identity
 from spamnb.ledger.history.early_verdicts import PIPE, EarlyVerdict
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read_content
 

@@ -27,8 +27,9 @@ from spamnb.config.readers import dotted
 from spamnb.config.senders import matches_sender
 from spamnb.config.writing import _end_of_mailboxes
 from spamnb.delivery.annotate import without
+from spamnb.identity.digests import identity
+from spamnb.identity.subject import subject_line
 from spamnb.ledger.file.parts import rolling
-from spamnb.mail.identity import identity
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
@@ -41,6 +42,7 @@ SECONDS = 0.5  # of processor time
 BODY = DEFAULT_LIMITS.message_bytes
 BLOCK = DEFAULT_LIMITS.header_bytes
 VALUE = DEFAULT_LIMITS.field_chars
+HEAD = 256 << 10  # as much of a header as the identity reads
 LINE = 8 << 10  # of a request
 TEXT = DEFAULT_LIMITS.text_chars
 CSS = 1000
@@ -195,16 +197,52 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill('" ', 2000, '"'),
         ),
     ),
-    "mail.identity._ADDED_LATER": (every, ADDED),
-    "mail.identity._SYNCHRONISED": (every, (filled(b"\nX-TUID: ", BODY), filled(b"\nX-TUID: aaaaaaaaaaaa", BODY))),
-    "mail.part_header._BOUNDARY": (fullmatch, (fill("a", BLOCK), fill("a", BLOCK, after=" "))),
-    "mail.part_header._BLANK_IN_BOUNDARY": (
+    "identity.digests._ADDED_LATER": (every, ADDED),
+    "identity.digests._SYNCHRONISED": (
+        every,
+        (filled(b"\nX-TUID: ", BODY), filled(b"\nX-TUID: aaaaaaaaaaaa", BODY)),
+    ),
+    "identity.headers._ENVELOPE": (match, (filled(b"From ", BODY), filled(b">From \n", BODY))),
+    "identity.headers._BLANK_LINES": (
+        every,
+        (filled(b" ", BODY), filled(b" \t\r", BODY), filled(b"\n ", BODY, after=b"x")),
+    ),
+    "identity.headers._FIELD": (every, (*CONTENT, *IDENTITY)),
+    "identity.headers._AMBIGUOUS": (every, STRAY),
+    "identity.headers._TYPE": (fullmatch, (filled(b"a", HEAD), filled(b"a/", HEAD), filled(b"a", HEAD, b"a/"))),
+    "identity.headers._PARAMETER": (
+        along,
+        (
+            filled(b"; a=b", HEAD),
+            filled(b" ", HEAD, b";"),
+            filled(b"a", HEAD, b"; "),
+            filled(b"a", HEAD, b";a="),
+            filled(b" ", HEAD, b";a=b"),
+            filled(b"a", HEAD, b';a="'),
+        ),
+    ),
+    "identity.headers._BOUNDARY": (fullmatch, (filled(b"a", HEAD), filled(b"a", HEAD, after=b" "))),
+    "identity.headers._BLANK_IN_BOUNDARY": (
         every,
         (filled(b'boundary="', BODY), filled(b"a", BODY, b'boundary="'), filled(b'boundary="a" ', BODY)),
     ),
-    "mail.part_header._FIELD": (every, (*CONTENT, *IDENTITY)),
-    "mail.part_header._AMBIGUOUS": (every, STRAY),
-    "mail.shown._MARK_END": (
+    "identity.subject._WORD": (
+        lambda _, value: subject_line(value),
+        (
+            filled(b"=?a?q?b?= ", HEAD),
+            filled(b"=?a?q?b?= =?c?b?QQ==?= ", HEAD),
+            filled(b"=?a?q?", HEAD),
+            filled(b"a", HEAD, b"=?utf-8?q?", b"?="),
+            filled(b"=41", HEAD, b"=?utf-7?q?", b"?="),
+            filled(b"QUJD", HEAD, b"=?latin1?b?", b"?="),
+            filled(b"=?", HEAD),
+        ),
+    ),
+    "identity.charsets._SEPARATORS": (every, (filled(b"-", 60), filled(b"a-", 60))),
+    "identity.charsets._CODE_PAGE": (fullmatch, (filled(b"1", 60), filled(b"csibm1", 60), filled(b"cp_", 60))),
+    "identity.transfer._PADDED": (fullmatch, (filled(b"a", BODY), filled(b"=", BODY), filled(b"aa==", BODY))),
+    "identity.transfer._NO_ESCAPE": (every, (filled(b"=", BODY), filled(b"=4", BODY), filled(b"=41", BODY))),
+    "identity.body._MARK_END": (
         lambda _, raw: identity(raw),
         (
             filled(b"\n--b ", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\n"),
@@ -212,9 +250,6 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"\n--b" + b" " * 199 + b"x", BODY, b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\n"),
         ),
     ),
-    "mail.part_header._TYPE": (fullmatch, (fill("a", BLOCK), fill("a/", BLOCK), fill("a", BLOCK, "a/"))),
-    "mail.shown._BROKEN_QUOTED": (every, (filled(b"=", BODY), filled(b"=4", BODY), filled(b"=41", BODY))),
-    "mail.shown._LIKE_ASCII": (fullmatch, (fill("1", 40, "cp125"), fill("iso8859-", 40))),
     "mail.ignored_fields._VERDICT": (
         match,
         (fill("x-", 40), fill("-as", 40), fill("a-", 40, "x-"), fill("spa", 40), fill("check", VALUE, "x-")),

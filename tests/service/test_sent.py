@@ -8,9 +8,9 @@ import pytest
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Retention
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.acquaintance import Acquaintance
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
 from spamnb.service.maintenance import Forgetting

@@ -32,7 +32,7 @@ from spamnb.delivery.judge import REMEMBERED_WITHIN, Told, remember, told_of
 from spamnb.delivery.verdict import NAMES, Delivered, fields
 from spamnb.filter.judge import Explanation, Filter
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import take
+from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements
