@@ -28,7 +28,13 @@ from spamnb.undo import undo as take_back
 from spamnb.wording import clock, escaped, plural
 
 _MANY = 20  # actions; more are not undone without a question
-_NAMES: dict[Kind, str] = {"moved": "move", "learned": "learning", "imported": "import", "settled": "answer"}
+_NAMES: dict[Kind, str] = {
+    "moved": "move",
+    "learned": "learning",
+    "imported": "import",
+    "settled": "answer",
+    "chosen": "choice",
+}
 _NOTHING = "There is nothing to undo."
 
 

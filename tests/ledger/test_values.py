@@ -25,12 +25,13 @@ ODD = {
     "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)"),
     "BLOB": ("'x'", "7"),
 }
-WORDS = {"verdict", "kind", "state", "origin", "gone_by"}
+WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by"}
 FILLED = {  # tables that the lessons below leave empty
     "mailbox": "1, x'2f', 1.0",
     "folder": "1, 1, 'INBOX'",
     "early_verdict": "x'01', 'ham', 0.1, -2.0, 'a', 1.0",
     "directory": "1, 2, 1",
+    "choice": "1, 'allow', '*@b.example', NULL, 'page'",
     "tally": "'judged', 'ham', '', 1",
     "trained_directory": "1, x'2f'",
     "trained_file": "1, x'61', 1, 0",
@@ -59,10 +60,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("UPDATE message SET rescued_at = 5.0, sender = 1, list = 2 WHERE digest = ?", (b"c",))
         db.execute(
-            "INSERT INTO action (at, message, kind, state, why, takes_back, verdict, probability, before, before_weak,"
-            " after, after_weak, source, source_base, destination, destination_base, owner)"
-            " VALUES (1.0, 1, 'moved', 'done', '', 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
+            "INSERT INTO action (at, message, kind, state, why, takes_back, answer, verdict, probability, before,"
+            " before_weak, after, after_weak, source, source_base, destination, destination_base, owner)"
+            " VALUES (1.0, 1, 'moved', 'done', '', 1, 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
         )
+        db.execute("INSERT INTO choice VALUES (2, 'spam_cutoff', NULL, 0.9, 'prompt')")
+        db.execute("INSERT INTO action (at, choice, kind, state, why) VALUES (1.0, 2, 'chosen', 'done', '')")
         db.execute("UPDATE lesson SET takes_back = 1 WHERE digest = ?", (b"a",))
         db.execute("INSERT INTO note VALUES ('restored', '1.0')")
         assert ledger.verify() == []
@@ -99,8 +102,6 @@ def oddities(path: Path, table: str, how_many: int | None) -> Iterator[tuple[str
         values = ("-7",) if is_row else (*(("'hello'",) if column in WORDS and table != "tally" else ()), *ODD[kind])
         if (table, column) in {("directory", "device"), ("directory", "inode")}:
             values = ("'x'", "9e999")  # any whole number is one of theirs
-        if (table, column) == ("judged_quarter", "quarter"):
-            values = ("'x'", "9e999", "9999999999")
         if of == table and (table, column) != ("known", "value"):  # of which each is a hash
             yield from ((column, value) for value in values[:how_many])
 
@@ -120,9 +121,8 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
 
 
 TABLES = [
-    "action", "counts", "directory", "early_verdict", "file", "folder", "import", "judged_probability",
-    "judged_quarter", "known", "lesson", "mailbox", "message", "note", "sender", "sent", "tally", "token", "total",
-    "trained_directory", "trained_file",
+    "action", "choice", "counts", "directory", "early_verdict", "file", "folder", "import", "known", "lesson",
+    "mailbox", "message", "note", "sender", "sent", "tally", "token", "total", "trained_directory", "trained_file",
 ]  # fmt: skip
 
 
