@@ -13,6 +13,7 @@ from spamnb.label import Label
 from spamnb.ledger.history.figures import Bin, Judged
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
+from tests.ledger.plans import plans
 
 DAY = 86_400.0
 
@@ -83,20 +84,16 @@ def test_by_probability_in_a_span(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("days", [1, 365])
 def test_of_a_span_by_the_index_alone(ledger: Ledger, days: int) -> None:
-    """Whatever the span, what is read is what was judged in it, in the order in which it lies in one index."""
-    plans = []
-    ledger._connection._sqlite.set_trace_callback(plans.append)
-    ledger.figures.judged([0.0, days * DAY])
-    ledger.figures.probabilities(20, 0.0, days * DAY)
-    ledger.figures.corrections(5)
-    ledger.messages.numbers()
-    ledger._connection._sqlite.set_trace_callback(None)
-    for statement in plans:
-        (first, *rest) = [row[3] for row in ledger._connection.all(f"EXPLAIN QUERY PLAN {statement}")]
-        assert first.partition(" (")[0] in (
-            "SEARCH message USING COVERING INDEX message_judged",
-            "SCAN message USING COVERING INDEX message_judged",
-        )
+    """Whatever the span, the figures are read from one index."""
+
+    def ask() -> None:
+        ledger.figures.judged([0.0, days * DAY])
+        ledger.figures.probabilities(20, 0.0, days * DAY)
+        ledger.figures.corrections(5)
+        ledger.messages.numbers()
+
+    for first, *rest in plans(ledger, ask):
+        assert first.partition(" ")[2] == "message USING COVERING INDEX message_judged"
         assert rest in ([], ["USE TEMP B-TREE FOR GROUP BY"])
 
 

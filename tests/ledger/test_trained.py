@@ -6,6 +6,7 @@ from spamnb.label import Label
 from spamnb.ledger.history.trained import TrainedFile
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson
+from tests.ledger.plans import plans
 
 MANY = 58_000
 
@@ -51,16 +52,12 @@ def test_called_otherwise(ledger: Ledger) -> None:
 def test_looked_up_among_many(ledger: Ledger, asked: int) -> None:
     """Among 58,000 trained files those of a few messages are looked up, by indexes alone."""
     trained(ledger, MANY)
-    statements: list[str] = []
-    ledger._connection._sqlite.set_trace_callback(statements.append)
-    files = list(ledger.trained.of_messages([digest(number) for number in range(asked)]))
-    ledger._connection._sqlite.set_trace_callback(None)
-    assert len(files) == asked
-    assert len(statements) == 1 + asked // 501
-    for statement in statements:
-        plan = [row[3] for row in ledger._connection.all(f"EXPLAIN QUERY PLAN {statement}")]
-        assert [step.partition(" (")[0] for step in plan] == [
+    digests = [digest(number) for number in range(asked)]
+    steps = plans(ledger, lambda: list(ledger.trained.of_messages(digests)))
+    assert steps == [
+        [
             "SEARCH m USING COVERING INDEX sqlite_autoindex_message_1",
             "SEARCH f USING INDEX trained_file_message",
             "SEARCH d USING INTEGER PRIMARY KEY",
         ]
+    ] * (1 + asked // 501)

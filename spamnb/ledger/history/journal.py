@@ -8,9 +8,8 @@ from typing import Any, Literal
 from spamnb.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import decides_against
-from spamnb.ledger.history.like import holding
-from spamnb.ledger.lessons.lookup import look_up
 from spamnb.ledger.lessons.port import Lesson
+from spamnb.ledger.queries import contains, look_up
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
 # An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
@@ -94,6 +93,8 @@ _COLUMNS = (
     " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
     " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
 )
+# LEFT JOIN: a choice is about no message. So the actions are walked by id, and a page ends as soon as it is full, as
+# long as no condition on `m` refuses NULL by itself, as = does: SQLite may then begin with the messages.
 _OF_ACTION = "action AS a LEFT JOIN message AS m ON m.id = a.message LEFT JOIN choice AS c ON c.id = a.choice"
 _SELECT = f"SELECT {_COLUMNS} FROM {_OF_ACTION}"  # noqa: S608 - no text from outside
 _TAKEN = "takes_back = a.id AND state IN ('done', 'undone')"  # of an action that has taken back another one
@@ -424,7 +425,7 @@ def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
 def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[str, list[object]]:
     """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
-    holds, texts = holding("m.summary", wanted.text)
+    holds, texts = contains("m.summary", wanted.text)
     found: list[tuple[str, Sequence[object]]] = [
         ("a.id < ?", [before]),
         ("a.id > ?", [after]),

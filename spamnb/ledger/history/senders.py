@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import is_against
-from spamnb.ledger.history.like import holding
+from spamnb.ledger.queries import contains
 
 _NUMBERS = "messages, judged_ham, judged_unsure, judged_spam, learned_ham, learned_spam, corrected"
 _COLUMNS = f"id, name, is_list, {_NUMBERS}"
@@ -54,7 +54,7 @@ class Senders:
 
         after: the place of the last one of the page before.
         """
-        like, patterns = holding("name", text)
+        like, patterns = contains("name", text)
         bounded = "" if after is None else "(messages, id) < (?, ?) AND "
         rows = self._db.all(
             f"SELECT {_COLUMNS} FROM sender WHERE {bounded}messages > 0 AND {like}"  # noqa: S608 - no text from outside

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from spamnb.label import Label
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.lookup import look_up_bound
+from spamnb.ledger.queries import look_up_bound
 
 
 class TrainedFile(NamedTuple):

@@ -29,7 +29,6 @@ from spamnb.ledger.lessons.lookup import (
     TOTALS,
     SqliteEvidence,
     all_asked,
-    look_up_bound,
     look_up_counts,
     look_up_seen,
     total,
@@ -37,6 +36,7 @@ from spamnb.ledger.lessons.lookup import (
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
 from spamnb.ledger.lessons.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.verification import verification
+from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations, Sent
 from spamnb.mail.tokens.tokenizer import VERSION
