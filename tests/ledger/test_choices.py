@@ -35,7 +35,7 @@ def in_force(ledger: Ledger) -> list[tuple[str, str | float]]:
     """The choices whose action stands, the oldest first, as a later version may ask for them."""
     return ledger._connection.all(
         "SELECT c.kind, coalesce(c.pattern, c.number) FROM choice AS c JOIN action AS a ON a.choice = c.id"
-        " WHERE a.state = 'done' AND a.takes_back IS NULL ORDER BY a.id"
+        " WHERE a.state = 'done' AND a.takes_back IS NULL ORDER BY c.id"
     )
 
 

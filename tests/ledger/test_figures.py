@@ -84,7 +84,7 @@ def test_by_probability_in_a_span(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("days", [1, 365])
 def test_of_a_span_by_the_index_alone(ledger: Ledger, days: int) -> None:
-    """Whatever the span, the figures are read from one index."""
+    """Whatever the span, the figures are read from one index, and nothing is sorted."""
 
     def ask() -> None:
         ledger.figures.judged([0.0, days * DAY])
@@ -92,9 +92,8 @@ def test_of_a_span_by_the_index_alone(ledger: Ledger, days: int) -> None:
         ledger.figures.corrections(5)
         ledger.messages.numbers()
 
-    for first, *rest in plans(ledger, ask):
-        assert first.partition(" ")[2] == "message USING COVERING INDEX message_judged"
-        assert rest in ([], ["USE TEMP B-TREE FOR GROUP BY"])
+    for (step,) in plans(ledger, ask):
+        assert step.partition(" ")[2] == "message USING COVERING INDEX message_judged"
 
 
 @pytest.fixture

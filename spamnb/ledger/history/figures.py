@@ -1,10 +1,12 @@
 """How much was judged in a span of time, how surely, and how often a person has decided otherwise.
 
-Each is computed of the index `message_judged`, which holds all that is asked for: of 200,000 messages judged in a year
-the figures of 30 days take 3 ms, those of all days 34 ms, and their probabilities 56 ms.
+Each is computed of the index `message_judged`, which holds all that is asked for. Nothing is grouped by SQLite, which
+would sort all of it first: 58,000 messages took 6 MB so, which the pages did not give back. Of 200,000 messages judged
+in a year the figures of all days take 31 ms, and their probabilities 82 ms (of 30 days: 3 and 7).
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -74,24 +76,14 @@ class Corrected:
 
 _SPAN = "FROM message WHERE judged_at >= ? AND judged_at < ?"
 _AGAINST = is_against("verdict", "label", "weak")
-# FILTER: what is grouped by the verdict would be sorted, which takes twice the time.
 _JUDGED = (
     "SELECT count(*) FILTER (WHERE verdict = 'ham'), count(*) FILTER (WHERE verdict = 'unsure'),"
     f" count(*) FILTER (WHERE verdict = 'spam'), count(*) FILTER (WHERE verdict = 'spam' AND {_AGAINST}),"
     f" count(*) FILTER (WHERE verdict = 'ham' AND {_AGAINST}),"
     f" count(*) FILTER (WHERE verdict = 'unsure' AND label IS NOT NULL AND NOT weak) {_SPAN}"
 )
-# By one number for the bin and the decision: by two, it takes half as long again.
-_UNDECIDED = len(Label)
-_DECISIONS = len(Label) + 1
-_PROBABILITIES = (
-    f"SELECT {_DECISIONS} * min(CAST(probability * ? AS INTEGER), ?)"
-    f" + iif(weak OR label IS NULL, {_UNDECIDED}, label), count(*) {_SPAN} GROUP BY 1"
-)
-_BY_DAY = (
-    f"SELECT CAST(judged_at / {_DAY} AS INTEGER), count(*), count(*) FILTER (WHERE {_AGAINST})"  # noqa: S608
-    " FROM message WHERE judged_at IS NOT NULL GROUP BY 1 ORDER BY 1"
-)
+_BINS = f"SELECT min(CAST(probability * ? AS INTEGER), ?), iif(weak, NULL, label) {_SPAN}"
+_DAYS = f"SELECT CAST(judged_at / {_DAY} AS INTEGER), {_AGAINST} FROM message WHERE judged_at IS NOT NULL"  # noqa: S608
 
 
 class Figures:
@@ -106,13 +98,9 @@ class Figures:
 
     def probabilities(self, bins: int, since: float = -math.inf, until: float = math.inf) -> list[Bin]:
         """The messages judged in a span by the probability of their verdict, in so many bins of equal width."""
-        numbers = dict(self._db.all(_PROBABILITIES, (bins, bins - 1, since, until)))
+        numbers = Counter(self._db.rows(_BINS, (bins, bins - 1, since, until)))
         return [
-            Bin(
-                place / bins,
-                (place + 1) / bins,
-                *(numbers.get(_DECISIONS * place + decided, 0) for decided in (*Label, _UNDECIDED)),
-            )
+            Bin(place / bins, (place + 1) / bins, *(numbers[place, decided] for decided in (*Label, None)))
             for place in range(bins)
         ]
 
@@ -121,9 +109,10 @@ class Figures:
 
         What was judged last may be fewer.
         """
-        spans: list[Corrected] = []
-        for day, messages, corrected in self._db.all(_BY_DAY):
+        numbers, spans = Counter(self._db.rows(_DAYS)), list[Corrected]()
+        for day in sorted({day for day, _ in numbers}):
             last = spans.pop() if spans and spans[-1].messages < least else Corrected(0.0, 0, 0)
-            until = (day + 1.0) * _DAY
-            spans.append(Corrected(until, last.messages + messages, last.corrected + corrected))
+            corrected = numbers[day, 1]
+            messages = numbers[day, 0] + corrected
+            spans.append(Corrected((day + 1.0) * _DAY, last.messages + messages, last.corrected + corrected))
         return spans

@@ -68,7 +68,7 @@ _CAME_FROM = (
     " list = (SELECT id FROM sender WHERE is_list = 1 AND name = ?)"
     " WHERE digest = ? AND sender IS NULL AND list IS NULL"
 )
-# FILTER: what is grouped by the verdict would be sorted, which takes twice the time.
+# FILTER: what is grouped by the verdict would be sorted.
 _NUMBERS = (
     f"SELECT {', '.join(f'count(*) FILTER (WHERE verdict = {str(verdict)!r})' for verdict in Verdict)}"  # noqa: S608
     " FROM message WHERE judged_at IS NOT NULL"
