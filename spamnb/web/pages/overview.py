@@ -134,7 +134,12 @@ def overview_as_json(visit: Visit) -> Response:
     figures = _sum(_judged(ledger, visit.now, 30, 1))
     known = status(visit.config, ledger, visit.now, visit.missing)
     values: dict[str, object] = {"running": known.is_running, "ham": known.ham, "spam": known.spam}
-    values |= {"tokens": known.tokens, "missing": known.missing, "judged": known.judged, "withheld": known.withheld}
+    values |= {
+        "tokens": known.tokens,
+        "missing": known.missing,
+        "judged": ledger.messages.numbers(),
+        "withheld": known.withheld,
+    }
     values |= {"last_30_days": dataclasses.asdict(figures)}
     return as_json({**values, "actions": [as_object(line) for line in ledger.journal.page(_LATELY)]})
 
