@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.acts.undo import foresee, of_ids, since, undo, undos_since
 from spamnb.ledger.history.describe import as_object, in_words
 from spamnb.ledger.history.journal import Action, ChoiceKind
 from spamnb.ledger.ledger import Ledger
-from spamnb.undo import foresee, of_ids, since, undo, undos_since
 from tests.cli.conftest import Run, home, ledger_file, mail, run
 from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_retention import deleted

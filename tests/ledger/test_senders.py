@@ -2,13 +2,13 @@
 
 import pytest
 
-from spamnb import training
-from spamnb.label import Label, Verdict
+from spamnb.acts import training
+from spamnb.acts.undo import undo
+from spamnb.base.label import Label, Verdict
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.undo import undo
 
 
 def learned(

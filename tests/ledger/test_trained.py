@@ -2,7 +2,7 @@
 
 import pytest
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.history.trained import TrainedFile
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import is_against
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from spamnb.label import Label, label_or_none
+from spamnb.base.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import decides_against
 from spamnb.ledger.lessons.port import Lesson
