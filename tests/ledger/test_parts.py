@@ -26,12 +26,11 @@ TABLES = {
         "directory",
         "file",
         "action",
+        "choice",
         "note",
         "tally",
         "trained_directory",
         "trained_file",
-        "judged_quarter",
-        "judged_probability",
         "sender",
     },
 }

@@ -25,13 +25,14 @@ ODD = {
     "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)"),
     "BLOB": ("'x'", "7"),
 }
-WORDS = {"verdict", "kind", "state", "origin", "gone_by"}
+WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by"}
 ANY_NUMBER = {("directory", "device"), ("directory", "inode"), ("lesson", "sender_over_path"), ("sent", "answer")}
 FILLED = {  # tables that the lessons below leave empty
     "mailbox": "1, x'2f', 1.0",
     "folder": "1, 1, 'INBOX'",
     "early_verdict": "x'01', 'ham', 0.1, -2.0, 'a', 1.0",
     "directory": "1, 2, 1",
+    "choice": "1, 'allow', '*@b.example', NULL, 'page'",
     "tally": "'judged', 'ham', '', 1",
     "trained_directory": "1, x'2f'",
     "trained_file": "1, x'61', 1, 0",
@@ -60,10 +61,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("UPDATE message SET rescued_at = 5.0, sender = 1, list = 2 WHERE digest = ?", (b"c",))
         db.execute(
-            "INSERT INTO action (at, message, kind, state, why, takes_back, verdict, probability, before, before_weak,"
-            " after, after_weak, source, source_base, destination, destination_base, owner)"
-            " VALUES (1.0, 1, 'moved', 'done', '', 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
+            "INSERT INTO action (at, message, kind, state, why, takes_back, answer, verdict, probability, before,"
+            " before_weak, after, after_weak, source, source_base, destination, destination_base, owner)"
+            " VALUES (1.0, 1, 'moved', 'done', '', 1, 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
         )
+        db.execute("INSERT INTO choice VALUES (2, 'spam_cutoff', NULL, 0.9, 'prompt')")
+        db.execute("INSERT INTO action (at, choice, kind, state, why) VALUES (1.0, 2, 'chosen', 'done', '')")
         db.execute("UPDATE lesson SET takes_back = 1, sender_over_path = 5 WHERE digest = ?", (b"a",))
         db.execute("INSERT INTO note VALUES ('restored', '1.0')")
         assert ledger.verify() == []
@@ -99,9 +102,7 @@ def oddities(path: Path, table: str, how_many: int | None) -> Iterator[tuple[str
     for of, column, kind, is_row in columns(path):
         values = ("-7",) if is_row else (*(("'hello'",) if column in WORDS and table != "tally" else ()), *ODD[kind])
         if (table, column) in ANY_NUMBER:
-            values = ("'x'", "9e999")
-        if (table, column) == ("judged_quarter", "quarter"):
-            values = ("'x'", "9e999", "9999999999")
+            values = ("'x'", "9e999")  # any whole number is one of theirs
         if of == table:
             yield from ((column, value) for value in values[:how_many])
 
@@ -119,9 +120,8 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
 
 
 TABLES = [
-    "action", "counts", "directory", "early_verdict", "file", "folder", "import", "judged_probability",
-    "judged_quarter", "lesson", "mailbox", "message", "note", "sender", "sent", "tally", "token", "total",
-    "trained_directory", "trained_file",
+    "action", "choice", "counts", "directory", "early_verdict", "file", "folder", "import", "lesson",
+    "mailbox", "message", "note", "sender", "sent", "tally", "token", "total", "trained_directory", "trained_file",
 ]  # fmt: skip
 
 

@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
+from spamnb.ledger.queries import look_up
 from spamnb.mail.relations import Relations
 
-_CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 # CROSS JOIN: SQLite goes through what is asked, as it comes; for `text IN (SELECT …)` it would sort that first, in a
 # table of its own, which takes a fifth more.
 IDS_OF_TEXTS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
@@ -27,19 +26,6 @@ TOTALS = (
 )
 
 
-def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) -> list[Any]:
-    """The rows of a statement whose table `{asked}` holds the keys, which are distinct, in its column `value`.
-
-    As one JSON text, since a statement with as many parameters as there are keys would be prepared for each number of
-    them, and kept: 12 MB in a service (`benchmarks/mailboxes.py`).
-    """
-    as_json = json.dumps(keys, ensure_ascii=False)
-    if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there
-        one = select.format(asked="(SELECT ? AS value) AS asked")
-        return [row for key in keys for row in db.all(one, (key,))]
-    return db.all(select.format(asked="json_each(?) AS asked"), (as_json,)) if keys else []
-
-
 def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str, tuple[int, int, int, int]]]:
     """Those of the tokens that are in the dictionary: id, text and counts, as `Evidence` has them."""
     found = look_up(db, IDS_OF_TEXTS, tokens)
@@ -47,20 +33,6 @@ def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str
     return [
         (id_, text, counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for text, id_ in found if id_ // TOKENS in blocks
     ]
-
-
-def look_up_bound(db: Connection, select: str, keys: Sequence[object]) -> list[Any]:
-    """The rows of a statement that ends with the name of a column, where that column holds one of the keys.
-
-    For what JSON has not, such as bytes; by two statements.
-    """
-    rows: list[Any] = []
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
-        size = 1 if len(chunk) == 1 else _CHUNK
-        marks = ",".join("?" * size)
-        rows += db.all(f"{select} IN ({marks})", [*chunk, *[chunk[0]] * (size - len(chunk))])
-    return rows
 
 
 def total(db: Connection, columns: str) -> Sequence[int]:

@@ -17,16 +17,10 @@ from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
-from spamnb.ledger.lessons.sqlite.lookup import (
-    TOTALS,
-    SqliteEvidence,
-    look_up_bound,
-    look_up_counts,
-    look_up_seen,
-    total,
-)
+from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.verification import verification
+from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.tokenizer import VERSION
