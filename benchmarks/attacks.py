@@ -52,7 +52,7 @@ from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.filter import Filter
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
@@ -169,7 +169,7 @@ class _InProcess:
         for label in Label:
             for message in messages:
                 if message.label is label:
-                    self._lessons.learn([self._read(message)], label, "", 0.0)
+                    self._lessons.learn([self._read(message)], label, "", 0.0, how=How.HAND)
 
     def score(self, messages: Sequence[Labelled], *_options: str) -> list[str]:
         """A line for each message, as `spamnb score --json` prints it."""

@@ -22,7 +22,7 @@ from attacked import with_fields_of
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.filter import Filter
-from spamnb.label import Label, Verdict
+from spamnb.label import How, Label, Verdict
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.identity import identity
 from spamnb.mail.parsing.message import parse
@@ -82,8 +82,8 @@ class _Filters:
         self.lessons, self._without = MemoryLessons(), MemoryLessons()
         for one in messages:
             reading = read(above + _bytes(one))
-            self.lessons.learn([reading], one.label, "", 0.0)
-            self._without.learn([_of_nobody(reading)], one.label, "", 0.0)
+            self.lessons.learn([reading], one.label, "", 0.0, how=How.HAND)
+            self._without.learn([_of_nobody(reading)], one.label, "", 0.0, how=How.HAND)
 
     def caught(self, name: str, spam: Sequence[bytes]) -> dict[str, object]:
         """How much of the spam is called so."""

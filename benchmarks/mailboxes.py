@@ -24,7 +24,7 @@ import common
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import load
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver
@@ -96,7 +96,7 @@ def _teach(path: Path) -> None:
     with Ledger(str(path)) as ledger:
         for number in range(_LEARNED):
             label = Label(number % 2)
-            learn_message(ledger, message(label.word, number), label, "trained by hand", time.time())
+            learn_message(ledger, message(label.word, number), label, "trained by hand", time.time(), how=How.HAND)
 
 
 def _written(pid: int, inboxes: Sequence[Folder], ledger: Path) -> float:

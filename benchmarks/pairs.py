@@ -30,7 +30,7 @@ from spamnb.bayes.scores import weights
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.tokens import body
@@ -197,7 +197,9 @@ def ledger_bytes(corpus: Corpus, kept: dict[int, NDArray[np.int64]], words: int)
             for start in range(0, len(learned), _BATCH):
                 for label in Label:
                     readings = (reading for reading, its in learned[start : start + _BATCH] if its is label)
-                    training.learn_batches(ledger, [Batch.of(readings)], label, "trained by hand", time.time())
+                    training.learn_batches(
+                        ledger, [Batch.of(readings)], label, "trained by hand", time.time(), how=How.HAND
+                    )
         return os.path.getsize(path) / len(learned)  # closed: the log is written into it
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from spamnb.errors import MaildirError, SpamnbError
 from spamnb.filter import Judgement
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.history.locations import Origin
 from spamnb.ledger.ledger import Ledger
@@ -118,13 +118,14 @@ class Mover:
         destination: KnownFolder,
         why: str,
         *,
+        how: How | None = None,
         takes_back: int | None = None,
         judgement: Judgement | None = None,
         at: float | None = None,
     ) -> Intent:
         """Write a move down. In one transaction with the decision, so that a crash does not part the two.
 
-        at: the moment of the decision that it is a part of; without one it is now.
+        at: the moment of the decision that it is a part of; without one it is now. how: by what the message was judged.
 
         Raises BeingMovedError where another process has a move of that file open: it could be copied twice.
         """
@@ -139,6 +140,7 @@ class Mover:
                 (destination.id, base),
                 why,
                 self._now() if at is None else at,
+                how=how,
                 takes_back=takes_back,
                 verdict=None if judgement is None else judgement.verdict,
                 probability=None if judgement is None else judgement.probability,

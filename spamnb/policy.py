@@ -11,18 +11,13 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from spamnb.config import Breaker, Learning, Role
-from spamnb.label import Label, Verdict
+from spamnb.label import How, Label, Verdict
 from spamnb.ledger.history.locations import Location, Origin
-from spamnb.ledger.notes import ENDLESS
 from spamnb.maildir.names import Name
 from spamnb.wording import plural
 
 _SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
 _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
-# Notes in the ledger: since when moving is stopped, and since when it was allowed again (seconds since the epoch).
-BREAKER_NOTE = "moving stopped"
-RESUMED_NOTE = "moving resumed"
-PAUSE_NOTE = ENDLESS
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 # A mail server that delivers one message to several addresses of a person may write files that are the same to the
 # last byte, but it does so at once; a person has to see a message before copying it.
@@ -103,13 +98,15 @@ class Do(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What to do, and why, in words for the log.
+    """What to do, and why, in words for people.
 
-    weak: it may be no person's decision. rescued: a person wants it where it is. news: logged though nothing is done.
+    how: by what it is judged or learned. weak: it may be no person's decision. rescued: a person wants it where it is.
+    news: logged though nothing is done.
     """
 
     do: Do
     why: str
+    how: How = How.MAILDIR
     weak: bool = False
     rescued: bool = False
     news: bool = False
@@ -153,8 +150,8 @@ def meaning(
     table: tuple[tuple[tuple[Role, ...], bool, Meaning], ...] = (
         # In a folder of these roles, if this is so, it means:
         (TRAINING, not trust_delivery and not moved_to_train, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
-        (TRAINING[:1], True, Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")),
-        (TRAINING[1:], True, Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")),
+        (TRAINING[:1], True, Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
+        (TRAINING[1:], True, Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
         (any_role, has_no_meaning(role, unsure), Meaning(Do.NOTHING, "in a folder without a meaning")),
         (any_role, _is_restored(role, places, same_name, many), Meaning(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Meaning(Do.NOTHING, "renamed in its folder")),
@@ -163,16 +160,16 @@ def meaning(
         (spam, known_spam, Meaning(Do.NOTHING, f"{mover} had put it into spam")),
         # A folder that was moved into Junk, which a synchroniser brings as so many new files: nobody called it spam.
         (spam, not named and known_ham, Meaning(Do.NOTHING, "filed mail, in a folder that was moved into spam")),
-        (spam, _was_elsewhere(places), Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")),
+        (spam, _was_elsewhere(places), Meaning(Do.LEARN_SPAM, "a person put it into a spam folder", How.MOVE)),
         (spam, was_told, Meaning(Do.ACCEPT, "filed by the verdict told at delivery")),
         # A ledger that has forgotten the message's places: the filter may have put it there.
         (spam, not places and verdict == Verdict.SPAM, Meaning(Do.NOTHING, "first seen there, judged as spam before")),
         (spam, _is_second_name(places), Meaning(Do.NOTHING, "a second name of one delivery")),
         (spam, not trust_delivery, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
-        (spam, True, Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)),
+        (spam, True, Meaning(Do.LEARN_SPAM, "first seen in a spam folder", How.SEEN, weak=True)),
         (home, from_spam and waits, Meaning(Do.WAIT, f"the same delivery is in {spam_folder}", news=True)),
-        (home, from_spam, Meaning(Do.LEARN_HAM, f"a person took it out of {spam_folder}", rescued=True)),
-        (ham, source is not None, Meaning(Do.LEARN_HAM, "a person filed it")),
+        (home, from_spam, Meaning(Do.LEARN_HAM, f"a person took it out of {spam_folder}", How.MOVE, rescued=True)),
+        (ham, source is not None, Meaning(Do.LEARN_HAM, "a person filed it", How.MOVE)),
         (ham, True, Meaning(Do.NOTHING, "delivered into a ham folder")),
         (inbox, source is not None, Meaning(Do.NOTHING, "a person moved it to the inbox")),
         (inbox, label == Label.HAM, Meaning(Do.NOTHING, "a person called this message ham")),
@@ -340,13 +337,13 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     return f"{' and '.join(wanted)} to learn" if wanted else ""
 
 
-def paused_until(note: float | None, now: float) -> float | None:
-    """Until when a person has paused the moving of mail, by the ledger's note; None where that is over, or never was.
+def paused_until(noted: float | None, now: float) -> float | None:
+    """Until when a person has paused the moving of mail, by what the ledger has; None where it is over, or never was.
 
     >>> paused_until(100.0, 99.0), paused_until(100.0, 100.0), paused_until(math.inf, 1e12), paused_until(None, 0.0)
     (100.0, None, inf, None)
     """
-    return None if note is None or note <= now else note
+    return None if noted is None or noted <= now else noted
 
 
 def trips(spam: int, breaker: Breaker, usual: Callable[[], tuple[int, int]]) -> bool:
@@ -395,9 +392,9 @@ def kept(name: Name, role: Role, age: float, learning: Learning, origin: Origin 
     if not learns_kept(role, False, learning) or name.trashed or origin not in KEPT_ORIGINS:
         return None
     if name.replied:
-        return Meaning(Do.LEARN_HAM, "answered")
+        return Meaning(Do.LEARN_HAM, "answered", How.KEPT)
     if name.seen and age >= learning.kept_days * 86_400 and origin != "waiting":
-        return Meaning(Do.LEARN_HAM, "read and kept", weak=True)
+        return Meaning(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True)
     return None
 
 

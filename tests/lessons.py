@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from spamnb.cli.sample_mail import message
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Change, Relabel
@@ -32,7 +32,7 @@ def learn(ledger: Ledger, lessons: Iterable[Taught]) -> list[Change]:
     """Learn these, and record it in the history. Returns what changed."""
     changed = []
     for (label, at), some in groupby(lessons, key=lambda one: (Label(one.label), one.at)):
-        changed += learn_batches(ledger, [Batch.of(one.reading for one in some)], label, "a test", at)
+        changed += learn_batches(ledger, [Batch.of(one.reading for one in some)], label, "a test", at, how=How.HAND)
     return changed
 
 
@@ -49,7 +49,9 @@ def set_label(
     """Forget a message (None), or make its kept tokens count for a label; whether it was learned before at all."""
     known = ledger.messages.get(message)
     after = None if label is None else Label(label)
-    (made,) = relabel(ledger, [Relabel(known.digest, known.label, known.weak, after, weak, why, takes_back)], at)
+    (made,) = relabel(
+        ledger, [Relabel(known.digest, known.label, known.weak, after, weak, why, How.HAND, takes_back)], at
+    )
     return made
 
 

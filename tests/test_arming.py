@@ -9,7 +9,7 @@ from spamnb import arming
 from spamnb.arming import Arming, lacks, missing
 from spamnb.cli.sample_mail import message
 from spamnb.config import Learning, Scoring
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 
@@ -25,7 +25,9 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 def teach(ledger: Ledger, kind: str, numbers: range, label: Label, *, weak: bool = False) -> None:
     """Learn made-up messages of a kind as this."""
-    ledger.lessons.learn((read(message(kind, number)) for number in numbers), label, "a test", 1.0, weak=weak)
+    ledger.lessons.learn(
+        (read(message(kind, number)) for number in numbers), label, "a test", 1.0, weak=weak, how=How.HAND
+    )
 
 
 def test_numbers_come_first(ledger: Ledger) -> None:

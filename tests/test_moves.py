@@ -18,7 +18,7 @@ import pytest
 from spamnb import moves, training
 from spamnb.errors import MaildirError, SpamnbError
 from spamnb.filter import Judgement
-from spamnb.label import Label, Verdict
+from spamnb.label import How, Label, Verdict
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import delivery, identity
@@ -714,7 +714,7 @@ def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None
     if is_rescued:
         site.ledger.messages.rescued(site.message(), 2.0)
     if label is not None:
-        training.learn_message(site.ledger, MAIL, label, "by hand", 2.0)
+        training.learn_message(site.ledger, MAIL, label, "by hand", 2.0, how=How.HAND)
     assert site.mover.resolve() == 1
     stays = label is not Label.SPAM
     assert (site.names("INBOX"), site.names("Junk")) == ((["new/1.host"], []) if stays else ([], ["new/1.host"]))

@@ -5,7 +5,7 @@ import pytest
 from spamnb.config import Config, Scoring, Senders, parse
 from spamnb.errors import ConfigError
 from spamnb.filter import Filter, FrozenFilter
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
@@ -90,4 +90,4 @@ def test_a_list_decides_the_verdict_and_not_the_probability() -> None:
                 assert found.probability == pytest.approx(plain.probability)
             assert plain.listed == ""
         for label in Label:
-            lessons.learn([Reading(bytes([label]), "", {"x": 1 + label})], label, "a test", 1.0)
+            lessons.learn([Reading(bytes([label]), "", {"x": 1 + label})], label, "a test", 1.0, how=How.HAND)

@@ -26,7 +26,7 @@ from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Role, Scoring
 from spamnb.errors import LedgerBusyError, SpamnbError
 from spamnb.filter import Filter
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.known import is_known
@@ -409,7 +409,7 @@ class Sorting(RuleBasedStateMachine):
 
     def is_unproven(self) -> bool:
         """Whether the filter has never shown that it would do no harm."""
-        if self.ledger.note(ARMED) is not None:
+        if self.ledger.state.begun_with is not None:
             return False
         learned = self.ledger.lessons.last_change()
         if self.lacking[0] != learned:
@@ -457,7 +457,7 @@ class Sorting(RuleBasedStateMachine):
         assert self.trusting or known_before, "learned and moved what nobody knew"
         assert GOAL.get(file.folder) == folder
         if file.folder == "INBOX":
-            assert self.ledger.note(ARMED) is not None, "moved, and not written down that it may"
+            assert self.ledger.state.begun_with is not None, "moved, and not written down that it may"
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
             assert not set(file.flags) & MARKS, "moved what a person had read or marked"
             spam = self.labels.get(file.digest) != Label.HAM or Label.SPAM in self.said.get(file.digest, ())
@@ -479,7 +479,7 @@ class Sorting(RuleBasedStateMachine):
     )
     def start(self, kinds: list[tuple[str, str, str]], proven: bool = True) -> None:
         if not proven:  # of the newest ham that was learned one looks like spam
-            training.learn(self.ledger, read(self.new_mail("spam")), Label.HAM, "by hand", self.now())
+            training.learn(self.ledger, read(self.new_mail("spam")), Label.HAM, "by hand", self.now(), how=How.HAND)
         for kind, folder, flags in kinds:
             file = self.write(self.new_mail(kind), folder, Entry("cur", f"{next(self.bases)}:2,{flags}"))
             file.baseline = True
@@ -746,8 +746,8 @@ class Sorting(RuleBasedStateMachine):
         file = self.pick(index)
         with Ledger(self.path) as other:
             if label is not None:
-                training.learn(other, read(file.content), Label(label), "by hand", self.now())
-            elif not training.forget(other, [identity(file.content)], "by hand", self.now()):
+                training.learn(other, read(file.content), Label(label), "by hand", self.now(), how=How.HAND)
+            elif not training.forget(other, [identity(file.content)], "by hand", self.now(), how=How.HAND):
                 return
         self.labels[file.digest] = label
         self.unforeseen.add(file.digest)
@@ -831,7 +831,7 @@ class Sorting(RuleBasedStateMachine):
         file = self.write(self.new_mail(kind), "INBOX", Entry("cur", f"{next(self.bases)}:2,S"))
         self.calm()
         if early:
-            training.learn(self.ledger, read(file.content), Label.HAM, _KEPT, self.now(), weak=True)
+            training.learn(self.ledger, read(file.content), Label.HAM, _KEPT, self.now(), weak=True, how=How.HAND)
             self.labels[file.digest] = Label.HAM
         self.ahead += 4 * DAY
         self.reconcile()
@@ -996,7 +996,7 @@ class Sorting(RuleBasedStateMachine):
 
     @invariant()
     def what_has_begun_goes_on(self) -> None:
-        if hasattr(self, "mailbox") and self.ledger.note(ARMED) is not None:
+        if hasattr(self, "mailbox") and self.ledger.state.begun_with is not None:
             assert arming.missing(self.ledger, self.config.scoring, self.config.learning) == ""
 
     @invariant()
@@ -1284,7 +1284,7 @@ def test_an_answer_left_in_junk(world: Sorting) -> None:
 def test_a_weak_lesson_gives_way(world: Sorting) -> None:
     """Spam that was learned as ham, weakly, is forgotten, and not learned again while it is doubted."""
     kept = read_in_the_inbox(world, "spam")
-    training.learn(world.ledger, read(kept.content), Label.HAM, _KEPT, world.now(), weak=True)
+    training.learn(world.ledger, read(kept.content), Label.HAM, _KEPT, world.now(), weak=True, how=How.HAND)
     world.labels[kept.digest] = Label.HAM
     world.look_at_weak_lessons()
     assert world.labels[kept.digest] is None
@@ -1301,11 +1301,11 @@ def test_not_before_it_has_shown_that_it_does_no_harm() -> None:
         world.deliver("spam", "INBOX")
         world.calm()
         assert [file.folder for file in world.files] == ["INBOX"]
-        training.forget(world.ledger, [wrong], "by hand", world.now())
+        training.forget(world.ledger, [wrong], "by hand", world.now(), how=How.HAND)
         world.deliver("spam", "INBOX")
         world.calm()
         assert sorted(file.folder for file in world.files) == ["INBOX", "Junk"]
-        training.learn(world.ledger, read(world.new_mail("spam")), Label.HAM, "by hand", world.now())
+        training.learn(world.ledger, read(world.new_mail("spam")), Label.HAM, "by hand", world.now(), how=How.HAND)
         world.restart(True)
         assert arming.lacks(world.ledger.lessons, world.config.scoring, world.config.learning)
         for _ in range(3):  # of which the filter may doubt one by now

@@ -10,7 +10,7 @@ import pytest
 from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.filter import Judgement
-from spamnb.label import Label, Verdict
+from spamnb.label import How, Label, Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.identity import delivery
@@ -37,7 +37,7 @@ class Desk:
     def learn(self, number: int, label: int, weak: bool = False) -> int:
         """Learn a made-up message; its id."""
         reading = read(message("ham", number))
-        training.learn(self.ledger, reading, Label(label), "a test", time.time(), weak=weak)
+        training.learn(self.ledger, reading, Label(label), "a test", time.time(), weak=weak, how=How.HAND)
         return self.ledger.messages.ensure(reading.digest, "").id
 
     def label(self, message_id: int) -> tuple[int | None, bool]:
@@ -187,7 +187,9 @@ def test_a_span_and_its_way_back(desk: Desk) -> None:
 def test_judgements_are_not_offered(desk: Desk) -> None:
     """A judgement changed nothing: a span leaves it out, and its id is refused."""
     one = desk.learn(1, 0)
-    judged = desk.ledger.journal.judged(one, (desk.known["INBOX"].id, "x"), "ham", 0.1, "ham", time.time())
+    judged = desk.ledger.journal.judged(
+        one, (desk.known["INBOX"].id, "x"), "ham", 0.1, "ham", time.time(), how=How.MAILDIR
+    )
     assert [action.kind for action in since(desk.ledger, 0.0)] == ["learned"]
     assert desk.take_back(judged) == [(judged, f"cannot undo {judged}: a judgement changed nothing", False)]
 
@@ -207,7 +209,7 @@ def test_many_learnings_are_taken_back_in_few_transactions(desk: Desk, monkeypat
     """Each transaction waits for the disk, so the learnings of many messages are taken back together."""
     monkeypatch.setattr("spamnb.undo._BATCH", 10)
     batch = Batch.of(read(message("ham", number)) for number in range(25))
-    training.learn_batches(desk.ledger, [batch], Label.HAM, "a test", 1.0)
+    training.learn_batches(desk.ledger, [batch], Label.HAM, "a test", 1.0, how=How.HAND)
     statements: list[str] = []
     desk.ledger._connection._sqlite.set_trace_callback(statements.append)
     outcomes = list(undo(desk.ledger, since(desk.ledger, 0.0)))

@@ -17,7 +17,7 @@ from spamnb.audit.places import Places
 from spamnb.config import Config
 from spamnb.errors import MaildirError
 from spamnb.filter import UNTAUGHT
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
@@ -83,7 +83,7 @@ class Answers:
             if label is not None:
                 self._learn(finding, reading, label, why, at)
             elif answer is Answer.FORGET:
-                training.forget(self._ledger, [finding.digest], why, at)
+                training.forget(self._ledger, [finding.digest], why, at, how=How.HAND)
             known = self._ledger.messages.ensure(finding.digest, finding.summary)
             settled = journal.settled(known.id, why, at)
         stays = "" if label is None else self._move(finding, label, _Act(known.id, why, at))
@@ -124,9 +124,9 @@ class Answers:
         """Make a label a person's decision."""
         lesson = self._ledger.lessons.find(finding.digest)
         if lesson is None and reading is not None:
-            training.learn(self._ledger, reading, label, why, at)
+            training.learn(self._ledger, reading, label, why, at, how=How.HAND)
         elif lesson is not None and (lesson.label, lesson.weak) != (label, False):
-            change = Relabel(finding.digest, lesson.label, lesson.weak, label, False, why)
+            change = Relabel(finding.digest, lesson.label, lesson.weak, label, False, why, How.HAND)
             training.relabel(self._ledger, [change], at)
         known = self._ledger.messages.find(finding.digest)
         if label is Label.SPAM and known is not None and known.rescued_at is not None:

@@ -16,7 +16,7 @@ from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
 from spamnb.filter import Filter, Judgement
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.lessons.memory import MemoryLessons
 
 Train = Literal["everything", "near-errors", "errors"]
@@ -41,7 +41,7 @@ class Learner:
     def learn(self, sample: Sample) -> None:
         """Learn a message's true label, if the training rule wants it learned."""
         if self._train == "everything" or self._is_wanted(self._filter.judge(sample.reading), sample.label):
-            self._learned.learn([sample.reading], sample.label, "evaluation", 0.0)
+            self._learned.learn([sample.reading], sample.label, "evaluation", 0.0, how=How.HAND)
 
     def _is_wanted(self, judgement: Judgement, label: Label) -> bool:
         if not self._knows_both():

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from spamnb.config import Mailbox, Role
+from spamnb.label import How
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
 from spamnb.maildir.names import parse_name
@@ -120,7 +121,7 @@ class WatchedMailbox:
             if label is not None and unread is not None:
                 message = self._ledger.messages.find(unread.digest)
                 weak = not contradicts(label, None if message is None else message.verdict)
-                self._context.learn(unread.reading, label, "marked by a mail client", weak=weak)
+                self._context.learn(unread.reading, label, "marked by a mail client", how=How.KEYWORD, weak=weak)
         for key, name in names.items() if folder.role is Role.SPAM else ():
             if set(name.flags) & MARKS > set(before[key]) & MARKS:
                 self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 
 from spamnb.config import Role
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
@@ -141,7 +141,8 @@ class Waiting:
         with self._ledger.transaction():
             self._ledger.locations.set_origin(folder.id, place.base, "appeared")
             if reading is not None:
-                self._context.learn(reading, Label.HAM, "the other file of its delivery was taken out of spam")
+                why = "the other file of its delivery was taken out of spam"
+                self._context.learn(reading, Label.HAM, why, how=How.MOVE)
                 self._ledger.messages.rescued(place.message, self._context.now())
 
     def _is_spam(self, place: Location) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from spamnb.cli.sample_mail import message
 from spamnb.config import Mailbox, Role, render
+from spamnb.label import How
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import At, Run, counts, ledger_file, mail, maildir
 
@@ -167,7 +168,7 @@ def test_undo_of_what_is_forgotten(taught: Path, run: Run) -> None:
         for name in ("one", "two"):
             known = ledger.messages.ensure(name.encode(), name)
             ledger.locations.put(inbox, name, known.id, "appeared", b"", "", 1.0)
-            ledger.journal.judged(known.id, (inbox, name), "ham", 0.1, "ham", 1.0)
+            ledger.journal.judged(known.id, (inbox, name), "ham", 0.1, "ham", 1.0, how=How.MAILDIR)
         ledger.locations.gone(inbox, ["one"], 2.0)
         assert sum(ledger.retention.forget(3.0, 3.0)) == 3
     result = run("undo", newest + 1)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb import breaker, policy
+from spamnb import breaker
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Scoring, Spamd
 from spamnb.delivery import judging, pipe
@@ -132,7 +132,7 @@ def test_held_back(config: Config, how: str) -> None:
     """What the service would not move, because it knows too little or moving is stopped, no recipe shall file."""
     with Ledger(str(config.ledger)) as ledger:
         if how == "stopped":
-            ledger.set_note(policy.BREAKER_NOTE, str(time.time()))
+            ledger.state.stopped_at = time.time()
         elif how == "paused":
             breaker.pause(ledger)
     if how == "little":

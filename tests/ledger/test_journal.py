@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from spamnb import training
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson, set_label
@@ -22,7 +22,7 @@ def judge(ledger: Ledger, place: tuple[int, str], name: str, verdict: str, at: f
     known = ledger.messages.ensure(name.encode(), f"{name} (a@b.example)")
     ledger.messages.judged(known.id, verdict, 0.5, at)
     ledger.locations.put(*place, known.id, "appeared", b"", "", at)
-    return ledger.journal.judged(known.id, place, verdict, 0.5, "why", at, withheld=withheld)
+    return ledger.journal.judged(known.id, place, verdict, 0.5, "why", at, withheld=withheld, how=How.MAILDIR)
 
 
 def ids(ledger: Ledger, most: int = 100, before: int | None = None, **wanted: object) -> list[int]:
@@ -70,7 +70,7 @@ def test_what_became_of_it(ledger: Ledger, inbox: tuple[int, str]) -> None:
     assert (learned.action.state, learned.undone_by) == ("undone", 3)
     assert (judged.label, judged.weak) == (None, False), "what was undone is learned no more"
     assert (judged.source, judged.destination) == ("INBOX", "")
-    training.learn(ledger, lesson("m", 1, {"a": 1}).reading, Label.SPAM, "a test", 4.0, weak=True)
+    training.learn(ledger, lesson("m", 1, {"a": 1}).reading, Label.SPAM, "a test", 4.0, weak=True, how=How.HAND)
     assert (ledger.journal.page(10)[-1].label, ledger.journal.page(10)[-1].weak) == (1, True)
 
 

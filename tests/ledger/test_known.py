@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.known import Known, is_known
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -45,7 +45,7 @@ def known(lessons: Lessons, one: Reading, without: bytes | None = None) -> set[K
 def test_a_sender_over_the_path_of_ham_is_a_correspondent(lessons: Lessons) -> None:
     """A sender is known over the path over which ham of theirs has come, and over no other: From can be forged."""
     assert known(lessons, reading(2)) == set()
-    lessons.learn([reading(1)], HAM, "filed", 1.0)
+    lessons.learn([reading(1)], HAM, "filed", 1.0, how=How.HAND)
     assert known(lessons, reading(2)) == {CORRESPONDENT}
     assert known(lessons, reading(2, path="8.8.8")) == set()
     assert known(lessons, reading(2, path="")) == set()
@@ -56,29 +56,29 @@ def test_a_sender_over_the_path_of_ham_is_a_correspondent(lessons: Lessons) -> N
 
 def test_spam_over_the_path_ends_it(lessons: Lessons) -> None:
     """A mailbox that was broken into sends spam over the known path: called spam once, its sender is not known."""
-    lessons.learn([reading(1)], HAM, "filed", 1.0)
-    lessons.learn([reading(2)], SPAM, "moved to Junk", 1.0)
+    lessons.learn([reading(1)], HAM, "filed", 1.0, how=How.HAND)
+    lessons.learn([reading(2)], SPAM, "moved to Junk", 1.0, how=How.HAND)
     assert known(lessons, reading(3)) == set()
-    lessons.forget([digest(2)], "an error", 2.0)
+    lessons.forget([digest(2)], "an error", 2.0, how=How.HAND)
     assert known(lessons, reading(3)) == {CORRESPONDENT}
-    lessons.learn([reading(2, path="b.example")], SPAM, "moved to Junk", 3.0)
+    lessons.learn([reading(2, path="b.example")], SPAM, "moved to Junk", 3.0, how=How.HAND)
     assert known(lessons, reading(3, path="b.example")) == set()
 
 
 def test_weak_lessons_make_nobody_known(lessons: Lessons) -> None:
     """What was learned weakly makes nothing known, until a person decides so."""
-    lessons.learn([reading(1)], HAM, "kept", 1.0, weak=True)
+    lessons.learn([reading(1)], HAM, "kept", 1.0, weak=True, how=How.HAND)
     assert known(lessons, reading(2, refers=(1,))) == set()
-    lessons.learn([reading(1)], HAM, "answered", 2.0)
+    lessons.learn([reading(1)], HAM, "answered", 2.0, how=How.HAND)
     assert known(lessons, reading(2, refers=(1,))) == {CORRESPONDENT, THREAD}
-    lessons.learn([reading(1)], SPAM, "moved to Junk", 3.0)
+    lessons.learn([reading(1)], SPAM, "moved to Junk", 3.0, how=How.HAND)
     assert known(lessons, reading(2, refers=(1,))) == set()
     assert lessons.verify() == []
 
 
 def test_lists_and_threads(lessons: Lessons) -> None:
     """Threads are known by the Message-IDs of ham, lists over their path."""
-    lessons.learn([reading(1, list_id="talk.b.example")], HAM, "filed", 1.0)
+    lessons.learn([reading(1, list_id="talk.b.example")], HAM, "filed", 1.0, how=How.HAND)
     assert known(lessons, reading(2, sender="new@c.example", list_id="talk.b.example")) == {LIST}
     assert known(lessons, reading(2, "new@c.example", "8.8.8", (7, 1), list_id="talk.b.example")) == {THREAD}
     assert is_known({THREAD}) and is_known({CORRESPONDENT}) and is_known({ANSWER})
@@ -121,19 +121,19 @@ def test_learned_with_what_was_known_then(lessons: Lessons) -> None:
     """A message is learned with the tokens of what is known of it at that moment, and is forgotten with them."""
     answer = reading(3, path="8.8.8", refers=(9,))
     lessons.add_sent({digest(9): Sent((ident(9),), (), answer.relations.answers)})
-    lessons.learn([reading(1), reading(2), answer], HAM, "filed", 1.0)
+    lessons.learn([reading(1), reading(2), answer], HAM, "filed", 1.0, how=How.HAND)
     tokens = ["known:correspondent", "known:answer", "hello"]
     assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
-    lessons.forget([digest(2)], "an error", 2.0)
+    lessons.forget([digest(2)], "an error", 2.0, how=How.HAND)
     assert lessons.counts(tokens).messages.tolist() == [[0, 1, 2], [0, 0, 0]]
-    lessons.learn([reading(2)], HAM, "filed", 3.0)
+    lessons.learn([reading(2)], HAM, "filed", 3.0, how=How.HAND)
     assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
     assert lessons.verify() == []
 
 
 def test_without_itself(lessons: Lessons) -> None:
     """A message that is left out does not make its own sender known."""
-    lessons.learn([reading(1)], HAM, "filed", 1.0)
+    lessons.learn([reading(1)], HAM, "filed", 1.0, how=How.HAND)
     assert known(lessons, reading(1)) == {CORRESPONDENT}
     assert known(lessons, reading(1), without=digest(1)) == set()
     assert known(lessons, reading(1)) == {CORRESPONDENT}
@@ -176,9 +176,9 @@ def take(lessons: Lessons, step: Step, at: float) -> None:
     elif step.sent:
         lessons.add_sent({digest(number): written(number) for number in step.numbers})
     elif step.label is None:
-        lessons.forget(map(digest, step.numbers), "a test", at)
+        lessons.forget(map(digest, step.numbers), "a test", at, how=How.HAND)
     else:
-        lessons.learn(map(message, step.numbers), Label(step.label), "a test", at, weak=step.weak)
+        lessons.learn(map(message, step.numbers), Label(step.label), "a test", at, weak=step.weak, how=How.HAND)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -205,7 +205,7 @@ def test_forgetting_is_exact(tmp_path_factory: pytest.TempPathFactory, steps: li
         for number in range(1, 7):
             lesson = stores[0].find(digest(number))
             if lesson is not None and lesson.label is not None:
-                again.learn([message(number)], lesson.label, "a test", 1.0, weak=lesson.weak)
+                again.learn([message(number)], lesson.label, "a test", 1.0, weak=lesson.weak, how=How.HAND)
         again.add_sent({one: written(one[0]) for one in stores[0].sent()})
         assert again.known(relations) == found[0]
 
@@ -214,7 +214,10 @@ def test_forgetting_is_exact(tmp_path_factory: pytest.TempPathFactory, steps: li
             if lesson is not None:
                 now, other = (lesson.label, lesson.weak), (SPAM, False) if lesson.label is not SPAM else (HAM, False)
                 stores[0].relabel(
-                    [Relabel(digest(number), *now, *other, "there"), Relabel(digest(number), *other, *now, "back")],
+                    [
+                        Relabel(digest(number), *now, *other, "there", How.HAND),
+                        Relabel(digest(number), *other, *now, "back", How.HAND),
+                    ],
                     99.0,
                 )
         assert stores[0].known(relations) == found[0]
@@ -224,7 +227,7 @@ def test_forgetting_is_exact(tmp_path_factory: pytest.TempPathFactory, steps: li
 def test_damage_is_found(tmp_path: Path) -> None:
     """A count that is not the sum over decisions and sent mail is a fault that `verify` names."""
     with Ledger(str(tmp_path / "ledger")) as ledger:
-        ledger.lessons.learn([reading(1)], HAM, "filed", 1.0)
+        ledger.lessons.learn([reading(1)], HAM, "filed", 1.0, how=How.HAND)
         for damage in ("UPDATE known SET ham = 7", "DELETE FROM known", "INSERT INTO known VALUES (5, 1, 0, 0)"):
             with pytest.raises(RuntimeError), ledger.transaction():
                 ledger._connection.execute(damage)

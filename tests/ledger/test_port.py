@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -34,8 +34,8 @@ def label(lessons: Lessons, number: int) -> tuple[Label | None, bool] | None:
 
 def test_counts_what_was_learned(lessons: Lessons) -> None:
     """Counts are messages and occurrences by class, in the order asked, with zeros for the unknown."""
-    lessons.learn([reading(1, a=2, b=1)], HAM, "a test", 1.0)
-    lessons.learn([reading(2, a=3)], SPAM, "a test", 1.0)
+    lessons.learn([reading(1, a=2, b=1)], HAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(2, a=3)], SPAM, "a test", 1.0, how=How.HAND)
     counts = lessons.counts(["b", "never", "a"])
     assert counts.messages.tolist() == [[1, 0, 1], [0, 0, 1]]
     assert counts.occurrences.tolist() == [[1, 0, 2], [0, 0, 3]]
@@ -48,29 +48,29 @@ def test_counts_what_was_learned(lessons: Lessons) -> None:
 
 def test_learned_once(lessons: Lessons) -> None:
     """The same message taught again changes nothing; taught otherwise, it is corrected with its first tokens."""
-    assert lessons.learn([reading(1, a=1)] * 2, HAM, "a test", 1.0) == [(digest(1), None)]
-    assert lessons.learn([reading(1, a=5)], HAM, "a test", 1.0) == []
-    assert lessons.learn([reading(1, b=5)], SPAM, "a test", 1.0) == [(digest(1), HAM)]
+    assert lessons.learn([reading(1, a=1)] * 2, HAM, "a test", 1.0, how=How.HAND) == [(digest(1), None)]
+    assert lessons.learn([reading(1, a=5)], HAM, "a test", 1.0, how=How.HAND) == []
+    assert lessons.learn([reading(1, b=5)], SPAM, "a test", 1.0, how=How.HAND) == [(digest(1), HAM)]
     assert lessons.totals().tolist() == [0, 1, 0, 1, 0, 1, 1]
     assert lessons.verify() == []
 
 
 def test_weak_labels_give_way(lessons: Lessons) -> None:
     """A weak label never replaces a decision; any decision replaces it, and so does another weak one."""
-    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True)
-    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True) == []
-    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0, weak=True) == [(digest(1), HAM)]
+    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True, how=How.HAND)
+    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True, how=How.HAND) == []
+    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0, weak=True, how=How.HAND) == [(digest(1), HAM)]
     assert label(lessons, 1) == (SPAM, True)
-    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0) == [(digest(1), SPAM)]
-    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True) == []
+    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0, how=How.HAND) == [(digest(1), SPAM)]
+    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True, how=How.HAND) == []
     assert label(lessons, 1) == (SPAM, False)
 
 
 def test_lessons_are_found(lessons: Lessons) -> None:
     """What a message was learned as last is found by its identity, with when and why."""
     assert lessons.find(digest(1)) is None
-    lessons.learn([reading(1, a=1)], HAM, "first", 1.0)
-    assert lessons.relabel([Relabel(digest(1), HAM, False, SPAM, True, "second", 7)], 2.0) == [True]
+    lessons.learn([reading(1, a=1)], HAM, "first", 1.0, how=How.HAND)
+    assert lessons.relabel([Relabel(digest(1), HAM, False, SPAM, True, "second", How.HAND, 7)], 2.0) == [True]
     found = lessons.find(digest(1))
     assert found is not None
     assert (found.digest, found.summary, found.label, found.weak) == (digest(1), "message 1", SPAM, True)
@@ -81,13 +81,13 @@ def test_lessons_are_found(lessons: Lessons) -> None:
 def test_changes_in_their_order(lessons: Lessons) -> None:
     """Each change of a lesson has a higher number than all before it; what changes nothing has none."""
     assert lessons.changes(0) == []
-    lessons.learn([reading(1, a=1), reading(2, a=1), reading(3, a=1)], HAM, "a test", 5.0)
+    lessons.learn([reading(1, a=1), reading(2, a=1), reading(3, a=1)], HAM, "a test", 5.0, how=How.HAND)
     first = lessons.changes(0)
     assert [one.digest for one in first] == [digest(1), digest(2), digest(3)]
-    lessons.learn([reading(2, a=1)], HAM, "a test", 4.0)
+    lessons.learn([reading(2, a=1)], HAM, "a test", 4.0, how=How.HAND)
     assert lessons.changes(first[-1].number) == []
-    lessons.forget([digest(3)], "a test", 3.0)
-    lessons.learn([reading(1, a=1)], SPAM, "a test", 2.0)
+    lessons.forget([digest(3)], "a test", 3.0, how=How.HAND)
+    lessons.learn([reading(1, a=1)], SPAM, "a test", 2.0, how=How.HAND)
     later = lessons.changes(first[-1].number)
     assert [(one.digest, one.label) for one in later] == [(digest(3), None), (digest(1), SPAM)]
     assert [one.digest for one in lessons.changes(0)] == [digest(2), digest(3), digest(1)]
@@ -96,13 +96,13 @@ def test_changes_in_their_order(lessons: Lessons) -> None:
 
 def test_relabelled_only_as_expected(lessons: Lessons) -> None:
     """A label is changed only where it is still the one that the change expects."""
-    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0)
+    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, how=How.HAND)
     changes = [
-        Relabel(digest(1), SPAM, False, None, False, "not as it is"),
-        Relabel(digest(1), HAM, True, None, False, "not as firmly"),
-        Relabel(digest(9), None, False, HAM, False, "never learned"),
-        Relabel(digest(1), HAM, False, None, False, "as it is"),
-        Relabel(digest(1), None, False, SPAM, False, "as it is now"),
+        Relabel(digest(1), SPAM, False, None, False, "not as it is", How.HAND),
+        Relabel(digest(1), HAM, True, None, False, "not as firmly", How.HAND),
+        Relabel(digest(9), None, False, HAM, False, "never learned", How.HAND),
+        Relabel(digest(1), HAM, False, None, False, "as it is", How.HAND),
+        Relabel(digest(1), None, False, SPAM, False, "as it is now", How.HAND),
     ]
     assert lessons.relabel(changes, 2.0) == [False, False, False, True, True]
     assert lessons.totals().tolist() == [0, 1, 0, 1, 0, 1, 1]
@@ -111,12 +111,12 @@ def test_relabelled_only_as_expected(lessons: Lessons) -> None:
 
 def test_forgotten(lessons: Lessons) -> None:
     """A forgotten message counts no more; its tokens are kept, and learned anew it has those it is learned with."""
-    lessons.learn([reading(1, a=1), reading(2, b=1)], HAM, "a test", 1.0)
-    assert lessons.forget([digest(1), digest(1), digest(9)], "a test", 2.0) == 1
-    assert lessons.forget([digest(1)], "a test", 2.0) == 0
+    lessons.learn([reading(1, a=1), reading(2, b=1)], HAM, "a test", 1.0, how=How.HAND)
+    assert lessons.forget([digest(1), digest(1), digest(9)], "a test", 2.0, how=How.HAND) == 1
+    assert lessons.forget([digest(1)], "a test", 2.0, how=How.HAND) == 0
     assert label(lessons, 1) == (None, False)
     assert lessons.counts(["a", "b"]).messages.tolist() == [[0, 1], [0, 0]]
-    lessons.learn([reading(1, c=3)], SPAM, "a test", 3.0)
+    lessons.learn([reading(1, c=3)], SPAM, "a test", 3.0, how=How.HAND)
     assert lessons.counts(["a", "c"]).occurrences.tolist() == [[0, 0], [0, 3]]
     assert lessons.totals().tolist() == [1, 1, 1, 1, 1, 3, 2]
     assert lessons.verify() == []
@@ -125,8 +125,10 @@ def test_forgotten(lessons: Lessons) -> None:
 def test_teachers(lessons: Lessons) -> None:
     """The newest learned messages that hold a token are its teachers, but for forgotten ones and one left out."""
     for number in range(6):
-        lessons.learn([reading(number, x=1, **{f"y{number}": 1})], Label(number % 2), "a test", float(number))
-    lessons.forget([digest(5)], "a test", 9.0)
+        lessons.learn(
+            [reading(number, x=1, **{f"y{number}": 1})], Label(number % 2), "a test", float(number), how=How.HAND
+        )
+    lessons.forget([digest(5)], "a test", 9.0, how=How.HAND)
     found = lessons.teachers(["x", "y0", "never"], 2)
     assert [(one.summary, one.label, one.learned_at) for one in found["x"]] == [
         ("message 4", HAM, 4.0),
@@ -144,9 +146,9 @@ def test_teachers(lessons: Lessons) -> None:
 
 def test_learned_tokens(lessons: Lessons) -> None:
     """Of learned messages, in the order asked, there are the tokens they were learned with, and the counts of these."""
-    lessons.learn([reading(1, a=2, b=1), reading(2)], HAM, "a test", 1.0)
-    lessons.learn([reading(3, b=3), reading(4, c=1)], SPAM, "a test", 2.0, weak=True)
-    lessons.forget([digest(4)], "a test", 3.0)
+    lessons.learn([reading(1, a=2, b=1), reading(2)], HAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(3, b=3), reading(4, c=1)], SPAM, "a test", 2.0, weak=True, how=How.HAND)
+    lessons.forget([digest(4)], "a test", 3.0, how=How.HAND)
     found = lessons.learned([digest(3), digest(9), digest(4), digest(2), digest(1)])
     assert [(one.digest, one.label, one.weak) for one in found.lessons] == [
         (digest(3), SPAM, True),
@@ -171,7 +173,7 @@ def test_kinds_of_tokens(lessons: Lessons) -> None:
     assert lessons.kinds().tolist() == []
     names = ["word", "subject:word", "subject:a:b", "other", "from:word", "subject"]
     for number, name in enumerate(names):
-        lessons.learn([Reading(digest(number), "", {name: 1})], HAM, "a test", 1.0)
+        lessons.learn([Reading(digest(number), "", {name: 1})], HAM, "a test", 1.0, how=How.HAND)
     ids = [int(lessons.learned([digest(number)]).ids[0]) for number in range(len(names))]
     kinds = [int(lessons.kinds()[id_]) for id_ in ids]
     assert kinds[1] == kinds[2]
@@ -184,9 +186,9 @@ def test_kinds_of_tokens(lessons: Lessons) -> None:
 def test_export(lessons: Lessons) -> None:
     """The export holds all counts that are not zero, in the order of the tokens."""
     assert parse((line.encode() for line in lessons.export()), "f").tokens == []
-    lessons.learn([reading(1, b=2, a=1), reading(2, a=1)], HAM, "a test", 1.0)
-    lessons.learn([reading(3, gone=1)], SPAM, "a test", 1.0)
-    lessons.forget([digest(3)], "a test", 2.0)
+    lessons.learn([reading(1, b=2, a=1), reading(2, a=1)], HAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(3, gone=1)], SPAM, "a test", 1.0, how=How.HAND)
+    lessons.forget([digest(3)], "a test", 2.0, how=How.HAND)
     counts = parse((line.encode() for line in lessons.export()), "f")
     assert (counts.tokens, counts.counts.tolist()) == (["a", "b"], [[2, 0, 2, 0], [1, 0, 2, 0]])
     assert (counts.ham, counts.spam, len(counts.tokenizers)) == (2, 0, 1)
@@ -215,9 +217,11 @@ def test_both_count_alike(
         for readings, taught, weak in events:
             if taught is None:
                 digests = [each.digest for each in readings]
-                assert one.forget(digests, "a test", 1.0) == other.forget(digests, "a test", 1.0)
+                assert one.forget(digests, "a test", 1.0, how=How.HAND) == other.forget(
+                    digests, "a test", 1.0, how=How.HAND
+                )
             else:
-                done = [store.learn(readings, taught, "a test", 1.0, weak=weak) for store in (one, other)]
+                done = [store.learn(readings, taught, "a test", 1.0, weak=weak, how=How.HAND) for store in (one, other)]
                 assert done[0] == done[1]
         assert one.counts(TOKENS) == other.counts(TOKENS)
         assert np.array_equal(one.totals(), other.totals())

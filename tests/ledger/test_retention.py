@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spamnb.label import How
 from spamnb.ledger.history import retention
 from spamnb.ledger.ledger import Ledger
 from spamnb.training import import_counts
@@ -110,7 +111,7 @@ def rescued(ledger: Ledger, message: int) -> None:
 
 
 def withheld(ledger: Ledger, message: int) -> None:
-    ledger.journal.judged(message, (1, "kept"), "spam", 0.99, "stopped", OLD, withheld=True)
+    ledger.journal.judged(message, (1, "kept"), "spam", 0.99, "stopped", OLD, withheld=True, how=How.MAILDIR)
 
 
 def intended(ledger: Ledger, message: int) -> None:
@@ -227,7 +228,7 @@ def happen(ledger: Ledger, what: str, name: str, folder: str, at: float) -> None
         set_label(ledger, known.id, None, at, "a test")
     elif what == "judge":
         ledger.messages.judged(known.id, "ham", 0.1, at)
-        ledger.journal.judged(known.id, (where, name), "ham", 0.1, "ham", at)
+        ledger.journal.judged(known.id, (where, name), "ham", 0.1, "ham", at, how=How.MAILDIR)
     elif what == "move":
         ledger.journal.settle(ledger.journal.intend(known.id, (where, name), (where, name), "x", at), "done")
 

@@ -1,7 +1,7 @@
 """Mail by where it came from."""
 
 from spamnb import training
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -12,7 +12,7 @@ def learned(ledger: Ledger, name: str, sender: str, list_id: str = "", label: La
     known = ledger.messages.ensure(name.encode(), name)
     ledger.messages.judged(known.id, "spam", 0.99, 1.0)
     reading = Reading(name.encode(), name, {"a": 1}, Relations(sender, list_id))
-    training.learn(ledger, reading, label, "a test", 2.0)
+    training.learn(ledger, reading, label, "a test", 2.0, how=How.HAND)
     return known.id
 
 
@@ -30,7 +30,7 @@ def test_by_sender(ledger: Ledger) -> None:
     assert ledger.senders.messages(first.id, 2) == news[:0:-1]
     assert ledger.senders.get(third.id) == third
     assert ledger.senders.get(99) is None
-    training.forget(ledger, [b"issue 0"], "a test", 3.0)
+    training.forget(ledger, [b"issue 0"], "a test", 3.0, how=How.HAND)
     assert ledger.senders.get(first.id).learned_ham == 2  # type: ignore[union-attr]
     assert ledger.verify() == []
 

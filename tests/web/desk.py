@@ -13,7 +13,7 @@ import lxml.html
 from spamnb import training
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config, Mailbox
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.web import keys
@@ -135,7 +135,7 @@ class WebDesk(Desk):
     def __init__(self, directory: Path, *names: str) -> None:
         super().__init__(directory, *(names or ("Maildir",)))
         for label in Label:
-            training.learn_batches(self.ledger, [_lessons(label)], label, "a test", self.now())
+            training.learn_batches(self.ledger, [_lessons(label)], label, "a test", self.now(), how=How.HAND)
         self.browser = Browser(self.application())
 
     @property

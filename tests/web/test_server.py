@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from spamnb import policy
 from spamnb.cli.main import main
 from spamnb.cli.sample_mail import message
 from spamnb.config.writing import render
@@ -178,7 +177,7 @@ def test_limits_of_the_server(desk: WebDesk, tmp_path: Path) -> None:
     finally:
         server.close()
         thread.join()
-    assert (desk.ledger.journal.newest_id(), desk.ledger.note(policy.PAUSE_NOTE)) == (last, None)
+    assert (desk.ledger.journal.newest_id(), desk.ledger.state.paused_until) == (last, None)
 
 
 def test_log_out(desk: WebDesk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

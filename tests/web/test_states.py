@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from spamnb import policy, training
+from spamnb import training
 from spamnb.arming import Arming
 from spamnb.checkup.finding import fault, warning
 from spamnb.cli.sample_mail import message
 from spamnb.config import Config
 from spamnb.config.writing import render
-from spamnb.label import Label
+from spamnb.label import How, Label
 from spamnb.ledger.file.copies import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
@@ -133,7 +133,7 @@ def test_the_service_is_down(desk: WebDesk) -> None:
 
 def test_moving_is_stopped(desk: WebDesk) -> None:
     """Where the filter has stopped by itself the overview is called so, and leads to the mail, and to going on."""
-    desk.ledger.set_note(policy.BREAKER_NOTE, str(desk.now()))
+    desk.ledger.state.stopped_at = desk.now()
     page = desk.browser.get("/")
     assert page.tree.findtext(".//title") == "Nothing is moved · spamnb"
     (banner,) = page.tree.xpath("//*[@role='alert']")
@@ -230,7 +230,7 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path) -> Non
 def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where what is worked out beside the pages fails, they say so, and do not load themselves again for ever."""
     desk.deliver(OFFER, "INBOX", "S")
-    training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True)
+    training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score import kind
-from spamnb.label import Label, label_or_none
+from spamnb.label import How, Label, label_or_none
 from spamnb.ledger.lessons import count_table
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.counts import Dictionary, Rows, Sum, counts_of
@@ -43,7 +43,7 @@ from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
 _EXPORTED = 20_000  # tokens together
-_LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_back FROM lesson"
+_LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, how, takes_back FROM lesson"
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
 # One after the other by the index, which DISTINCT would read from end to end.
 _TOKENIZERS = """
@@ -163,10 +163,10 @@ class SqliteLessons(SqliteEvidence):
         return dict(self._db.all(_TEXTS, (len(wanted), bytes(wanted))))
 
     def learn(
-        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
+        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
-        return self.learn_batches([Batch.of(readings)], label, why, at, weak=weak)
+        return self.learn_batches([Batch.of(readings)], label, why, at, how=how, weak=weak)
 
     def dictionary(self) -> Dictionary:
         """One that remembers tokens from one call of `learn_batches` to the next."""
@@ -179,6 +179,7 @@ class SqliteLessons(SqliteEvidence):
         why: str,
         at: float,
         *,
+        how: How,
         weak: bool = False,
         dictionary: Dictionary | None = None,
     ) -> list[Change]:
@@ -198,7 +199,7 @@ class SqliteLessons(SqliteEvidence):
                 digest: (label_or_none(before), bool(was_weak), kept) for digest, before, was_weak, kept in found
             }
             changes = [
-                Relabel(digest, before, was_weak, label, weak, why)
+                Relabel(digest, before, was_weak, label, weak, why, how)
                 for digest in first
                 for before, was_weak, _ in [lessons.get(digest, (None, False, b""))]
                 if replaces(label, weak, before, was_weak)
@@ -214,7 +215,7 @@ class SqliteLessons(SqliteEvidence):
                     more.append(tokens_of(known(relations, history.seen)))
                     kept = pack(relations.values())
                 _count(history, kept, change)
-            learned = int(label), weak, at, why
+            learned = int(label), weak, at, why, how
             rows = rows.take(new).with_more(more)
             self._learn_new(
                 sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
@@ -241,10 +242,10 @@ class SqliteLessons(SqliteEvidence):
             write_changes(self._db, history)
         return made
 
-    def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
+    def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned."""
         with self._db.transaction():
-            return sum(self.relabel(forgetting(self, digests, why), at))
+            return sum(self.relabel(forgetting(self, digests, why, how), at))
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
         """What decisions and sent mail say of each of these messages."""
@@ -357,12 +358,12 @@ class SqliteLessons(SqliteEvidence):
         sum_: Sum,
         messages: "list[_New]",
         rows: Rows,
-        learned: tuple[int, bool, float, str],
+        learned: tuple[int, bool, float, str, How],
         dictionary: Dictionary,
     ) -> None:
         """Learn messages that are not learned yet, each with its row of tokens.
 
-        learned: label, whether it is weak, when and why, as they are written.
+        learned: label, whether it is weak, when, why and how, as they are written.
         """
         if not messages:
             return
@@ -373,8 +374,8 @@ class SqliteLessons(SqliteEvidence):
         self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
         self._db.executemany(
             "INSERT INTO lesson"
-            " (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens, relations)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens, relations)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (one.digest, one.summary, number, *learned, VERSION, blob, pack(one.relations.values()))
                 for one, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
@@ -397,9 +398,19 @@ class SqliteLessons(SqliteEvidence):
                 sum_.add(ids, occurrences, change.after, 1)
         number = self._numbers(1)[0]
         self._db.execute(
-            "UPDATE lesson SET (change, label, weak, learned_at, why, takes_back) = (?, ?, ?, ?, ?, ?)"
+            "UPDATE lesson SET (change, label, weak, learned_at, why, how, takes_back)"
+            " = (?, ?, ?, ?, ?, ?, ?)"
             " WHERE digest = ?",
-            (number, change.after, change.after_weak, at, change.why, change.takes_back, change.digest),
+            (
+                number,
+                change.after,
+                change.after_weak,
+                at,
+                change.why,
+                change.how,
+                change.takes_back,
+                change.digest,
+            ),
         )
 
 
@@ -416,6 +427,6 @@ def _count(history: Changes, kept: bytes, change: Relabel) -> None:
     history.add(of_lesson(kept, change.after, change.after_weak), 1)
 
 
-def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, int | None]) -> Lesson:
-    number, digest, summary, label, weak, at, why, takes_back = row
-    return Lesson(number, digest, summary, label_or_none(label), bool(weak), at, why, takes_back)
+def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, str, int | None]) -> Lesson:
+    number, digest, summary, label, weak, at, why, how, takes_back = row
+    return Lesson(number, digest, summary, label_or_none(label), bool(weak), at, why, How(how), takes_back)

@@ -29,7 +29,7 @@ from spamnb.delivery.judging import REMEMBERED_WITHIN, Told, remember, told_of
 from spamnb.delivery.verdict import NAMES, Delivered, fields
 from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.filter import Explanation, Filter
-from spamnb.label import Label, Verdict
+from spamnb.label import How, Label, Verdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.annotate import annotate
 from spamnb.mail.identity import take
@@ -114,7 +114,7 @@ class Requests:
             return told_of(ledger, judgement, config, self._now(), self._missing), explanation
 
     def _remember(self, digest: bytes, told: Told, asker: str) -> None:
-        write = partial(remember, digest=digest, told=told, asker=asker, now=self._now())
+        write = partial(remember, digest=digest, told=told, asker=asker, how=How.SPAMD, now=self._now())
         try:
             try:
                 self._in_turn(write, 0.0)
@@ -205,18 +205,18 @@ def _chunks(message: bytes) -> Iterator[bytes]:
 
 def _learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float) -> bool:
     with ledger.transaction():
-        return training.learn(ledger, reading, label, why, at) is not None
+        return training.learn(ledger, reading, label, why, at, how=How.TELL) is not None
 
 
 def _forget(ledger: Ledger, digest: bytes, why: str, at: float) -> bool:
     with ledger.transaction():
-        return training.forget(ledger, [digest], why, at) == 1
+        return training.forget(ledger, [digest], why, at, how=How.TELL) == 1
 
 
-def _asked(request: Request, how: str) -> str:
+def _asked(request: Request, way: str) -> str:
     """Who asked, as text for the history: anyone can write any name."""
     user = printable(request.user)[:_MOST_USER]
-    return f"{how} for {user}" if user else how
+    return f"{way} for {user}" if user else way
 
 
 def _answer(request: Request, told: Delivered, text: bytes) -> Pieces:

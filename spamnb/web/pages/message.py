@@ -9,7 +9,7 @@ from spamnb.audit.answers import ON_A_PAGE, Answers
 from spamnb.audit.places import Place, Places
 from spamnb.errors import MaildirError
 from spamnb.filter import Explanation, Filter
-from spamnb.label import Label, Verdict
+from spamnb.label import How, Label, Verdict
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import Known
@@ -207,7 +207,7 @@ def forget(visit: Visit) -> Response:
     with visit.ledger.transaction():  # in which nobody else acts on the message
         visit.ledger.record_lessons()
         last = journal.newest_id()
-        if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now):
+        if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now, how=How.HAND):
             raise HttpError(409, "This message is not learned.", "There is nothing to forget.")
         actions = [action.id for action in journal.of_message(known.id) if action.id > last]
     return visit.done(actions, back=f"m/{known.id}")
