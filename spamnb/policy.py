@@ -135,7 +135,8 @@ def meaning(
     """
     source = _came_from(role, places)
     from_spam = source is not None and source.is_spam
-    spam_folder = "spam" if source is not None and source.role is Role.SPAM else "unsure"
+    from_spam_role = source is not None and source.role is Role.SPAM
+    spam_folder = "spam" if from_spam_role else "unsure"
     waits = source is not None and not source.left and not source.same_file
     known = _latest(_may_have_come_from(places))
     was_told = told == Verdict.SPAM and all(place.role is Role.SPAM for place in places)
@@ -155,7 +156,7 @@ def meaning(
         (any_role, has_no_meaning(role, unsure), Meaning(Do.NOTHING, "in a folder without a meaning")),
         (any_role, _is_restored(role, places, same_name, many), Meaning(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Meaning(Do.NOTHING, "renamed in its folder")),
-        (spam, from_spam and spam_folder == "spam", Meaning(Do.NOTHING, "moved from one spam folder to another")),
+        (spam, from_spam_role, Meaning(Do.NOTHING, "moved from one spam folder to another")),
         # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
         (spam, known_spam, Meaning(Do.NOTHING, f"{mover} had put it into spam")),
         # A folder that was moved into Junk, which a synchroniser brings as so many new files: nobody called it spam.

@@ -43,15 +43,15 @@ def set_label(
     at: float,
     why: str = "a test",
     *,
+    how: How = How.HAND,
     weak: bool = False,
     takes_back: int | None = None,
 ) -> bool:
     """Forget a message (None), or make its kept tokens count for a label; whether it was learned before at all."""
     known = ledger.messages.get(message)
     after = None if label is None else Label(label)
-    (made,) = relabel(
-        ledger, [Relabel(known.digest, known.label, known.weak, after, weak, why, How.HAND, takes_back)], at
-    )
+    change = Relabel(known.digest, known.label, known.weak, after, weak, why, how, takes_back)
+    (made,) = relabel(ledger, [change], at)
     return made
 
 

@@ -64,7 +64,7 @@ def test_what_is_told(ledger: Ledger, config: Config) -> None:
     """The ledger's numbers are there, with zero for what never was, and the times of what was."""
     found = values(metrics(config, ledger, NOW, Measurements().metrics(12)))
     assert found['spamnb_known_messages{label="ham"}'] == 3
-    assert found['spamnb_learned_messages_total{label="spam",by="move"}'] == 3
+    assert found['spamnb_learned_messages_total{label="spam",by="hand"}'] == 3
     assert found['spamnb_judged_messages_total{verdict="ham",via="maildir"}'] == 1
     assert found['spamnb_judged_messages_total{verdict="spam",via="maildir"}'] == 0
     assert found["spamnb_last_judgement_timestamp_seconds"] == 1_000_000.25

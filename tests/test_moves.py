@@ -710,7 +710,9 @@ def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None
     """A move that was left open is not made of mail that a person has rescued, or called ham, since it was decided."""
     entry = site.put("1.host")
     judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
-    site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam", judgement=judgement)
+    site.mover.intend(
+        site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam", how=How.MAILDIR, judgement=judgement
+    )
     if is_rescued:
         site.ledger.messages.rescued(site.message(), 2.0)
     if label is not None:

@@ -89,7 +89,7 @@ def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
     kept = readings("spam", *range(100, 103))
     lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
     decided = readings("spam", 200)
-    lessons.learn(decided, Label.HAM, "a person filed it", 2.0, how=How.HAND)
+    lessons.learn(decided, Label.HAM, "a person filed it", 2.0, how=How.MOVE)
     lessons.learn(readings("ham", *range(100, 110)), Label.HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
     for missed in (MissedSpam.UNKNOWN, MissedSpam.IS_LEFT):
         found = [one.digest for page in outdated(lessons, SCORING, missed) for one in page]
@@ -100,7 +100,7 @@ def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
 def test_weak_spam_gives_way_where_only_silence_has_taught_it(lessons: MemoryLessons) -> None:
     """What lay in spam and is ham by all that is known since; mail that a rule has filed there is another matter."""
     lay, filed = readings("ham", 100), readings("ham", 101)
-    lessons.learn(lay, Label.SPAM, silence.LAY_IN_SPAM, 2.0, weak=True, how=How.HAND)
-    lessons.learn(filed, Label.SPAM, "first seen in a spam folder", 2.0, weak=True, how=How.HAND)
+    lessons.learn(lay, Label.SPAM, silence.LAY_IN_SPAM, 2.0, weak=True, how=How.SILENCE)
+    lessons.learn(filed, Label.SPAM, "first seen in a spam folder", 2.0, weak=True, how=How.SEEN)
     found = [one.digest for page in outdated(lessons, SCORING, MissedSpam.IS_MOVED) for one in page]
     assert found == [lay[0].digest]

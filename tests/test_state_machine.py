@@ -43,11 +43,9 @@ from spamnb.service.context import Context
 from spamnb.service.folders import QUIET_SECONDS
 from spamnb.service.mailbox import WatchedMailbox
 from spamnb.service.untouched import OutdatedLessons
-from spamnb.silence import LAY_IN_SPAM, SILENT_DAYS, SILENT_MESSAGES
+from spamnb.silence import SILENT_DAYS, SILENT_MESSAGES
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons, set_label
-
-_KEPT = "read and kept"  # why it was learned
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -70,7 +68,6 @@ GOAL = {"INBOX": "Junk", "TrainSpam": "Junk", "TrainHam": "INBOX"}  # where the 
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
 LESSONS = 30
 DWELL, DAY = 5.0, 86_400.0
-ARMED = "moving began with minimum_messages"  # the note
 DOUBTFUL = 0.5
 BEYOND_DOUBT = 0.98
 MOVERS = 4  # spam that a person must have moved before they count as one who moves it: three of four, of five or more
@@ -316,10 +313,10 @@ class Sorting(RuleBasedStateMachine):
         assert new is not None, "forgotten without a word"
         lesson = self.ledger.lessons.find(digest)
         assert lesson is not None
-        if lesson.why == LAY_IN_SPAM:
+        if lesson.how is How.SILENCE:
             self.justify_silence(lesson, old)
             return
-        if lesson.why == _KEPT:
+        if lesson.how is How.KEPT and lesson.weak:
             self.justify_kept(lesson, old)
         kept = any(
             file.digest == digest and ROLES[file.folder] in (Role.INBOX, Role.HAM) and set(file.flags) & {"R", "S"}
@@ -370,7 +367,7 @@ class Sorting(RuleBasedStateMachine):
             if lesson.label is Label.HAM:
                 contradicted = probability > DOUBTFUL
             else:
-                contradicted = lesson.why == LAY_IN_SPAM and probability <= Scoring().ham_cutoff
+                contradicted = lesson.how is How.SILENCE and probability <= Scoring().ham_cutoff
             if labels[digest] is None:
                 assert contradicted, f"{lesson} was forgotten at {probability}"
             else:
@@ -769,8 +766,10 @@ class Sorting(RuleBasedStateMachine):
                 self.mailbox.mover.take_back(action)
                 self.find_undone(places)
             elif label_of(self.ledger, action.digest) == action.after:
-                before, weak, why = action.before, bool(action.before_weak), f"undo of {action.id}"
-                set_label(self.ledger, action.message, before, self.now(), why, weak=weak, takes_back=action.id)
+                before, weak, how = action.before, action.before_weak, self.ledger.journal.learned_by(action)
+                set_label(
+                    self.ledger, action.message, before, self.now(), "undo", how=how, weak=weak, takes_back=action.id
+                )
                 self.ledger.journal.settle(action.id, "undone")
                 if action.digest in self.labels:
                     self.labels[action.digest] = action.before
@@ -831,7 +830,7 @@ class Sorting(RuleBasedStateMachine):
         file = self.write(self.new_mail(kind), "INBOX", Entry("cur", f"{next(self.bases)}:2,S"))
         self.calm()
         if early:
-            training.learn(self.ledger, read(file.content), Label.HAM, _KEPT, self.now(), weak=True, how=How.HAND)
+            training.learn(self.ledger, read(file.content), Label.HAM, "a test", self.now(), weak=True, how=How.KEPT)
             self.labels[file.digest] = Label.HAM
         self.ahead += 4 * DAY
         self.reconcile()
@@ -1264,7 +1263,7 @@ def test_left_in_junk(world: Sorting, look: bool) -> None:
     if not look:
         assert lessons == [None, None]
         return
-    assert [(one.label, one.weak, one.why) for one in lessons if one] == [(Label.SPAM, True, LAY_IN_SPAM)] * 2
+    assert [(one.label, one.weak, one.how) for one in lessons if one] == [(Label.SPAM, True, How.SILENCE)] * 2
     world.correct(0, "INBOX")
     world.calm()
     assert sorted(map(str, world.labels.values())) == sorted(map(str, (Label.HAM, Label.SPAM)))
@@ -1284,7 +1283,7 @@ def test_an_answer_left_in_junk(world: Sorting) -> None:
 def test_a_weak_lesson_gives_way(world: Sorting) -> None:
     """Spam that was learned as ham, weakly, is forgotten, and not learned again while it is doubted."""
     kept = read_in_the_inbox(world, "spam")
-    training.learn(world.ledger, read(kept.content), Label.HAM, _KEPT, world.now(), weak=True, how=How.HAND)
+    training.learn(world.ledger, read(kept.content), Label.HAM, "a test", world.now(), weak=True, how=How.KEPT)
     world.labels[kept.digest] = Label.HAM
     world.look_at_weak_lessons()
     assert world.labels[kept.digest] is None
