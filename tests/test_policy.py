@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spamnb import policy, silence
 from spamnb.config import Breaker, Learning, Role
-from spamnb.label import Label, Verdict
+from spamnb.label import How, Label, Verdict
 from spamnb.maildir.names import parse_name
 from spamnb.policy import (
     COPY_SECONDS,
@@ -72,7 +72,11 @@ OTHERS = Role.INBOX, Role.HAM, Role.NEUTRAL
 def lesson(role: Role, *traces: PastPlace, **how: object) -> tuple[Do, bool]:
     """What is done with a message that appears in a folder of that role, and whether that is weak."""
     meant = meaning(role, False, None, traces, **how)  # type: ignore[arg-type]
+    assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
     return meant.do, meant.weak
+
+
+TEACHING = (Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE)
 
 
 def new_in_the_inbox() -> None:

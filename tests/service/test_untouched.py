@@ -154,7 +154,7 @@ def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
     assert [desk.lesson(one) for one in (first, *rest)] == [(Label.SPAM, True)] * 4
     learned = lesson_of(desk, rest[0])
     assert learned is not None
-    assert learned.why == LAY_IN_SPAM
+    assert (learned.why, learned.how) == (LAY_IN_SPAM, How.SILENCE)
     desk.take(rest[0], "Junk", "INBOX")
     assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
 
