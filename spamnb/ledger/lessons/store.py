@@ -396,21 +396,11 @@ class SqliteLessons(SqliteEvidence):
                 sum_.add(ids, occurrences, change.before, -1)
             if change.after is not None:
                 sum_.add(ids, occurrences, change.after, 1)
-        number = self._numbers(1)[0]
+        learned = change.after, change.after_weak, at, change.why, change.how, change.takes_back
         self._db.execute(
-            "UPDATE lesson SET (change, label, weak, learned_at, why, how, takes_back)"
-            " = (?, ?, ?, ?, ?, ?, ?)"
+            "UPDATE lesson SET (change, label, weak, learned_at, why, how, takes_back) = (?, ?, ?, ?, ?, ?, ?)"
             " WHERE digest = ?",
-            (
-                number,
-                change.after,
-                change.after_weak,
-                at,
-                change.why,
-                change.how,
-                change.takes_back,
-                change.digest,
-            ),
+            (self._numbers(1)[0], *learned, change.digest),
         )
 
 
