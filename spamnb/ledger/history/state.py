@@ -17,6 +17,7 @@ from spamnb.ledger.sqlite_errors import damage
 _T = TypeVar("_T")
 _SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
 _RESTORED = "restored at"
+_UNREADABLE = (TypeError, ValueError, RecursionError)  # what a text may raise that is none of ours
 
 
 class Job(StrEnum):
@@ -64,7 +65,7 @@ class _Value(Generic[_T]):
             return self._unset
         try:
             return self.read(row[0])
-        except (TypeError, ValueError):
+        except _UNREADABLE:
             raise LedgerDamagedError(damage(state._db.path, _odd(self.name, row[0]))) from None
 
     def __set__(self, state: "State", value: _T) -> None:
@@ -127,7 +128,7 @@ def odd_values(db: Connection) -> Iterator[str]:
         try:
             if name in _VALUES:
                 _VALUES[name].read(text)
-        except ValueError:
+        except _UNREADABLE:
             yield _odd(name, text)
 
 
