@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+from spamnb.rules.consequence import Consequence
+
 from spamnb.ledger.connection import Connection
-from spamnb.policy import Consequence, Meaning
+from spamnb.rules.meaning import Meaning
 
 SENTENCES = {"lesson": ("why", "id"), "action": ("why", "id"), "early_verdict": ("asker", "digest")}  # column and key
 _MARK = "~ in other words "

@@ -11,17 +11,18 @@ import pytest
 from hypothesis import settings
 
 import spamnb
-from spamnb import breaker, silence, training
-from spamnb.checkup.metrics import metrics
-from spamnb.cli.sample_mail import message
+from spamnb.acts import training, withheld
+from spamnb.acts.undo import of_ids, undo
+from spamnb.base.label import How, Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
-from spamnb.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.names import fresh_bases
-from spamnb.service.untouched import OutdatedLessons
-from spamnb.undo import of_ids, undo
+from spamnb.monitoring.metrics import metrics
+from spamnb.rules import weak_lessons
+from spamnb.service.weak_lessons import OutdatedLessons
 from tests.sentences import SENTENCES, in_other_words
 from tests.service.desk import Desk
 from tests.service.test_told_at_delivery import tell
@@ -108,11 +109,11 @@ def happen(desk: Desk) -> None:
     desk.deliver(message("spam", 320), "Junk")
     tell(desk, message("spam", 321), how=How.PIPE)
     desk.deliver(message("spam", 321))
-    breaker.pause(desk.ledger)
+    withheld.pause(desk.ledger)
     desk.deliver(message("spam", 330))
-    breaker.resume(desk.ledger, desk.now())
+    withheld.resume(desk.ledger, desk.now())
     config = Config((Mailbox(desk.roots[0], desk.roles),), desk.directory / "ledger", learning=desk.learning)
-    assert [one.moved for one in breaker.move_withheld(desk.ledger, config, desk.now, not_now)] == [True]
+    assert [one.moved for one in withheld.move_withheld(desk.ledger, config, desk.now, not_now)] == [True]
     desk.work()
     answered, *_ = leave_lying(desk, "ham", range(340, 345))
     mark(desk, answered, "INBOX", "RS")
@@ -129,7 +130,7 @@ def happen(desk: Desk) -> None:
         newest = list(desk.ledger.journal.newest(len(ids)))
     for number, how in ((500, How.SILENCE), (501, How.SEEN)):
         raw = message("ham", number)
-        training.learn_message(desk.ledger, raw, Label.SPAM, silence.LAY_IN_SPAM, desk.now(), how=how, weak=True)
+        training.learn_message(desk.ledger, raw, Label.SPAM, weak_lessons.LAY_IN_SPAM, desk.now(), how=how, weak=True)
     outdated = OutdatedLessons(next(iter(desk.mailboxes._watched.values()))._context)
     while outdated.step_if_due(desk.now()):
         pass

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import get_args
 
-from spamnb.errors import LedgerDamagedError, LedgerError
-from spamnb.label import JUDGED_BY, LEARNED_BY, How, Verdict
+from spamnb.base.errors import LedgerDamagedError, LedgerError
+from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Origin, Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history import state
 from spamnb.ledger.history.journal import ActionState, Kind
-from spamnb.ledger.history.locations import Origin
 from spamnb.ledger.lessons.export_format import MOST_TOTAL
 from spamnb.ledger.sqlite_errors import damage
 

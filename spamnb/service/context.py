@@ -4,18 +4,18 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 
-from spamnb import training
-from spamnb.config import Config, Role
-from spamnb.label import How, Label
+from spamnb.acts import training
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import How, Label, Role
+from spamnb.config import Config
 from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading, Reading
-from spamnb.moves import bases_now
-from spamnb.policy import learns_kept
+from spamnb.rules.meaning import learns_kept
+from spamnb.rules.weak_lessons import Trace, missed_spam
 from spamnb.service.log import name_of
 from spamnb.service.measurements import Measurements
-from spamnb.silence import Trace, missed_spam
 
 _log = logging.getLogger(__name__)
 DAY = 86_400.0  # seconds

@@ -4,7 +4,7 @@ import json
 import time
 from pathlib import Path
 
-from spamnb.label import How
+from spamnb.base.label import How
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, ledger_file, mail
 from tests.lessons import set_label

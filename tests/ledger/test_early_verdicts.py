@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spamnb.label import How
+from spamnb.base.label import How
 from spamnb.ledger.history.early_verdicts import LASTING, EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.errors import LedgerBusyError, LedgerError
-from spamnb.label import JUDGED_BY, LEARNED_BY, How
+from spamnb.base.errors import LedgerBusyError, LedgerError
+from spamnb.base.label import JUDGED_BY, LEARNED_BY, How
 from spamnb.ledger import schema
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.ledger import Ledger

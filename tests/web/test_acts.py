@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from spamnb import breaker
-from spamnb.audit.answers import ON_A_PAGE
-from spamnb.cli.sample_mail import message
-from spamnb.label import How, Label
+from spamnb.acts import withheld
+from spamnb.acts.answers import ON_A_PAGE
+from spamnb.base.label import How, Label
+from spamnb.cli.common.sample_mail import message
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
 HAM, SPAM = Label
@@ -184,13 +184,13 @@ def test_pause_and_resume(desk: WebDesk) -> None:
 
 def test_what_the_service_moves_meanwhile(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the service moves while the page moves what has stayed is not told of as the person's, nor undone so."""
-    new, moved = message("spam", 101), breaker.move_withheld
+    new, moved = message("spam", 101), withheld.move_withheld
 
-    def move_withheld(*asked: Any, **named: Any) -> Iterator[breaker.Reviewed]:
+    def move_withheld(*asked: Any, **named: Any) -> Iterator[withheld.Reviewed]:
         desk.deliver(new)
         yield from moved(*asked, **named)
 
-    monkeypatch.setattr(breaker, "move_withheld", move_withheld)
+    monkeypatch.setattr(withheld, "move_withheld", move_withheld)
     desk.browser.post("/pause")
     desk.deliver(OFFER)
     after = desk.browser.follow(desk.browser.post("/resume", move=1))

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from spamnb.arming import Arming
-from spamnb.cli.sample_mail import message
+from spamnb.acts.arming import Arming
+from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
 from spamnb.web import keys
-from spamnb.web.server import Server, Settings, key_file, login_address
+from spamnb.web.server import PageServer, Settings, key_file, login_address
 from tests.service.conftest import until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.markup import FOLDER, MARKUP, fill
@@ -337,7 +337,7 @@ def test_an_old_check(browser: Any, tmp_path: Path) -> None:
     Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
     config = tmp_path / "config.yaml"
     config.write_text(render(desk.config.mailboxes, desk.config.ledger))
-    server = Server(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
+    server = PageServer(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
     thread = threading.Thread(target=server.run)
     thread.start()
     context = browser.new_context()

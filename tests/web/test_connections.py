@@ -15,7 +15,7 @@ import pytest
 from spamnb.web import connections
 from spamnb.web.application import Application
 from spamnb.web.http import Response
-from spamnb.web.server import Server, Settings
+from spamnb.web.server import PageServer, Settings
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import WebDesk
 
@@ -27,7 +27,7 @@ class Running:
     """A server in a thread. The address of its socket: a path, or a port of 127.0.0.1."""
 
     def __init__(self, desk: WebDesk, listen: str) -> None:
-        self.server = Server(Settings(listen), lambda: desk.config, "config.yaml", {})
+        self.server = PageServer(Settings(listen), lambda: desk.config, "config.yaml", {})
         self._thread = threading.Thread(target=self.server.run)
         self._thread.start()
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb import training
-from spamnb.arming import Arming
+from spamnb.acts import training
+from spamnb.acts.arming import Arming
+from spamnb.base.label import How, Label
 from spamnb.checkup.finding import fault, warning
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config
 from spamnb.config.writing import render
-from spamnb.label import How, Label
-from spamnb.ledger.file.copies import roll
+from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.checked import Checked

@@ -7,7 +7,7 @@ it. A message that never appears leaves nothing behind: its verdict expires.
 
 from dataclasses import dataclass
 
-from spamnb.label import How
+from spamnb.base.label import How
 from spamnb.ledger.connection import Connection
 
 LASTING = 86_400.0  # seconds; a mail server may hold a message for hours after it has asked

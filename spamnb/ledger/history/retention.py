@@ -24,7 +24,7 @@ _ROWS = 500  # a transaction: some milliseconds, and one wait for the disk
 _After = tuple[float, int, bytes]  # a time, a folder or an action, and a base name: where the next step goes on
 
 
-class Retention:
+class HistoryRetention:
     """Forgets, step by step."""
 
     def __init__(self, connection: Connection, state: State) -> None:

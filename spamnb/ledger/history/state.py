@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from spamnb.errors import LedgerDamagedError
+from spamnb.base.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.sqlite_errors import damage
 

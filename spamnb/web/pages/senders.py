@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spamnb.audit.answers import ON_A_PAGE, Answers
-from spamnb.audit.places import Place, Places
-from spamnb.errors import MaildirError
-from spamnb.label import Label
-from spamnb.ledger.history.messages import Known
+from spamnb.acts.answers import ON_A_PAGE, Answers
+from spamnb.acts.current_files import CurrentFile, CurrentFiles
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
 from spamnb.web.routes import Route
@@ -34,7 +34,7 @@ class Then(NamedTuple):
 class Foreseen:
     """A message of a sender, where a file of it lies ("" for nowhere), and what would follow from a label."""
 
-    known: Known
+    known: KnownMessage
     folder: str
     then: dict[str, Then]
 
@@ -91,12 +91,12 @@ def _sender(visit: Visit) -> Sender:
     return found
 
 
-def _messages(visit: Visit, numbers: Iterable[int]) -> list[Known]:
+def _messages(visit: Visit, numbers: Iterable[int]) -> list[KnownMessage]:
     return [known for number in numbers if (known := visit.ledger.messages.lookup(number)) is not None]
 
 
-def _foresee(visit: Visit, messages: Sequence[Known]) -> Iterable[Foreseen]:
-    places = Places(visit.ledger, visit.config, {one.digest for one in messages})
+def _foresee(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Foreseen]:
+    places = CurrentFiles(visit.ledger, visit.config, {one.digest for one in messages})
     for one in messages:
         found = places.of(one.digest)
         lesson = visit.ledger.lessons.find(one.digest)
@@ -106,7 +106,7 @@ def _foresee(visit: Visit, messages: Sequence[Known]) -> Iterable[Foreseen]:
         yield Foreseen(one, folder, then)
 
 
-def _then(known: Known, places: Sequence[Place], label: Label) -> Then:
+def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> Then:
     is_learned = known.label is label and not known.weak
     moves = any(place.location is not None and (place.is_unsure or place.label is Label(1 - label)) for place in places)
     return Then(not is_learned, moves)
