@@ -17,7 +17,6 @@ from spamnb.ledger.lessons.port import Lessons
 from spamnb.rules.may_move import missing_lessons
 
 _PROOF = 20  # ham, or `minimum_messages` where that is less
-_ARMED = "moving began with minimum_messages"  # a note in the ledger
 
 
 def lacks(lessons: Lessons, scoring: Scoring, learning: Learning) -> str:
@@ -48,8 +47,8 @@ def known_missing(ledger: Ledger, learning: Learning) -> str | None:
 
 
 def _has_begun(ledger: Ledger, learning: Learning) -> bool:
-    since = ledger.number(_ARMED)
-    return since is not None and learning.minimum_messages <= since
+    begun_with = ledger.state.begun_with
+    return begun_with is not None and learning.minimum_messages <= begun_with
 
 
 class Remembered:
@@ -63,7 +62,7 @@ class Remembered:
 
     def __call__(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
         """What the filter still lacks, as `missing`."""
-        asked = ledger.lessons.last_change(), ledger.note(_ARMED), scoring, learning
+        asked = ledger.lessons.last_change(), ledger.state.begun_with, scoring, learning
         last, found = self._last
         if asked != last:
             found = missing(ledger, scoring, learning)
@@ -83,7 +82,7 @@ class Arming:
     def missing(self) -> str:
         """What the filter still lacks, as `missing`; that it lacks nothing is written down."""
         found = self._remembered(self._ledger, self._scoring, self._learning)
-        armed_with = str(self._learning.minimum_messages)
-        if not found and self._ledger.note(_ARMED) != armed_with:
-            self._ledger.set_note(_ARMED, armed_with)
+        state, minimum = self._ledger.state, self._learning.minimum_messages
+        if not found and state.begun_with != minimum:
+            state.begun_with = minimum
         return found

@@ -163,15 +163,14 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
 
 
 def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOutcome]:
-    """Give messages the labels of before."""
+    """Give messages the lessons of before."""
     faults = {action.id: fault for action, fault in zip(batch, hindrances(ledger, batch), strict=True)}
-    changes = [
-        Relabel(
-            one.digest, one.after, one.after_weak, one.before, one.before_weak, f"undo of {one.id}", takes_back=one.id
-        )
-        for one in batch
-        if faults[one.id] is None
-    ]
+    changes = []
+    for action in batch:
+        if faults[action.id] is None:
+            learned, again = (action.after, action.after_weak), (action.before, action.before_weak)
+            how = ledger.journal.learned_by(action)
+            changes.append(Relabel(action.digest, *learned, *again, f"undo of {action.id}", how, takes_back=action.id))
     for change, made in zip(changes, relabel(ledger, changes, at), strict=True):
         if not made and change.takes_back is not None:
             faults[change.takes_back] = SpamnbError(

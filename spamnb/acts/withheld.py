@@ -1,7 +1,7 @@
 """Moving stopped, by the circuit breaker or by a person; started again; and what was withheld meanwhile.
 
 While moving is stopped the service goes on judging: what it would have moved stays in the inbox, as a judgement that
-was withheld. Both ends are notes in the ledger, so that any process can set them while the service runs.
+was withheld. Both ends are in the ledger, so that any process can set them while the service runs.
 """
 
 import functools
@@ -62,8 +62,8 @@ class Reviewed:
 
 def stop_of(ledger: Ledger, now: float) -> Stop | None:
     """Why moving is stopped, or None where it is not."""
-    tripped = ledger.number(may_move.BREAKER_NOTE)
-    paused = may_move.paused_until(ledger.number(may_move.PAUSE_NOTE, is_finite=False), now)
+    tripped = ledger.state.stopped_at
+    paused = may_move.paused_until(ledger.state.paused_until, now)
     return None if tripped is None and paused is None else Stop(tripped, paused)
 
 
@@ -79,14 +79,13 @@ def hindrance(
 
 def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
     """Stop moving if an abnormal share of the newest verdicts is spam; whether it is stopped by that."""
-    since = ledger.number(may_move.RESUMED_NOTE) or 0.0
-    verdicts = ledger.messages.last_verdicts(breaker.window, since)
+    verdicts = ledger.messages.last_verdicts(breaker.window, ledger.state.resumed_at)
     if len(verdicts) < breaker.window:
         return False
     spam = verdicts.count(Verdict.SPAM)
     if not may_move.trips(spam, breaker, lambda: ledger.messages.usual(may_move.USUAL, breaker.window)):
         return False
-    ledger.set_note(may_move.BREAKER_NOTE, str(now))
+    ledger.state.stopped_at = now
     _log.warning(
         "more than %.0f %% of the last %d messages look like spam: nothing is moved until `spamnb resume`."
         " Look at them with `spamnb history`, and correct what is wrong",
@@ -98,16 +97,15 @@ def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
 
 def pause(ledger: Ledger, until: float = math.inf) -> None:
     """Move nothing until that time, or until `resume`."""
-    ledger.set_note(may_move.PAUSE_NOTE, str(until))
+    ledger.state.paused_until = until
 
 
 def resume(ledger: Ledger, now: float) -> Stop | None:
     """Move mail again. Returns what had stopped it, or None. The breaker counts verdicts from now on only."""
     with ledger.transaction():
         stop = stop_of(ledger, now)
-        ledger.set_note(may_move.RESUMED_NOTE, str(now))
-        ledger.set_note(may_move.BREAKER_NOTE, None)
-        ledger.set_note(may_move.PAUSE_NOTE, None)
+        ledger.state.resumed_at = now
+        ledger.state.stopped_at = ledger.state.paused_until = None
     return stop
 
 
@@ -182,7 +180,7 @@ class _Review:
             lesson = self.ledger.lessons.find(action.digest)
             if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
                 return "it was learned or rescued meanwhile"
-            intent = self.mover.intend(action.message, source, entry, goal, why, judgement=judgement)
+            intent = self.mover.intend(action.message, source, entry, goal, why, how=action.how, judgement=judgement)
         return intent.action if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
     def _mailbox(self, place: Location) -> Mailbox | None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from spamnb.acts import arming
 from spamnb.acts.withheld import hindrance
 from spamnb.base.errors import LedgerError
-from spamnb.base.label import Verdict
+from spamnb.base.label import How, Verdict
 from spamnb.bayes.calibration import points
 from spamnb.config import Config, Learning, Scoring
 from spamnb.delivery.verdict import Delivered
 from spamnb.filter.judge import Judge, Judgement
 from spamnb.identity.digests import identity
-from spamnb.ledger.history.early_verdicts import PIPE, EarlyVerdict
+from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read_content
@@ -43,7 +43,7 @@ def judge(raw: bytes, config: Config) -> Delivered:
         told = told_of(ledger, Judge(ledger.lessons, config.scoring, config.senders).judge(content), config, now)
     if not told.held:
         with contextlib.suppress(LedgerError), Ledger(path, busy_seconds=REMEMBERED_WITHIN) as ledger:
-            remember(ledger, identity(raw), told, PIPE, now)
+            remember(ledger, identity(raw), told, "spamnb filter", How.PIPE, now)
     return told.delivered
 
 
@@ -64,13 +64,13 @@ def told_of(
     return Told(delivered(judgement, config, is_held=bool(held)), judgement, held)
 
 
-def remember(ledger: Ledger, digest: bytes, told: Told, asker: str, now: float) -> None:
+def remember(ledger: Ledger, digest: bytes, told: Told, asker: str, how: How, now: float) -> None:
     """Remember a verdict that is told, without waiting for the disk.
 
     Power that fails loses the last verdicts, and the messages that they were about with them, mostly.
     """
     judgement = told.judgement
-    early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, now)
+    early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, how, now)
     with ledger.hasty():
         ledger.early_verdicts.remember(digest, early)
 

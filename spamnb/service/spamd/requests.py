@@ -25,7 +25,7 @@ from typing import TypeVar
 from spamnb.acts import training
 from spamnb.acts.arming import Remembered
 from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Config
 from spamnb.delivery.annotate import annotate
 from spamnb.delivery.judge import REMEMBERED_WITHIN, Told, remember, told_of
@@ -114,7 +114,7 @@ class Requests:
             return told_of(ledger, judgement, config, self._now(), self._missing), explanation
 
     def _remember(self, digest: bytes, told: Told, asker: str) -> None:
-        write = partial(remember, digest=digest, told=told, asker=asker, now=self._now())
+        write = partial(remember, digest=digest, told=told, asker=asker, how=How.SPAMD, now=self._now())
         try:
             try:
                 self._in_turn(write, 0.0)
@@ -207,18 +207,18 @@ def _chunks(message: bytes) -> Iterator[bytes]:
 
 def _learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float) -> bool:
     with ledger.transaction():
-        return training.learn(ledger, reading, label, why, at) is not None
+        return training.learn(ledger, reading, label, why, at, how=How.TELL) is not None
 
 
 def _forget(ledger: Ledger, digest: bytes, why: str, at: float) -> bool:
     with ledger.transaction():
-        return training.forget(ledger, [digest], why, at) == 1
+        return training.forget(ledger, [digest], why, at, how=How.TELL) == 1
 
 
-def _asked(request: SpamdRequest, how: str) -> str:
+def _asked(request: SpamdRequest, way: str) -> str:
     """Who asked, as text for the history: anyone can write any name."""
     user = printable(request.user)[:_MOST_USER]
-    return f"{how} for {user}" if user else how
+    return f"{way} for {user}" if user else way
 
 
 def _answer(request: SpamdRequest, told: Delivered, text: bytes) -> Pieces:
