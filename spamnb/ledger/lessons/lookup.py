@@ -8,13 +8,14 @@ from spamnb.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.evidence import Evidence
+from spamnb.ledger.lessons.kind_codes import encode
 from spamnb.ledger.lessons.known import NEVER, Known, Seen, asked, known
 from spamnb.mail.relations import Relations
 
 _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 # CROSS JOIN: SQLite goes through what is asked, as it comes; for `text IN (SELECT …)` it would sort that first, in a
 # table of its own, which takes a fifth more.
-IDS_OF_TEXTS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
+_IDS = "SELECT asked.key, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
 _BLOCKS = "SELECT block, numbers FROM {asked} CROSS JOIN counts ON block = asked.value"
 _SEEN = "SELECT known.value, ham, spam, sent FROM {asked} CROSS JOIN known ON known.value = asked.value"
 TOTALS = (
@@ -26,22 +27,31 @@ TOTALS = (
 def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) -> list[Any]:
     """The rows of a statement whose table `{asked}` holds the keys, which are distinct, in its column `value`.
 
+    Its column `key` holds the place of each.
+
     As one JSON text, since a statement with as many parameters as there are keys would be prepared for each number of
     them, and kept: 12 MB in a service (`benchmarks/mailboxes.py`).
     """
     as_json = json.dumps(keys, ensure_ascii=False)
     if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there
-        one = select.format(asked="(SELECT ? AS value) AS asked")
-        return [row for key in keys for row in db.all(one, (key,))]
+        one = select.format(asked="(SELECT ? AS key, ? AS value) AS asked")
+        return [row for place, key in enumerate(keys) for row in db.all(one, (place, key))]
     return db.all(select.format(asked="json_each(?) AS asked"), (as_json,)) if keys else []
+
+
+def look_up_ids(db: Connection, texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Those of the texts, as they are on disk, that are in the dictionary: the place of each, and its id."""
+    return look_up(db, _IDS, texts)
 
 
 def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str, tuple[int, int, int, int]]]:
     """Those of the tokens that are in the dictionary: id, text and counts, as `Evidence` has them."""
-    found = look_up(db, IDS_OF_TEXTS, tokens)
-    blocks = dict(look_up(db, _BLOCKS, sorted({id_ // TOKENS for _, id_ in found})))
+    ids = look_up_ids(db, list(map(encode, tokens)))
+    blocks = dict(look_up(db, _BLOCKS, sorted({id_ // TOKENS for _, id_ in ids})))
     return [
-        (id_, text, counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for text, id_ in found if id_ // TOKENS in blocks
+        (id_, tokens[place], counts_in(blocks[id_ // TOKENS], id_ % TOKENS))
+        for place, id_ in ids
+        if id_ // TOKENS in blocks
     ]
 
 
