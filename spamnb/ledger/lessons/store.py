@@ -156,12 +156,12 @@ class SqliteLessons(SqliteEvidence):
 
     def _spans_of_kinds(self) -> Iterator[tuple[str, str | bytes]]:
         """Where the tokens of each kind with a prefix begin on disk, and what none of them reaches."""
-        for span in spans():
-            if span.code:
-                yield span.first, span.end
+        for first, end, code in spans():
+            if code:
+                yield first, end
                 continue
-            begin = span.first
-            while (row := self._db.row(_NEXT_WITH_PREFIX, (begin, span.end))) is not None:
+            begin = first
+            while (row := self._db.row(_NEXT_WITH_PREFIX, (begin, end))) is not None:
                 prefix = kind(decode(row[0]))
                 begin = encode(f"{prefix[:-1]};")
                 yield encode(prefix), begin

@@ -4,7 +4,7 @@ The ids are chosen in the table of counts, and their texts looked for once, for 
 """
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +35,9 @@ class Words:
         """The tokens that at least so many learned messages hold; kinds: with one of these prefixes (`subject:`)."""
         ids, found = self._counted(least)
         if kinds is not None:
-            asked = [span for kind in kinds for span in spans(kind)]
-            numbers = (id_ for span in asked for (id_,) in self._db.rows(_BETWEEN, (span.first, span.end)))
-            of_kinds = np.isin(ids, np.fromiter(numbers, dtype=np.int64))
+            bounds = [(first, end) for kind in kinds for first, end, _ in spans(kind)]
+            rows = chain.from_iterable(self._db.rows(_BETWEEN, both) for both in bounds)
+            of_kinds = np.isin(ids, np.fromiter(chain.from_iterable(rows), dtype=np.int64))
             ids, found = ids[of_kinds], found[of_kinds]
         totals = np.array(
             self._db.row(
