@@ -127,15 +127,15 @@ def changed(examples: Sequence[Sample], constant: str, value: float) -> float:
 @contextmanager
 def patched(constant: str, value: float) -> Iterator[None]:
     """Another value for a constant of the score; "weights" gives all known tokens the same."""
-    import spamnb.filter
+    import spamnb.filter.judge
 
     if constant == "weights":
-        kept = spamnb.filter.weights
-        spamnb.filter.weights = lambda log_odds, crowd: np.full(len(log_odds), value)
+        kept = spamnb.filter.judge.weights
+        spamnb.filter.judge.weights = lambda log_odds, crowd: np.full(len(log_odds), value)
         try:
             yield
         finally:
-            spamnb.filter.weights = kept
+            spamnb.filter.judge.weights = kept
     else:
         before = getattr(scoring, constant)
         setattr(scoring, constant, value)

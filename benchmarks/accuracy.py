@@ -24,10 +24,10 @@ import common
 import numpy as np
 from scipy.stats import rankdata
 
+from spamnb.base.label import Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
-from spamnb.filter import Filter
-from spamnb.label import Label, Verdict
+from spamnb.filter.judge import Filter
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 

@@ -48,11 +48,11 @@ from attacked import (
     with_text,
 )
 
+from spamnb.base.label import Label
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
-from spamnb.filter import Filter
-from spamnb.label import Label
+from spamnb.filter.judge import Filter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read

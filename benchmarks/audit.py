@@ -19,18 +19,18 @@ from pathlib import Path
 import common
 import numpy as np
 
-from spamnb import training
-from spamnb.audit.findings import misfiled
-from spamnb.audit.near_copies import shape
-from spamnb.audit.queue import teaching_order
+from spamnb.acts import training
+from spamnb.base.label import Label
 from spamnb.config import Config, Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
-from spamnb.filter import FrozenFilter, Judgement
-from spamnb.label import Label
+from spamnb.filter.judge import FrozenFilter, Judgement
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.review.misfiled import misfiled
+from spamnb.review.near_copies import shape
+from spamnb.review.queue import teaching_order
 
 _LEARNED, _ANSWERS, _ROUND = 100, 60, 10
 

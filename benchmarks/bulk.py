@@ -35,8 +35,8 @@ from pathlib import Path
 
 import common
 
+from spamnb.base.label import Label
 from spamnb.evaluation.corpus import Labelled
-from spamnb.label import Label
 
 _FEW = 65  # messages of a class: as few as are given to workers
 _CORES = (2, 4, 8, 16)

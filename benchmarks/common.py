@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from spamnb.config import Mailbox, Role, render
+from spamnb.base.label import Label, Role, Verdict
+from spamnb.config import Mailbox, render
 from spamnb.evaluation.corpus import Labelled, load_corpus
-from spamnb.label import Label, Verdict
 from spamnb.maildir.folders import create_folder
 
 PRECISE = "--terse-format=%1.1c %.17f"  # bogofilter's: in the 6 decimals of its default most spam is 1.000000

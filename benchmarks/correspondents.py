@@ -19,10 +19,10 @@ from pathlib import Path
 import common
 from attacked import with_fields_of
 
+from spamnb.base.label import Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
-from spamnb.filter import Filter
-from spamnb.label import Label, Verdict
+from spamnb.filter.judge import Filter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.identity import identity
 from spamnb.mail.parsing.message import parse

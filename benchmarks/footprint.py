@@ -27,15 +27,15 @@ from pathlib import Path
 
 import common
 
-from spamnb import training
-from spamnb.cli.sample_mail import message
+from spamnb.acts import training
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.messages import deliver
-from spamnb.moves import bases_now
 
 _BATCH = 100  # messages a transaction
 _WORDS_A_LESSON = 400

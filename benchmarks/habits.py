@@ -36,10 +36,10 @@ import common
 import numpy as np
 from robinson_fisher import SPAM_CUTOFF, RobinsonFisher, Words, check
 
+from spamnb.base.label import Label
 from spamnb.evaluation.corpus import load_corpus
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.runs import average
-from spamnb.label import Label
 
 _MINIMUM = 20  # messages of each class, learned before mail is moved
 _KEEPS = 0.8

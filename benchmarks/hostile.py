@@ -21,9 +21,9 @@ from pathlib import Path
 import common
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages are the tests'
-from spamnb.cli.sample_mail import message
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
-from spamnb.label import Label
 from tests.mail.hostile import LARGE, MESSAGES, write
 
 _SECONDS, _MEGABYTES = 0.5, 150.0

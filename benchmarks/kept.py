@@ -15,12 +15,12 @@ from pathlib import Path
 
 import common
 
+from spamnb.acts.training import learn_batches, learn_together
+from spamnb.base.label import Label
 from spamnb.evaluation.corpus import Labelled
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading, read
-from spamnb.training import learn_batches, learn_together
 
 _BATCH = 100
 

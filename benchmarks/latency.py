@@ -25,12 +25,12 @@ import numpy as np
 from watchdog.events import FileCreatedEvent, FileMovedEvent, FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
-from spamnb.cli.sample_mail import message
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
-from spamnb.label import Label
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder
-from spamnb.moves import bases_now
 
 _LESSONS = 200  # made-up messages of each kind that are learned
 _FLOOR = 100  # renames of our own

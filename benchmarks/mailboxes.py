@@ -22,14 +22,14 @@ from pathlib import Path
 
 import common
 
-from spamnb.cli.sample_mail import message
+from spamnb.acts.moves import bases_now
+from spamnb.acts.training import learn_message
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver
-from spamnb.moves import bases_now
-from spamnb.training import learn_message
 
 _FOLDERS = ("INBOX", "Junk", "Archive")
 _LEARNED, _DELIVERED = 200, 50

@@ -15,13 +15,13 @@ from array import array
 
 import numpy as np
 
-from spamnb import training
-from spamnb.audit.own_mail import own_mail
+from spamnb.acts import training
+from spamnb.base.label import Label
 from spamnb.config import Scoring
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch, TokenMatrix
+from spamnb.ledger.lessons.sqlite.batch import Batch, TokenMatrix
 from spamnb.mail.relations import Relations
+from spamnb.review.own_mail import own_mail
 
 _TOKENS = 180  # of a message
 _BATCH = 1000

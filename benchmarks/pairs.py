@@ -24,15 +24,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb import training
+from spamnb.acts import training
+from spamnb.base.label import Label
 from spamnb.bayes.scores import scores as scores_of
 from spamnb.bayes.scores import weights
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.tokens import body
 
 _KIND = "opening-pair:"

@@ -39,20 +39,20 @@ from unittest import mock
 import common
 import numpy as np
 from attacked import Vocabulary, lines, with_fields_of, with_text
+from spamnb.rules.may_move import USUAL, trips
 
-from spamnb import silence
+from spamnb.base.label import Label, Verdict
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.runs import average
 from spamnb.evaluation.user import UserRun, simulate
-from spamnb.filter import Filter
-from spamnb.label import Label, Verdict
+from spamnb.filter.judge import Filter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
-from spamnb.policy import USUAL, trips
+from spamnb.rules import weak_lessons
 
 _BAIT = (0, 1, 5, 20)
 _WORDS = 200
@@ -177,8 +177,8 @@ def _caught(outcomes: Sequence[Any]) -> float:
 def _all_kept() -> Iterator[None]:
     """All kept mail is learned, and weak lessons are not looked at again."""
     with (
-        mock.patch.object(silence, "teaches_ham", lambda *_, **__: True),
-        mock.patch.object(silence, "outdated", lambda *_: iter(())),
+        mock.patch.object(weak_lessons, "teaches_ham", lambda *_, **__: True),
+        mock.patch.object(weak_lessons, "outdated", lambda *_: iter(())),
     ):
         yield
 
@@ -193,7 +193,7 @@ def _left_in_junk(corpus: str, habits: Sequence[str], orders: int, seed: int) ->
         row: dict[str, object] = {"habit": habit}
         for name, rule in (
             ("with", contextlib.nullcontext()),
-            ("without", mock.patch.object(silence, "teaches_spam", lambda *_: False)),
+            ("without", mock.patch.object(weak_lessons, "teaches_spam", lambda *_: False)),
         ):
             with rule:
                 mean = average([_looked_into(stream, _LOOKING[habit], seed) for stream in streams]).mean
@@ -208,7 +208,7 @@ def _looked_into(stream: Sequence[Sample], habit: Habit, seed: int) -> dict[str,
 
     @functools.wraps(learn)
     def watched(self: MemoryLessons, readings: Any, label: Label, why: str, *rest: Any, **named: Any) -> Any:
-        if why == silence.LAY_IN_SPAM:
+        if why == weak_lessons.LAY_IN_SPAM:
             taught.update(ham & {one.digest for one in readings})
         return learn(self, readings, label, why, *rest, **named)
 
@@ -253,13 +253,13 @@ def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
     """Learn from silence what is beyond doubt; how many that are."""
     judge, taught = Filter(lessons, Scoring()).judge, 0
     waiting: deque[tuple[Reading, float]] = deque()
-    for reading in [*sent, *[None] * silence.SILENT_MESSAGES]:
+    for reading in [*sent, *[None] * weak_lessons.SILENT_MESSAGES]:
         if reading is not None:
             waiting.append((reading, judge(reading).probability))
-        if len(waiting) > silence.SILENT_MESSAGES or (reading is None and waiting):
+        if len(waiting) > weak_lessons.SILENT_MESSAGES or (reading is None and waiting):
             lying, then = waiting.popleft()
-            if silence.teaches_spam(then, judge(lying).probability):
-                taught += bool(lessons.learn([lying], Label.SPAM, silence.LAY_IN_SPAM, 0.0, weak=True))
+            if weak_lessons.teaches_spam(then, judge(lying).probability):
+                taught += bool(lessons.learn([lying], Label.SPAM, weak_lessons.LAY_IN_SPAM, 0.0, weak=True))
     return taught
 
 

@@ -35,10 +35,10 @@ import common
 import numpy as np
 from latency import made_up, mixed, spam_moved
 
+from spamnb.acts.moves import bases_now
 from spamnb.evaluation.corpus import Labelled
 from spamnb.mail.parsing.header_block import without_envelope
 from spamnb.maildir.messages import scan
-from spamnb.moves import bases_now
 
 _LESSONS = 500  # made-up messages of each kind: half are learned, and half delivered again and again
 _A_DAY = 5 * 86_400

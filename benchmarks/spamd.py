@@ -35,7 +35,7 @@ from spamnb.config import load
 from spamnb.evaluation.corpus import Labelled
 from spamnb.mail.identity import take
 from spamnb.mail.reading import LazyReading
-from spamnb.service.spamd.protocol import Command, Request
+from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
 from spamnb.service.spamd.sockets import Peer
 
@@ -121,18 +121,18 @@ def _calls(asked: Asked, other: "common.Bogofilter | None", messages: Sequence[L
 
 def _parts(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> Figures:
     requests = Requests(load(Path(spamnb.command[-1])))
-    asked = [Request(Command.CHECK, (1, 5), message=Path(each.path).read_bytes()) for each in messages]
+    asked = [SpamdRequest(Command.CHECK, (1, 5), message=Path(each.path).read_bytes()) for each in messages]
 
-    def cpu_of(work: Callable[[Request], object]) -> float:
+    def cpu_of(work: Callable[[SpamdRequest], object]) -> float:
         before = time.process_time()
         for each in asked:
             work(each)
         return (time.process_time() - before) / len(asked)
 
-    def read(request: Request) -> object:
+    def read(request: SpamdRequest) -> object:
         return LazyReading(take([request.message])).reading
 
-    def answer(request: Request) -> object:
+    def answer(request: SpamdRequest) -> object:
         return requests.answer(request, Peer(os.getuid()))
 
     cpu_of(answer)

@@ -34,16 +34,16 @@ from typing import NamedTuple
 import common
 from footprint import kilobytes, made_up_lessons
 
-from spamnb import training
-from spamnb.arming import Arming
-from spamnb.cli.sample_mail import message
+from spamnb.acts import training
+from spamnb.acts.arming import Arming
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Label, Verdict
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
-from spamnb.label import Label, Verdict
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import deliver
-from spamnb.moves import bases_now
 
 _LESSONS = 1500  # of made-up mail, of each kind
 _BATCH = 500

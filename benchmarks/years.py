@@ -33,18 +33,18 @@ import common
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.acts.training import learn
+from spamnb.base.label import Label
 from spamnb.config import Scoring
-from spamnb.filter import Filter
-from spamnb.label import Label
-from spamnb.ledger.file.copies import roll
+from spamnb.filter.judge import Filter
+from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.count_block import COLUMNS, TOKENS
-from spamnb.ledger.lessons.count_table import packed
-from spamnb.ledger.lessons.token_blob import pack_all
+from spamnb.ledger.lessons.sqlite.count_block import COLUMNS, TOKENS
+from spamnb.ledger.lessons.sqlite.count_table import packed
+from spamnb.ledger.lessons.sqlite.token_blob import pack_all
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.tokenizer import VERSION
 from spamnb.maildir.folders import create_folder
-from spamnb.training import learn
 
 _A_MESSAGE = 200  # tokens
 _COMMON = 100_000  # tokens that are in many messages

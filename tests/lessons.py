@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from spamnb.cli.sample_mail import message
-from spamnb.label import Label
+from spamnb.acts.training import learn_batches, relabel, take_back_import
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Change, Relabel
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading, read
-from spamnb.training import learn_batches, relabel, take_back_import
 
 
 class Taught(NamedTuple):

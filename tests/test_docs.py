@@ -16,9 +16,9 @@ from typing import get_args
 import pytest
 import yaml
 
-from spamnb.cli.arguments import COMMANDS, parser_of
+from spamnb.cli.common.arguments import COMMANDS, parser_of
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
 from spamnb.config import Model, parse
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver

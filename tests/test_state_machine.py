@@ -20,14 +20,15 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from spamnb.rules.consequence import MARKS
 
-from spamnb import arming, training
-from spamnb.cli.sample_mail import message
-from spamnb.config import Config, Learning, Mailbox, Role, Scoring
-from spamnb.errors import LedgerBusyError, SpamnbError
-from spamnb.filter import Filter
-from spamnb.label import Label
-from spamnb.leave_one_out import without_groups
+from spamnb.acts import arming, training
+from spamnb.base.errors import LedgerBusyError, SpamnbError
+from spamnb.base.label import Label, Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Config, Learning, Mailbox, Scoring
+from spamnb.filter.judge import Filter
+from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.known import is_known
 from spamnb.ledger.lessons.port import Lesson
@@ -37,13 +38,12 @@ from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
-from spamnb.policy import MARKS
-from spamnb.service import other_places
+from spamnb.rules.weak_lessons import LAY_IN_SPAM, SILENT_DAYS, SILENT_MESSAGES
+from spamnb.service import past_places
 from spamnb.service.context import Context
 from spamnb.service.folders import QUIET_SECONDS
 from spamnb.service.mailbox import WatchedMailbox
-from spamnb.service.untouched import OutdatedLessons
-from spamnb.silence import LAY_IN_SPAM, SILENT_DAYS, SILENT_MESSAGES
+from spamnb.service.weak_lessons import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons, set_label
 
@@ -143,7 +143,7 @@ class Sorting(RuleBasedStateMachine):
         self.ahead = 0.0
         self.stamps: dict[tuple[int, int], float] = {}  # when a file's status was set, by inode and the kernel's time
         self.patches = ExitStack()
-        for module in (messages, other_places):
+        for module in (messages, past_places):
             self.patches.enter_context(mock.patch.object(module, "status_set_at", self.status_set_at))
         self.bases: Iterator[str] = fresh_bases(lambda: 10**18, 7, "host")  # the same at each run
         self.number = LESSONS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix

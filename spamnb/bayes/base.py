@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spamnb.base.label import Label
 from spamnb.bayes.arrays import (
     FloatArray,
     IntArray,
@@ -24,7 +25,6 @@ from spamnb.bayes.arrays import (
     normalise,
 )
 from spamnb.bayes.estimate import Estimate, OfClass
-from spamnb.label import Label
 
 if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray, Matrix

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spamnb.base.label import Label
 from spamnb.bayes.arrays import FloatArray, IntArray, entry_rows, log_quotient
 from spamnb.bayes.base import EventModel
-from spamnb.label import Label
 
 if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray

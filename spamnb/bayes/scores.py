@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from spamnb.base.label import Label
 from spamnb.bayes.arrays import FloatArray, IntArray, log_difference
 from spamnb.bayes.base import Counts, log_prob
 from spamnb.bayes.estimate import Estimate
 from spamnb.bayes.score import CROWD, NOTHING, UNKNOWN, mean
-from spamnb.label import Label
 
 
 def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from spamnb.errors import SpamnbError, UsageError
-from spamnb.libraries import how_to_install
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.libraries import how_to_install
 from spamnb.mail.tokens.tokenizer import VERSION
 
 P = ParamSpec("P")

@@ -11,7 +11,7 @@ from itertools import islice
 from multiprocessing import connection, get_context
 from typing import Any, ParamSpec, TypeVar
 
-from spamnb.errors import SpamnbError
+from spamnb.base.errors import SpamnbError
 
 P = ParamSpec("P")
 S = TypeVar("S")

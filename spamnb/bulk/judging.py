@@ -5,17 +5,17 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import lru_cache
 
+from spamnb.base.errors import MailError
 from spamnb.bulk.mapping import Done, one_by_one
 from spamnb.bulk.sources import Source
 from spamnb.config import Scoring, Senders
-from spamnb.errors import MailError
-from spamnb.filter import FrozenFilter, Judgement
+from spamnb.filter.judge import FrozenFilter, Judgement
 from spamnb.ledger.evidence_to_read import evidence_to_read
 from spamnb.ledger.lessons.evidence import Evident, NoEvidence
 from spamnb.mail.reading import read_content
 
 
-class Judge:
+class BulkJudge:
     """Reads and judges messages, by what the ledger (None: there is none) knew when the first of them came.
 
     A copy in another process opens the ledger for itself, and so does each thread. The counts of a token are looked up
@@ -55,6 +55,6 @@ class Judge:
 
 
 @lru_cache(maxsize=1)
-def _in_this_process(ledger: str | None, scoring: Scoring, senders: Senders, run: int) -> Judge:
+def _in_this_process(ledger: str | None, scoring: Scoring, senders: Senders, run: int) -> BulkJudge:
     """The one copy of a judge that a process has, however often it is sent there."""
-    return Judge(ledger, scoring, senders, run)
+    return BulkJudge(ledger, scoring, senders, run)

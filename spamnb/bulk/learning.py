@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from spamnb import training
+from spamnb.acts import training
+from spamnb.base.errors import MailError
+from spamnb.base.label import Label
 from spamnb.bulk.mapping import Done, LeftOut, left_out
-from spamnb.errors import MailError
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 
 # A transaction: each token that its messages share is written once, the ledger is not held long, and little is left to
 # be learned when all is read. It is of as many batches as have been read meanwhile: few where reading takes longest, so

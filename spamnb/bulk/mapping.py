@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Optional, TypeAlias, TypeVar
 
+from spamnb.base.errors import MailError, SpamnbError
 from spamnb.bulk.sources import Source
-from spamnb.errors import MailError, SpamnbError
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
 

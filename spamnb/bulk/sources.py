@@ -7,12 +7,12 @@ from functools import partial
 from itertools import chain, islice
 from typing import BinaryIO, NamedTuple
 
-from spamnb.errors import MaildirError, MailError, UsageError
+from spamnb.base.errors import MaildirError, MailError, UsageError
+from spamnb.base.patterns import lazy_pattern
+from spamnb.base.wording import escaped, named
 from spamnb.mail.identity import Intake, take
 from spamnb.maildir.folders import Folder, is_maildir
 from spamnb.maildir.messages import read_chunks, scan
-from spamnb.patterns import lazy_pattern
-from spamnb.wording import escaped, named
 
 STANDARD_INPUT = "-"
 KINDS = "a message file, a directory of them, a Maildir, an mbox file, or - for standard input"

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from spamnb.base.errors import ConfigError, SpamnbError
 from spamnb.checkup.finding import FAULT, Finding, fault, ok
 from spamnb.checkup.ledger import of_ledger
 from spamnb.checkup.mailboxes import of_mailboxes
 from spamnb.checkup.spamd import of_spamd
 from spamnb.config import Config, default_ledger_path, load
-from spamnb.errors import ConfigError, SpamnbError
 
 
 def checkup(path: Path, environ: Mapping[str, str], *, whole: bool = True) -> list[Finding]:

@@ -7,21 +7,21 @@ import shutil
 import time
 from collections.abc import Iterator
 
-from spamnb import arming
-from spamnb.breaker import Stop, stop_of
+from spamnb.acts import arming
+from spamnb.acts.withheld import Stop, stop_of
+from spamnb.base.label import Label
+from spamnb.base.wording import clock, days, megabytes, plural
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
 from spamnb.config import Config, Learning, Scoring
-from spamnb.label import Label
-from spamnb.ledger.file.copies import faults_of_copy
+from spamnb.ledger.copies.copy import faults_of_copy
+from spamnb.ledger.copies.recovery import RESTORED_NOTE
 from spamnb.ledger.file.last_end import last_end_of
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.file.parts import SQLITE_PARTS, directory_of, rolling
 from spamnb.ledger.file.readonly import faults_of
-from spamnb.ledger.file.recovery import RESTORED_NOTE
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.tokens.tokenizer import VERSION
-from spamnb.wording import clock, days, megabytes, plural
 
 _DAY = 86_400.0
 _UNUSUAL_SILENCE = 30 * _DAY

@@ -6,8 +6,9 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from spamnb.base.label import Role
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
-from spamnb.config import Config, Mailbox, Role
+from spamnb.config import Config, Mailbox
 from spamnb.config.folder_names import usual_role
 from spamnb.ledger.file.locks import is_running
 from spamnb.maildir.folders import (

@@ -12,9 +12,9 @@ example:
 
 import argparse
 
-from spamnb.audit.findings import misfiled
-from spamnb.cli.arguments import add_json
-from spamnb.cli.questions import JSON_HELP, ask_or_show
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.questions import JSON_HELP, ask_or_show
+from spamnb.review.misfiled import misfiled
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,13 +10,13 @@ example:
 import argparse
 import os
 
-from spamnb.cli import output_files
-from spamnb.cli.context import configuration
-from spamnb.cli.output import inform
-from spamnb.errors import UsageError
-from spamnb.ledger.file.copies import Held, send, write
+from spamnb.base.errors import UsageError
+from spamnb.base.wording import megabytes, named
+from spamnb.cli.common import output_files
+from spamnb.cli.common.context import configuration
+from spamnb.cli.common.output import inform
+from spamnb.ledger.copies.copy import Held, send, write
 from spamnb.ledger.ledger import Ledger
-from spamnb.wording import megabytes, named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,15 +13,15 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped
 from spamnb.bulk.executors import Processes, in_order
 from spamnb.bulk.mapping import executor_at
-from spamnb.cli.argument_types import at_least, several
-from spamnb.cli.arguments import add_executor, add_json
+from spamnb.cli.common.argument_types import at_least, several
+from spamnb.cli.common.arguments import add_executor, add_json
+from spamnb.cli.common.output import as_json, progress, table
 from spamnb.cli.evaluate import CORPUS, check_places
-from spamnb.cli.output import as_json, progress, table
 from spamnb.evaluation.corpus import load_corpus
-from spamnb.label import Label
-from spamnb.wording import escaped
 
 if TYPE_CHECKING:
     from spamnb.evaluation.comparison import Trial

@@ -12,11 +12,11 @@ import argparse
 import os
 from pathlib import Path
 
-from spamnb.cli.context import config_path
-from spamnb.cli.output import inform
+from spamnb.base.wording import escaped
+from spamnb.cli.common.context import config_path
+from spamnb.cli.common.output import inform
 from spamnb.config import load
 from spamnb.config.writing import example, render_all
-from spamnb.wording import escaped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

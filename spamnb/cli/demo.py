@@ -16,14 +16,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from spamnb.acts.moves import bases_now
+from spamnb.base.errors import SpamnbError
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
-from spamnb.config import Mailbox, Role, render
-from spamnb.errors import SpamnbError
+from spamnb.config import Mailbox, render
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
-from spamnb.moves import bases_now
 
 _LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 of each
 _PATIENCE = 30.0

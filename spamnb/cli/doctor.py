@@ -13,13 +13,13 @@ import argparse
 import os
 from dataclasses import asdict
 
+from spamnb.base.wording import escaped, plural
 from spamnb.checkup.checkup import checkup
 from spamnb.checkup.finding import FAULT, OK, WARNING
-from spamnb.cli import exit_codes
-from spamnb.cli.arguments import add_json
-from spamnb.cli.context import config_path
-from spamnb.cli.output import as_json, inform
-from spamnb.wording import escaped, plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.context import config_path
+from spamnb.cli.common.output import as_json, inform
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

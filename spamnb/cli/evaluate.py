@@ -21,16 +21,16 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, get_args
 
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.libraries import how_to_install
 from spamnb.bulk.mapping import executor_at
-from spamnb.cli import measured, output_files
-from spamnb.cli.argument_types import at_least
-from spamnb.cli.arguments import add_executor, add_json
-from spamnb.cli.output import as_json, progress
+from spamnb.cli.common import measured, output_files
+from spamnb.cli.common.argument_types import at_least
+from spamnb.cli.common.arguments import add_executor, add_json
+from spamnb.cli.common.output import as_json, progress
 from spamnb.config import Model
-from spamnb.errors import SpamnbError, UsageError
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, own_mail, samples
 from spamnb.evaluation.habits import HABITS
-from spamnb.libraries import how_to_install
 
 if TYPE_CHECKING:
     from spamnb.config import Config, Scoring
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
         read = stack.enter_context(closing(found))
         first = list(itertools.islice(read, 1))  # workers first, then numpy: see `train`
-        from spamnb.cli.context import configuration
+        from spamnb.cli.common.context import configuration
         from spamnb.evaluation.packed import Packed
 
         config = configuration(options)
@@ -141,7 +141,7 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     if options.corpus:
         messages = load_corpus(options.corpus, options.seed)
     else:
-        from spamnb.cli.context import configuration
+        from spamnb.cli.common.context import configuration
 
         messages = own_mail(configuration(options).mailboxes)
     if options.shuffle is not None:
@@ -151,7 +151,7 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
 
 def _say_where_to_look_first(options: argparse.Namespace) -> None:
     """Figures on one's own mail mean little where it is filed wrongly."""
-    from spamnb.cli.questions import where_to_look_first
+    from spamnb.cli.common.questions import where_to_look_first
 
     if found := where_to_look_first(options):
         print(f"{found}\n")

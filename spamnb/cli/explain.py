@@ -13,22 +13,22 @@ import itertools
 from collections.abc import Iterator
 from contextlib import nullcontext
 
+from spamnb.base.errors import MailError, UsageError
+from spamnb.base.label import Verdict
+from spamnb.base.wording import adding_up, clock, escaped
 from spamnb.bayes.calibration import log_odds
 from spamnb.bulk.sources import Source
-from spamnb.cli.argument_types import at_least
-from spamnb.cli.arguments import add_json
-from spamnb.cli.context import open_to_read
-from spamnb.cli.messages import messages, or_standard_input
-from spamnb.cli.output import as_json, table
+from spamnb.cli.common.argument_types import at_least
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.context import open_to_read
+from spamnb.cli.common.messages import messages, or_standard_input
+from spamnb.cli.common.output import as_json, table
 from spamnb.cli.score import as_object, warn_if_untaught
-from spamnb.errors import MailError, UsageError
-from spamnb.filter import Clue, Explanation, Filter
-from spamnb.label import Verdict
+from spamnb.filter.judge import Clue, Explanation, Filter
 from spamnb.ledger.lessons.known import Known
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
-from spamnb.wording import adding_up, clock, escaped
 
 _DIGITS = 2
 _TOTAL = (

@@ -12,12 +12,12 @@ import contextlib
 import shutil
 import tempfile
 
-from spamnb.cli import output_files
-from spamnb.cli.context import open_to_read
-from spamnb.cli.output import inform
-from spamnb.durable import open_already
+from spamnb.base.durable import open_already
+from spamnb.base.wording import named
+from spamnb.cli.common import output_files
+from spamnb.cli.common.context import open_to_read
+from spamnb.cli.common.output import inform
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.wording import named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

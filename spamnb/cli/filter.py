@@ -29,11 +29,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from spamnb.cli import exit_codes
-from spamnb.cli.argument_types import user_name
+from spamnb.base.label import Verdict
+from spamnb.base.wording import escaped
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.argument_types import user_name
 from spamnb.delivery.verdict import NAMES
-from spamnb.label import Verdict
-from spamnb.wording import escaped
 
 Piece = bytes | memoryview
 _CHUNK = 1 << 20
@@ -80,7 +80,7 @@ def _pass_on(options: argparse.Namespace) -> int:
 def _filtered(raw: bytes, options: argparse.Namespace) -> tuple[Sequence[Piece], Verdict | None, str]:
     """What is passed on, its verdict, and what is wrong where there is none."""
     try:
-        from spamnb.cli.context import configuration
+        from spamnb.cli.common.context import configuration
         from spamnb.delivery.pipe import filtered
 
         found = filtered(raw, lambda: configuration(options), options.user or _login_name(), options.format)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 
-from spamnb.cli.arguments import COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, parser_of, program
 
 
 class Kind(Enum):

@@ -6,7 +6,7 @@ example:
 
 import argparse
 
-from spamnb.cli.arguments import COMMANDS, no_such, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, no_such, parser_of, program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,15 +10,15 @@ example:
 import argparse
 import sys
 
-from spamnb.cli.argument_types import at_least, moment
-from spamnb.cli.arguments import WHEN, add_json
-from spamnb.cli.context import open_to_read
-from spamnb.cli.output import as_json, is_terminal, table
-from spamnb.errors import UsageError
+from spamnb.base.errors import UsageError
+from spamnb.base.wording import clock
+from spamnb.cli.common.argument_types import at_least, moment
+from spamnb.cli.common.arguments import WHEN, add_json
+from spamnb.cli.common.context import open_to_read
+from spamnb.cli.common.output import as_json, is_terminal, table
 from spamnb.ledger.history.describe import as_object, in_words
 from spamnb.ledger.history.journal import Line, Wanted
 from spamnb.ledger.ledger import Ledger
-from spamnb.wording import clock
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

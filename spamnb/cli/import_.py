@@ -12,14 +12,14 @@ import sys
 import time
 from typing import BinaryIO
 
+from spamnb.acts.training import import_counts
+from spamnb.base.errors import LedgerError, SpamnbError, UsageError
+from spamnb.base.wording import clock, escaped, named
 from spamnb.bulk.sources import STANDARD_INPUT
-from spamnb.cli.context import open_ledger
-from spamnb.cli.output import inform, warn
-from spamnb.errors import LedgerError, SpamnbError, UsageError
+from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.output import inform, warn
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.mail.tokens.tokenizer import VERSION
-from spamnb.training import import_counts
-from spamnb.wording import clock, escaped, named
 
 _LONGEST_LINE = 8192  # bytes; longer than any that `parse` takes
 

@@ -15,19 +15,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spamnb.checkup.proposal import Proposal, as_configured, check_apart, check_rights, propose
-from spamnb.cli.context import command, config_path
-from spamnb.cli.output import inform, is_confirmed, is_terminal, table, warn
+from spamnb.base.errors import ConfigError
+from spamnb.base.label import Label, Role
+from spamnb.base.wording import escaped, plural
+from spamnb.cli.common.context import command, config_path
+from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
-from spamnb.config import Config, Role, load, parse, render
+from spamnb.config import Config, load, parse, render
 from spamnb.config.places import SYSTEM_CONFIG
 from spamnb.config.writing import add_mailboxes, render_items, write
-from spamnb.errors import ConfigError
-from spamnb.label import Label
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.service.mailboxes import record_existing
-from spamnb.wording import escaped, plural
+from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose
 
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
@@ -181,7 +181,7 @@ def _say_where_to_look_first(options: argparse.Namespace) -> None:
     """Say where mail that was learned looks as if it were filed wrongly."""
     if options.quiet:
         return
-    from spamnb.cli.questions import where_to_look_first  # numpy takes 0.1 s to import
+    from spamnb.cli.common.questions import where_to_look_first  # numpy takes 0.1 s to import
 
     if found := where_to_look_first(options):
         print(f"\n{found}")

@@ -14,9 +14,9 @@ import os
 import sys
 import sysconfig
 
-from spamnb import units
-from spamnb.cli.output import inform
-from spamnb.wording import escaped
+from spamnb.base.wording import escaped
+from spamnb.cli.common.output import inform
+from spamnb.setup import units
 
 _NEXT = {
     "user": "{0} daemon-reload && {0} enable --now spamnb\n      loginctl enable-linger      (also while you are not"

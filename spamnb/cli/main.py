@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-from spamnb.cli import arguments, exit_codes
-from spamnb.cli.output import warn
-from spamnb.errors import SpamnbError, next_step
+from spamnb.base.errors import SpamnbError, next_step
+from spamnb.cli.common import arguments, exit_codes
+from spamnb.cli.common.output import warn
 
 
 def main(typed: Sequence[str] | None = None) -> int:
@@ -55,7 +55,7 @@ def _interrupted() -> int:
 
 def _damage_behind(fault: Exception, options: argparse.Namespace | None) -> SpamnbError | None:
     """What to say where the fault comes of a ledger that holds what spamnb never writes."""
-    from spamnb.cli.context import ledger_to_read
+    from spamnb.cli.common.context import ledger_to_read
     from spamnb.ledger.values import damage_in
 
     with contextlib.suppress(SpamnbError, OSError, AttributeError):  # as of a command that has no configuration
@@ -75,7 +75,7 @@ def _set_up_log(options: argparse.Namespace) -> None:
         return
     import logging
 
-    from spamnb.cli.log import set_up
+    from spamnb.cli.common.log import set_up
 
     is_service = options.command in ("run", "web")
     usual = (

@@ -11,11 +11,11 @@ import argparse
 import math
 import time
 
-from spamnb import breaker
-from spamnb.cli.argument_types import span
-from spamnb.cli.context import open_ledger
-from spamnb.errors import UsageError
-from spamnb.wording import clock
+from spamnb.acts import withheld
+from spamnb.base.errors import UsageError
+from spamnb.base.wording import clock
+from spamnb.cli.common.argument_types import span
+from spamnb.cli.common.context import open_ledger
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Stop moving."""
     until = time.time() + options.seconds
     with open_ledger(options)[1] as ledger:
-        breaker.pause(ledger, until)
+        withheld.pause(ledger, until)
     print(f"Nothing is moved {until_when(until)}. Mail is judged meanwhile, and stays where it is.")
     return 0
 

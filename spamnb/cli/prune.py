@@ -9,11 +9,11 @@ example:
 
 import argparse
 
-from spamnb.cli.argument_types import size
-from spamnb.cli.context import open_ledger
-from spamnb.cli.output import inform, progress
-from spamnb.ledger.shrinking import plan, shrink
-from spamnb.wording import megabytes
+from spamnb.base.wording import megabytes
+from spamnb.cli.common.argument_types import size
+from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.output import inform, progress
+from spamnb.ledger.lessons.sqlite.shrinking import plan, shrink
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

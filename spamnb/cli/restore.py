@@ -11,15 +11,15 @@ import argparse
 import os
 import time
 
-from spamnb.cli import output_files
+from spamnb.base.errors import UsageError
+from spamnb.base.wording import clock, escaped
 from spamnb.cli.backup import in_words
-from spamnb.cli.context import configuration
-from spamnb.cli.output import inform
-from spamnb.errors import UsageError
+from spamnb.cli.common import output_files
+from spamnb.cli.common.context import configuration
+from spamnb.cli.common.output import inform
+from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
-from spamnb.ledger.file.recovery import restore
-from spamnb.wording import clock, escaped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,11 @@ import argparse
 import time
 from collections.abc import Iterable
 
-from spamnb import breaker
-from spamnb.cli import exit_codes
-from spamnb.cli.context import open_ledger
-from spamnb.cli.output import inform, warn
-from spamnb.wording import escaped, plural
+from spamnb.acts import withheld
+from spamnb.base.wording import escaped, plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.output import inform, warn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,10 +27,10 @@ def run(options: argparse.Namespace) -> int:
     """Start moving again, and count or move what was withheld meanwhile."""
     config, ledger = open_ledger(options)
     with ledger:
-        was_stopped = breaker.resume(ledger, time.time()) is not None
+        was_stopped = withheld.resume(ledger, time.time()) is not None
         print("Spam is moved again." if was_stopped else "Nothing to resume: moving was not stopped.")
         if options.move:
-            return _move(breaker.move_withheld(ledger, config), options)
+            return _move(withheld.move_withheld(ledger, config), options)
         if withheld := len(ledger.journal.withheld()):
             stayed = (
                 f"{plural(withheld, 'message')} stayed where {'it was' if withheld == 1 else 'they were'} meanwhile"
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _move(reviewed: Iterable[breaker.Reviewed], options: argparse.Namespace) -> int:
+def _move(reviewed: Iterable[withheld.Reviewed], options: argparse.Namespace) -> int:
     moved = left = failed = 0
     for one in reviewed:
         moved += one.moved

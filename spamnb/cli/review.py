@@ -13,9 +13,9 @@ example:
 
 import argparse
 
-from spamnb.audit.queue import ROUND, to_answer
-from spamnb.cli.arguments import add_json
-from spamnb.cli.questions import JSON_HELP, ask_or_show
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.questions import JSON_HELP, ask_or_show
+from spamnb.review.queue import ROUND, to_answer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ import argparse
 import os
 import signal
 
-from spamnb.cli.context import config_path
+from spamnb.cli.common.context import config_path
 from spamnb.config import load
 from spamnb.config.places import instance
 from spamnb.service import open_files

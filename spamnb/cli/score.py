@@ -15,20 +15,20 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 
-from spamnb.bulk.judging import Judge
+from spamnb.base.errors import MailError
+from spamnb.base.label import Label, Verdict
+from spamnb.base.wording import escaped
+from spamnb.bulk.judging import BulkJudge
 from spamnb.bulk.mapping import each, executor_at
 from spamnb.bulk.sources import Source, check, how_many
-from spamnb.cli import exit_codes
-from spamnb.cli.arguments import add_executor, add_json
-from spamnb.cli.context import ledger_to_read
-from spamnb.cli.messages import MESSAGES, messages, or_standard_input, standard_input
-from spamnb.cli.output import as_json, is_terminal, progress, warn
-from spamnb.errors import MailError
-from spamnb.filter import Judgement
-from spamnb.label import Label, Verdict
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.arguments import add_executor, add_json
+from spamnb.cli.common.context import ledger_to_read
+from spamnb.cli.common.messages import MESSAGES, messages, or_standard_input, standard_input
+from spamnb.cli.common.output import as_json, is_terminal, progress, warn
+from spamnb.filter.judge import Judgement
 from spamnb.ledger.evidence_to_read import evidence_to_read
 from spamnb.ledger.lessons.evidence import NoEvidence
-from spamnb.wording import escaped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     config, ledger = ledger_to_read(options)
     with nullcontext(NoEvidence()) if ledger is None else evidence_to_read(ledger) as lessons:
         warn_if_untaught(lessons.evidence([]).totals[:2], options)
-    judge = Judge(ledger and os.path.abspath(ledger), config.scoring, config.senders)
+    judge = BulkJudge(ledger and os.path.abspath(ledger), config.scoring, config.senders)
     verdicts: list[Verdict] = []
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     executors = executor_at(options.executor)

@@ -16,19 +16,19 @@ import os
 import time
 from contextlib import nullcontext
 
-from spamnb.breaker import Stop
-from spamnb.checkup.metrics import metrics
-from spamnb.checkup.status import Status
-from spamnb.checkup.status import status as status_of
-from spamnb.cli import exit_codes
-from spamnb.cli.arguments import add_json
-from spamnb.cli.context import config_path, open_to_read
-from spamnb.cli.output import as_json, table
+from spamnb.acts.withheld import Stop
+from spamnb.base.errors import ConfigError
+from spamnb.base.wording import clock, megabytes, plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.context import config_path, open_to_read
+from spamnb.cli.common.output import as_json, table
 from spamnb.cli.pause import until_when
 from spamnb.config import Config
 from spamnb.config.places import instance
-from spamnb.errors import ConfigError
-from spamnb.wording import clock, megabytes, plural
+from spamnb.monitoring.metrics import metrics
+from spamnb.monitoring.status import Status
+from spamnb.monitoring.status import status as status_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,14 +11,14 @@ import argparse
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 
+from spamnb.base.label import Label
+from spamnb.base.wording import plural
 from spamnb.bulk.mapping import PROCESSES, each, executor_at, read_batch
 from spamnb.bulk.sources import Source, how_many
-from spamnb.cli import exit_codes
-from spamnb.cli.arguments import add_executor
-from spamnb.cli.messages import MESSAGES, messages, report_left_out
-from spamnb.cli.output import inform, progress
-from spamnb.label import Label
-from spamnb.wording import plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.arguments import add_executor
+from spamnb.cli.common.messages import MESSAGES, messages, report_left_out
+from spamnb.cli.common.output import inform, progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +44,9 @@ def learn(
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))
-        from spamnb.arming import Arming  # numpy takes 0.1 s to import: the workers read meanwhile
+        from spamnb.acts.arming import Arming  # numpy takes 0.1 s to import: the workers read meanwhile
         from spamnb.bulk import learning
-        from spamnb.cli.context import open_ledger
+        from spamnb.cli.common.context import open_ledger
 
         config, ledger = open_ledger(options)
         stack.enter_context(ledger)

@@ -14,18 +14,18 @@ import collections
 import sys
 import time
 
-from spamnb.cli import exit_codes
-from spamnb.cli.argument_types import at_least, moment
-from spamnb.cli.arguments import WHEN
-from spamnb.cli.context import open_ledger, open_to_read
-from spamnb.cli.output import inform, is_confirmed, is_terminal, progress, warn
-from spamnb.errors import UsageError
+from spamnb.acts.undo import NoSuchActionError, hindrances, of_ids, since, undos_since
+from spamnb.acts.undo import undo as take_back
+from spamnb.base.errors import UsageError
+from spamnb.base.wording import clock, escaped, plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.argument_types import at_least, moment
+from spamnb.cli.common.arguments import WHEN
+from spamnb.cli.common.context import open_ledger, open_to_read
+from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, warn
 from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.journal import Action, Kind, Line
 from spamnb.ledger.ledger import Ledger
-from spamnb.undo import NoSuchActionError, hindrances, of_ids, since, undos_since
-from spamnb.undo import undo as take_back
-from spamnb.wording import clock, escaped, plural
 
 _MANY = 20  # actions; more are not undone without a question
 _NAMES: dict[Kind, str] = {"moved": "move", "learned": "learning", "imported": "import", "settled": "answer"}

@@ -7,12 +7,12 @@ example:
 import argparse
 from contextlib import ExitStack
 
+from spamnb.base.wording import plural
 from spamnb.bulk.mapping import each, identify
 from spamnb.bulk.sources import how_many
-from spamnb.cli import exit_codes
-from spamnb.cli.messages import MESSAGES, messages, report_left_out
-from spamnb.cli.output import inform, progress
-from spamnb.wording import plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.messages import MESSAGES, messages, report_left_out
+from spamnb.cli.common.output import inform, progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         digests = stack.enter_context(each(identify, messages(options.paths)))
         from spamnb.bulk import learning  # the workers read meanwhile: see `train`
-        from spamnb.cli.context import open_ledger
+        from spamnb.cli.common.context import open_ledger
 
         ledger = stack.enter_context(open_ledger(options)[1])
         shown = progress(digests, "forgetting", options.quiet, lambda: how_many(options.paths))

@@ -9,10 +9,10 @@ example:
 import argparse
 from itertools import chain
 
-from spamnb.cli import exit_codes
-from spamnb.cli.context import open_to_read
-from spamnb.cli.output import inform, progress, warn
-from spamnb.wording import plural
+from spamnb.base.wording import plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.context import open_to_read
+from spamnb.cli.common.output import inform, progress, warn
 
 _SHOWN = 20  # faults
 _SUM = "The counts of {tokens} tokens are the sum of {ham} ham and {spam} spam messages."

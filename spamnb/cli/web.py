@@ -23,11 +23,11 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import TYPE_CHECKING
 
-from spamnb.cli.argument_types import span
-from spamnb.cli.context import config_path
-from spamnb.cli.log import is_journal
-from spamnb.cli.output import inform
-from spamnb.errors import UsageError
+from spamnb.base.errors import UsageError
+from spamnb.cli.common.argument_types import span
+from spamnb.cli.common.context import config_path
+from spamnb.cli.common.log import is_journal
+from spamnb.cli.common.output import inform
 
 if TYPE_CHECKING:
     from spamnb.web.config_file import ConfigFile
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     gc.disable()  # nothing of what is imported is garbage; to look for it takes a thirtieth of the start
     try:
         from spamnb.web.config_file import ConfigFile
-        from spamnb.web.server import Server, Settings, key_file, port_in_use
+        from spamnb.web.server import PageServer, Settings, key_file, port_in_use
     finally:
         gc.enable()
 
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     if options.open and (port := port_in_use(settings, os.environ)) is not None:
         _let_in(options, file, port)
         return 0
-    server = Server(settings, file.read, str(config_path(options)), os.environ, owner=_owner())
+    server = PageServer(settings, file.read, str(config_path(options)), os.environ, owner=_owner())
     signal.signal(signal.SIGTERM, lambda *_: server.close())
     signal.signal(signal.SIGINT, lambda *_: server.close())
     _say(options, file, server.port)

@@ -6,7 +6,7 @@ value, `loading` reads a file, `places` has the default paths, and `writing` mak
 mailbox to one.
 """
 
-from spamnb.config.folder_names import Role
+from spamnb.base.label import Role
 from spamnb.config.loading import MAX_BYTES, load, parse
 from spamnb.config.places import default_config_path, default_ledger_path
 from spamnb.config.senders import Senders

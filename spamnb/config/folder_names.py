@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 
 class Role(StrEnum):

@@ -10,8 +10,9 @@ from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 import yaml
 
+from spamnb.base.label import Role
 from spamnb.config import readers
-from spamnb.config.folder_names import Role, is_pattern, name_of, plain_spelling
+from spamnb.config.folder_names import is_pattern, name_of, plain_spelling
 from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
 from spamnb.config.senders import Senders
 from spamnb.config.settings import Config, Layout, Mailbox, Scoring

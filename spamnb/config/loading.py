@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
+from spamnb.base.errors import ConfigError
 from spamnb.config.keys import config_reader
 from spamnb.config.places import default_config_path, default_ledger_path
 from spamnb.config.readers import Fault, Invalid
 from spamnb.config.settings import Config
-from spamnb.errors import ConfigError
 
 MAX_BYTES = 131_072
 """A thousand named folders take a third of this; the whole of it is read in about a second."""

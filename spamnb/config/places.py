@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from spamnb.errors import ConfigError
+from spamnb.base.errors import ConfigError
 
 SYSTEM_CONFIG = Path("/etc/spamnb/config.yaml")
 

@@ -19,8 +19,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 import yaml
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.config.places import first_directory
-from spamnb.patterns import lazy_pattern
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)

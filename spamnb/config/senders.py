@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
+from spamnb.base.label import Label
+from spamnb.base.patterns import lazy_pattern
 from spamnb.config.readers import patterns_of
-from spamnb.label import Label
-from spamnb.patterns import lazy_pattern
 
 _ATOM = r"[^\s@<>()\[\],;:\"'/\\]+"
 _PATTERN = lazy_pattern(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)

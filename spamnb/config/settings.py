@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from spamnb.config.folder_names import Role, matches, usual_role, written
+from spamnb.base.label import Role
+from spamnb.config.folder_names import matches, usual_role, written
 from spamnb.config.readers import addresses, flag_or_tcp, full_path, number, optional, users, whole
 from spamnb.config.senders import Senders
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import yaml
 
-from spamnb import durable
+from spamnb.base import durable
+from spamnb.base.errors import ConfigError
+from spamnb.base.wording import escaped
 from spamnb.config.folder_names import written
 from spamnb.config.loading import compose, parse
 from spamnb.config.settings import Config, Mailbox
-from spamnb.errors import ConfigError
-from spamnb.wording import escaped
 
 _HEAD = """\
 # The configuration of spamnb. A key that is not written here has its default;

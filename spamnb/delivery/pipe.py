@@ -7,11 +7,11 @@ ours is told in a field of the message, and where even that cannot be made the m
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from spamnb.base.errors import ConfigError, LedgerBusyError, LedgerError, SpamnbError
 from spamnb.config import Config
 from spamnb.delivery import spamc
+from spamnb.delivery.annotate import annotate
 from spamnb.delivery.verdict import NAMES, Delivered, Format, fields, unknown
-from spamnb.errors import ConfigError, LedgerBusyError, LedgerError, SpamnbError
-from spamnb.mail.annotate import annotate
 
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (ConfigError, "configuration"),
@@ -57,7 +57,7 @@ def _verdict(raw: bytes, load: Callable[[], Config], user: str, names: tuple[str
         verdict = spamc.ask(config.spamd.listen, cleaned, len(cleaned[0]), user)
         if verdict is not None:
             return verdict
-    from spamnb.delivery.judging import judge  # which needs numpy: 0.15 s more, and the service has answered mostly
+    from spamnb.delivery.judge import judge  # which needs numpy: 0.15 s more, and the service has answered mostly
 
     return judge(raw, config)
 

@@ -9,8 +9,8 @@ import socket
 import time
 from collections.abc import Iterable, Sequence
 
+from spamnb.base.errors import SpamnbError
 from spamnb.delivery.verdict import FIELD, Delivered, read
-from spamnb.errors import SpamnbError
 
 _SECONDS = 4.0  # for all addresses: Pigeonhole gives a filter ten seconds in all, and judging here takes one of them
 _LONGEST_LINE = 1000  # bytes of the answer's own header, each line

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from spamnb import __version__
-from spamnb.label import Verdict
+from spamnb.base.label import Verdict
 
 Format = Literal["spamnb", "bogofilter"]
 FIELD = "X-Spamnb"

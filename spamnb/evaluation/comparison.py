@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from spamnb.base.errors import MailError
+from spamnb.base.label import Label
 from spamnb.bayes.arrays import log_difference
 from spamnb.bayes.base import Counts, EventModel
 from spamnb.bayes.bernoulli import Bernoulli
@@ -26,10 +28,8 @@ from spamnb.bayes.flexible import Flexible
 from spamnb.bayes.gaussian import Gaussian
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.selection import relative_frequencies, select
-from spamnb.errors import MailError
 from spamnb.evaluation.corpus import interleave, load_corpus
-from spamnb.label import Label
-from spamnb.ledger.lessons.batch import gather
+from spamnb.ledger.lessons.sqlite.batch import gather
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.message import Message, parse
 from spamnb.mail.tokens.html import read_html

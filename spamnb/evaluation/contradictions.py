@@ -5,8 +5,8 @@ Either the filter errs, or they are filed wrongly: only a person can tell.
 
 from collections.abc import Iterable
 
+from spamnb.base.label import contradicts
 from spamnb.evaluation.measures import Outcome
-from spamnb.policy import contradicts
 
 
 def contradicting(outcomes: Iterable[Outcome]) -> list[Outcome]:

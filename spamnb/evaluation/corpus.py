@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from spamnb.base.errors import MailError, UsageError
+from spamnb.base.label import Label
 from spamnb.bulk.mapping import Workers, each, read_all
 from spamnb.bulk.sources import Source
 from spamnb.config import Mailbox
-from spamnb.errors import MailError, UsageError
-from spamnb.label import Label
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.kinds import is_header
 from spamnb.maildir.folders import find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
-from spamnb.policy import TRAINING, taught_by
+from spamnb.rules.meaning import TRAINING, taught_by
 
 
 @dataclass(frozen=True, slots=True)

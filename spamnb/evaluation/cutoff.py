@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spamnb.base.label import Label
 from spamnb.evaluation.contradictions import contradicting
 from spamnb.evaluation.measures import Outcome
-from spamnb.label import Label
 
 _LOWEST = 0.5  # what is more probably ham is not called spam, however few ham come near
 # Sparing ham that are really spam, filed wrongly, gives up most of the spam. On csdmc2010, Enron1 and Enron6, for one

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.errors import MailError
-from spamnb.label import Label, Verdict
+from spamnb.base.errors import MailError
+from spamnb.base.label import Label, Verdict
 
 BINS = 10
 _Z = 1.959963984540054  # of the normal distribution, for 95 %

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spamnb import durable
-from spamnb.errors import SpamnbError
+from spamnb.base import durable
+from spamnb.base.errors import SpamnbError
+from spamnb.base.label import Label, Verdict
+from spamnb.base.libraries import how_to_install
 from spamnb.evaluation.comparison import Trial
 from spamnb.evaluation.measures import Outcome
-from spamnb.label import Label, Verdict
-from spamnb.libraries import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

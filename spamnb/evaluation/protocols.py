@@ -10,13 +10,13 @@ from typing import Literal
 
 import numpy as np
 
+from spamnb.base.errors import UsageError
+from spamnb.base.label import Label
 from spamnb.config import Scoring
-from spamnb.errors import UsageError
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
-from spamnb.filter import Filter, Judgement
-from spamnb.label import Label
+from spamnb.filter.judge import Filter, Judgement
 from spamnb.ledger.lessons.memory import MemoryLessons
 
 Train = Literal["everything", "near-errors", "errors"]

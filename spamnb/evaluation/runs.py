@@ -6,10 +6,10 @@ One order is one draw: over four orders of csdmc2010 (1−ROCA)% is 0.012 to 0.0
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from spamnb.base.label import Label, Verdict
 from spamnb.evaluation.contradictions import contradicting
 from spamnb.evaluation.measures import Outcome, one_minus_roca_of_all, values
 from spamnb.evaluation.packed import Packed
-from spamnb.label import Label, Verdict
 
 Figure = float | str | None
 Figures = Mapping[str, Figure]

@@ -18,18 +18,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spamnb import silence
-from spamnb.arming import lacks
-from spamnb.config import Breaker, Learning, Role, Scoring
+from spamnb.acts.arming import lacks
+from spamnb.base.label import Label, Role, Verdict
+from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import Outcome, one_minus_roca
-from spamnb.filter import Filter
-from spamnb.label import Label, Verdict
+from spamnb.filter.judge import Filter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.maildir.names import parse_name
-from spamnb.policy import USUAL, consequence, kept, missing_lessons, trips
-from spamnb.silence import MissedSpam, Trace
+from spamnb.rules import weak_lessons
+from spamnb.rules.consequence import consequence
+from spamnb.rules.may_move import USUAL, missing_lessons, trips
+from spamnb.rules.meaning import kept
+from spamnb.rules.weak_lessons import MissedSpam, Trace
 
 _DAY = 86_400.0
 _READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")
@@ -233,24 +235,24 @@ class _Mailbox:
             probability = self._filter.judge(reading).probability
             kept_at = self._at(place) + self._learning.kept_days * _DAY
             self._traces[place] = Trace(kept_at, reading.digest, moved=False, probability=probability)
-            if silence.teaches_ham(probability, self._missed, is_taught=is_taught):
+            if weak_lessons.teaches_ham(probability, self._missed, is_taught=is_taught):
                 self._learn(place, Label.HAM, meant.why, weak=True)
                 self._doubtful.remove(place)
 
     def _each_day(self, day: int) -> None:
         """What the service does once a day."""
         self._stopped = False  # the user has looked, and said that all is well
-        self._missed = silence.missed_spam(self._lessons, self._scoring, self._traces.values(), self._missed)
+        self._missed = weak_lessons.missed_spam(self._lessons, self._scoring, self._traces.values(), self._missed)
         self._look_at_kept(list(self._doubtful))
         for place, then in list(self._in_spam.items()):
             days, messages = (self._now - place) / self._a_day, self._now - place
-            if days < silence.SILENT_DAYS or messages < silence.SILENT_MESSAGES or self._opened_spam <= place:
+            if days < weak_lessons.SILENT_DAYS or messages < weak_lessons.SILENT_MESSAGES or self._opened_spam <= place:
                 continue
-            if silence.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability):
-                self._learn(place, Label.SPAM, silence.LAY_IN_SPAM, weak=True)
+            if weak_lessons.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability):
+                self._learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, weak=True)
                 del self._in_spam[place]
-        if day % silence.OUTDATED_DAYS == 0:
-            for changes in silence.outdated(self._lessons, self._scoring, self._missed):
+        if day % weak_lessons.OUTDATED_DAYS == 0:
+            for changes in weak_lessons.outdated(self._lessons, self._scoring, self._missed):
                 self._lessons.relabel(changes, self._at(self._now))
                 forgotten = {one.digest for one in changes if one.before is Label.HAM}
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]

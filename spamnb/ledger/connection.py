@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from spamnb.errors import LedgerError, LedgerNewerError, LedgerUnavailableError
+from spamnb.base.errors import LedgerError, LedgerNewerError, LedgerUnavailableError
 from spamnb.ledger.file.parts import refuse_new
 from spamnb.ledger.file.readonly import State, open_for_reading, size_of, unwritten
 from spamnb.ledger.file.replacement import holding, present

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.lookup import SqliteEvidence
+from spamnb.ledger.lessons.sqlite.lookup import SqliteEvidence
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from itertools import chain
 from types import TracebackType
 from typing import Self
 
-from spamnb.errors import LedgerDamagedError, LedgerUnavailableError
+from spamnb.base.errors import LedgerDamagedError, LedgerUnavailableError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.file.locks import IntentOwner
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
@@ -15,14 +15,14 @@ from spamnb.ledger.history.figures import Figures
 from spamnb.ledger.history.journal import Journal
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
-from spamnb.ledger.history.retention import Retention
-from spamnb.ledger.history.senders import Senders
+from spamnb.ledger.history.retention import HistoryRetention
+from spamnb.ledger.history.senders import SenderRecords
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
-from spamnb.ledger.lessons.imports import Imports
-from spamnb.ledger.lessons.pruning import Pruning
-from spamnb.ledger.lessons.store import SqliteLessons
-from spamnb.ledger.lessons.words import Words
+from spamnb.ledger.lessons.sqlite.imports import Imports
+from spamnb.ledger.lessons.sqlite.pruning import Pruning
+from spamnb.ledger.lessons.sqlite.store import SqliteLessons
+from spamnb.ledger.lessons.sqlite.words import Words
 from spamnb.ledger.sqlite_errors import damage
 from spamnb.ledger.values import damage_behind, odd_values
 
@@ -66,10 +66,10 @@ class Ledger:
         self.locations = Locations(self._connection)
         self.trained = TrainedFiles(self._connection)
         self.journal = Journal(self._connection)
-        self.retention = Retention(self._connection)
+        self.retention = HistoryRetention(self._connection)
         self.tallies = Tallies(self._connection)
         self.figures = Figures(self._connection)
-        self.senders = Senders(self._connection)
+        self.senders = SenderRecords(self._connection)
         self.owner = IntentOwner(path)
         if not only_read:
             self._record_what_was_left()

@@ -2,7 +2,7 @@
 
 What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`, `known`. `token` is the
 dictionary: the text of each token, as `lessons.kind_codes` writes it, and the id by which lessons keep it, in no other
-index. `counts` holds the counts of the ids, those of 32 a row (`lessons.count_block`), and is derived, as is `total`:
+index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
 each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
 id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: that
 of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any
@@ -43,7 +43,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 
-from spamnb.errors import LedgerError, LedgerNewerError
+from spamnb.base.errors import LedgerError, LedgerNewerError
 from spamnb.ledger.file.parts import directory_of, newest_of
 from spamnb.ledger.history import derived
 

@@ -4,7 +4,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 
-from spamnb.errors import LedgerBusyError, LedgerDamagedError, LedgerError, LedgerUnavailableError
+from spamnb.base.errors import LedgerBusyError, LedgerDamagedError, LedgerError, LedgerUnavailableError
 
 Fault = sqlite3.Error | UnicodeDecodeError
 FAULTS = (sqlite3.Error, UnicodeDecodeError)

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import get_args
 
-from spamnb.errors import LedgerDamagedError, LedgerError
-from spamnb.label import Verdict
+from spamnb.base.errors import LedgerDamagedError, LedgerError
+from spamnb.base.label import Origin, Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.journal import Kind, State
-from spamnb.ledger.history.locations import Origin
 from spamnb.ledger.lessons.export_format import MOST_TOTAL
 from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
 from spamnb.ledger.sqlite_errors import damage

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import Attachment, parse
-from spamnb.patterns import lazy_pattern
 
 _FIELDS = ("from", "reply-to", "to", "cc", "subject", "date", "list-id", "message-id")
 _FIELD_CHARS = 500

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.encoded_words import decode_field
 from spamnb.mail.parsing.header_block import without_envelope
 from spamnb.mail.part_header import Fields, PartHeader, ambiguous_from, fields_of, part_header
 from spamnb.mail.shown import Trimmed, sealed, show
-from spamnb.patterns import lazy_pattern
 
 _SIZE = 16
 _MOST_HEAD = 256 << 10  # bytes of the header block: two and a half times what Postfix takes; what follows is body

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.fields import media_type, plain_parameters
 from spamnb.mail.parsing.header_block import STRICT_FIELD
-from spamnb.patterns import lazy_pattern
 
 _CACHED = 200  # bytes of fields whose reading is kept: most parts have a header that was met before
 # Each pattern begins with a line end, which is searched for as a literal: faster than `^`.

@@ -33,9 +33,9 @@ from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
-from spamnb.patterns import lazy_pattern
 
 _HASH_BYTES = 8
 _MOST_RECEIVED = 12  # Received fields looked at, from the top

@@ -13,9 +13,9 @@ import binascii
 import hashlib
 from enum import Enum
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.charsets import codec_name
 from spamnb.mail.part_header import PartHeader, ambiguous_from, fields_of, joined, part_header
-from spamnb.patterns import lazy_pattern
 
 _PARTS, _NESTING = 100, 10  # as the reader's limits
 _FALSE_MARKS = 1000  # lines that only begin like a boundary

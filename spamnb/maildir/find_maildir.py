@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from spamnb.errors import MaildirError
+from spamnb.base.errors import MaildirError
+from spamnb.base.wording import escaped
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
-from spamnb.wording import escaped
 
 _USUAL_PLACES = ("~/Maildir", "~/.maildir", "~/Mail", "~/mail", "~/.mail")
 _SHOWN = 3  # Maildirs that an error names

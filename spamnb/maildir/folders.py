@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from spamnb.errors import MaildirError, next_step
-from spamnb.patterns import lazy_pattern
+from spamnb.base.errors import MaildirError, next_step
+from spamnb.base.patterns import lazy_pattern
 
 Layout = Literal["maildir++", "fs"]
 

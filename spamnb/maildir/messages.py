@@ -7,8 +7,8 @@ import string
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from spamnb import durable
-from spamnb.errors import MaildirError, next_step
+from spamnb.base import durable
+from spamnb.base.errors import MaildirError, next_step
 from spamnb.maildir.folders import Folder, FolderUnavailableError
 from spamnb.maildir.names import parse_name
 from spamnb.maildir.rename import open_message, rename_noreplace

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 _FLAGS = lazy_pattern(r"2,([A-Za-z]*)")
 

@@ -18,9 +18,9 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from spamnb import durable
-from spamnb.durable import sync
-from spamnb.errors import MaildirError
+from spamnb.base import durable
+from spamnb.base.durable import sync
+from spamnb.base.errors import MaildirError
 from spamnb.maildir.departures import touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError
 from spamnb.maildir.names import parse_name

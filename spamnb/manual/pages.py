@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from spamnb import __version__
-from spamnb.cli.arguments import ABOUT
+from spamnb.cli.common.arguments import ABOUT
 from spamnb.cli.grammar import Argument, Command, commands, own_options
 from spamnb.config.reference import Key, keys
 from spamnb.manual import roff

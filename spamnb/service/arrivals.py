@@ -7,24 +7,23 @@ import heapq
 import logging
 from typing import NamedTuple
 
-from spamnb import policy
-from spamnb.arming import Arming
-from spamnb.breaker import stop_if_abnormal, stop_of
-from spamnb.config import Role
-from spamnb.errors import MaildirError
-from spamnb.filter import Filter, Judgement
-from spamnb.label import Label, Verdict
+from spamnb.acts.arming import Arming
+from spamnb.acts.moves import Intent, Mover
+from spamnb.acts.withheld import stop_if_abnormal, stop_of
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label, Role, Verdict
+from spamnb.filter.judge import Filter, Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
-from spamnb.ledger.history.messages import Known
+from spamnb.ledger.history.messages import KnownMessage
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import LINKED_SECONDS, Entry, linked_until, locate, read_keywords
 from spamnb.maildir.names import Name, parse_name
-from spamnb.moves import Intent, Mover
-from spamnb.policy import Do, Meaning
+from spamnb.rules import consequence, meaning
+from spamnb.rules.meaning import Do, Meaning
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.other_places import PastPlaces, appeared_at
+from spamnb.service.past_places import PastPlaces, appeared_at
 from spamnb.service.sent import sent_in
 
 _log = logging.getLogger(__name__)
@@ -92,7 +91,7 @@ class Arrivals:
         self._dwelling[folder.path, name.key] = _Dwelling(entry, appeared)
         heapq.heappush(self._order, (due, folder.path, name.key))
         if len(self) > _MANY:
-            self._many_until = now + policy.COPY_SECONDS
+            self._many_until = now + meaning.COPY_SECONDS
 
     def _is_decided_at_once(self, folder: WatchedFolder, entry: Entry, appeared: float) -> bool:
         """Act on mail that was never seen before; False where it has to wait."""
@@ -158,11 +157,11 @@ class Arrivals:
         told = self._ledger.early_verdicts.find(unread.digest, now)
         past = PastPlaces(self._context, self._folders, folder, entry, unread, appeared)
         last = self._ledger.locations.last(folder.id, parse_name(entry.name).key)
-        meant = policy.meaning(
+        meant = meaning.meaning(
             folder.role,
             folder.unsure,
             label,
-            [] if policy.has_no_meaning(folder.role, folder.unsure) else past.all(message),
+            [] if meaning.has_no_meaning(folder.role, folder.unsure) else past.all(message),
             verdict=verdict,
             told=None if told is None else told.verdict,
             same_name=last is not None and last.message == message,
@@ -199,14 +198,16 @@ class Arrivals:
         if intent is not None:
             self._is_moved(intent, entry)
 
-    def _record(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, do: Do, summary: str = "") -> Known:
+    def _record(
+        self, folder: WatchedFolder, entry: Entry, unread: LazyReading, do: Do, summary: str = ""
+    ) -> KnownMessage:
         name, now = parse_name(entry.name), self._now()
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
         if summary:  # it was read
             self._ledger.messages.came_from([(unread.digest, unread.relations.sender, unread.relations.list_id)])
         places = self._ledger.locations.of_message(known.id)
         before = {place.origin for place in places if (place.folder, place.content) == (folder.id, unread.delivery)}
-        origin = policy.origin_of(do, before)
+        origin = meaning.origin_of(do, before)
         self._ledger.locations.put(folder.id, name.key, known.id, origin, unread.delivery, name.flags, now)
         return known
 
@@ -271,9 +272,9 @@ class Arrivals:
         stopped = stop_of(self._ledger, now) is not None
         return missing, stopped or (not missing and stop_if_abnormal(self._ledger, self._config.breaker, now))
 
-    def _consequence(self, judgement: Judgement, entry: Entry, known: Known) -> policy.Consequence:
+    def _consequence(self, judgement: Judgement, entry: Entry, known: KnownMessage) -> consequence.Consequence:
         missing, stopped = self._hindrance()
-        return policy.consequence(
+        return consequence.consequence(
             judgement.verdict,
             parse_name(entry.name),
             self._decided(known.digest),

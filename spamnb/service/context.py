@@ -4,18 +4,18 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 
-from spamnb import training
-from spamnb.config import Config, Role
-from spamnb.label import Label
+from spamnb.acts import training
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Label, Role
+from spamnb.config import Config
 from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.notes import MISSED_SPAM
 from spamnb.mail.reading import LazyReading, Reading
-from spamnb.moves import bases_now
-from spamnb.policy import learns_kept
+from spamnb.rules.meaning import learns_kept
+from spamnb.rules.weak_lessons import MissedSpam, Trace, missed_spam
 from spamnb.service.log import name_of
 from spamnb.service.measurements import Measurements
-from spamnb.silence import MissedSpam, Trace, missed_spam
 
 _log = logging.getLogger(__name__)
 DAY = 86_400.0  # seconds

@@ -7,11 +7,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TypeVar
 
+from spamnb.base.errors import LedgerUnavailableError, SpamnbError
+from spamnb.base.wording import escaped, plural
 from spamnb.config import Config
-from spamnb.errors import LedgerUnavailableError, SpamnbError
+from spamnb.ledger.copies.recovery import open_sound
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
-from spamnb.ledger.file.recovery import open_sound
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
@@ -19,11 +20,10 @@ from spamnb.service.mailboxes import LEDGER, Mailboxes
 from spamnb.service.maintenance import DailyCopies, Forgetting, MetricsFile
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
-from spamnb.service.spamd.service import Spamd
+from spamnb.service.spamd.service import SpamdService
 from spamnb.service.spamd.sockets import Listener
-from spamnb.service.untouched import OutdatedLessons
 from spamnb.service.watcher import Watcher
-from spamnb.wording import escaped, plural
+from spamnb.service.weak_lessons import OutdatedLessons
 
 _Wanted = TypeVar("_Wanted")
 _log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Daemon:
         self._watcher = Watcher(self._config.service.watch)
         self._handed = handed
         self._end: EndRecord
-        self._spamd: Spamd
+        self._spamd: SpamdService
         self._mailboxes: Mailboxes
         self._context: Context
         self._forgetting: Forgetting
@@ -100,7 +100,7 @@ class Daemon:
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
         with self._alone() as self._end, ExitStack() as stack:
-            spamd = Spamd(self._handed, self._now, self._measurements, on_end=self._wake)
+            spamd = SpamdService(self._handed, self._now, self._measurements, on_end=self._wake)
             self._spamd = stack.enter_context(closing(spamd))
             ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:

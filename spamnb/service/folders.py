@@ -8,8 +8,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from spamnb.config import Mailbox, Role
-from spamnb.errors import MaildirError
+from spamnb.acts.moves import KnownFolder
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Role
+from spamnb.config import Mailbox
 from spamnb.mail.identity import take
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import (
@@ -22,8 +24,7 @@ from spamnb.maildir.folders import (
 )
 from spamnb.maildir.messages import Entry, read_chunks, scan
 from spamnb.maildir.names import parse_name
-from spamnb.moves import KnownFolder
-from spamnb.policy import TRAINING
+from spamnb.rules.meaning import TRAINING
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 

@@ -5,20 +5,22 @@ import logging
 import os
 from collections.abc import Mapping
 
-from spamnb.config import Mailbox, Role
+from spamnb.base.label import Role, contradicts
+from spamnb.base.wording import plural
+from spamnb.config import Mailbox
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
 from spamnb.maildir.names import parse_name
-from spamnb.policy import MARKS, contradicts, label_of_keywords
+from spamnb.rules.consequence import MARKS
+from spamnb.rules.keywords import label_of_keywords
 from spamnb.service.arrivals import Arrivals
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
 from spamnb.service.log import LogOnce
 from spamnb.service.mailbox_lock import MailboxLock
-from spamnb.service.other_places import Waiting
 from spamnb.service.sent import SentMail
-from spamnb.service.untouched import UntouchedMail
-from spamnb.wording import plural
+from spamnb.service.undecided import UndecidedFiles
+from spamnb.service.weak_lessons import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _MANY = 50  # files that dwell; fewer are sooner looked for one by one
@@ -35,7 +37,7 @@ class WatchedMailbox:
         self.folders = Folders(mailbox, context)
         self.has_begun = False
         self._arrivals = Arrivals(self.folders, context)
-        self._waiting = Waiting(self.folders, context)
+        self._waiting = UndecidedFiles(self.folders, context)
         self._sent = SentMail(self.folders, context)
         self._untouched = UntouchedMail(self.folders, context)
         self.mover = self._arrivals.mover

@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 
-from spamnb.errors import MaildirError, SpamnbError, next_step
+from spamnb.base.errors import MaildirError, SpamnbError, next_step
 from spamnb.ledger.file.locks import open_lock, take
 from spamnb.maildir.folders import Folder
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from spamnb.base.errors import LedgerError, LedgerUnavailableError, SpamnbError
 from spamnb.config import Config
-from spamnb.errors import LedgerError, LedgerUnavailableError, SpamnbError
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import FolderNameError

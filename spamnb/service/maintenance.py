@@ -7,12 +7,12 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from spamnb.checkup.metrics import how, metrics, of_instance, write
+from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
 from spamnb.config import Config, Retention
-from spamnb.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
-from spamnb.ledger.file.copies import roll
+from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.metrics import how, metrics, of_instance, write
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.recurring import Recurring

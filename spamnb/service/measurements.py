@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from spamnb.checkup.prometheus import Histogram, Labels, Metric
+from spamnb.monitoring.exposition import Histogram, Labels, Metric
 
 Fault = Literal["mail", "ledger", "disk", "protocol"]
 """What is broken: a message that cannot be read, the ledger, another file or directory, a request."""

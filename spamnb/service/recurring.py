@@ -4,7 +4,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from spamnb.errors import LedgerUnavailableError
+from spamnb.base.errors import LedgerUnavailableError
 from spamnb.ledger.ledger import Ledger
 
 _log = logging.getLogger(__name__)

@@ -8,16 +8,16 @@ import json
 import logging
 from collections.abc import Iterator
 
+from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.notes import SENT_FOLDERS
 from spamnb.mail.reading import LazyReading
 from spamnb.mail.relations import Sent
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import locate
-from spamnb.policy import tells_whom_one_knows
+from spamnb.rules.meaning import tells_whom_one_knows
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.wording import plural
 
 _log = logging.getLogger(__name__)
 _BATCH = 200  # messages a transaction

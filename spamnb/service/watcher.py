@@ -58,8 +58,8 @@ from watchdog import events
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
+from spamnb.base.errors import SpamnbError, next_step
 from spamnb.config import Watch
-from spamnb.errors import SpamnbError, next_step
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry
 from spamnb.service import open_files
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, BinaryIO, cast
 
-from spamnb.errors import (
+from spamnb.base.errors import (
     ConfigError,
     LedgerBusyError,
     LedgerDamagedError,

@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
-from spamnb import durable
-from spamnb.errors import SpamnbError
+from spamnb.base import durable
+from spamnb.base.errors import SpamnbError
 
 CODE_SECONDS = 60
 COOKIE_SECONDS = 30 * 86_400

@@ -11,8 +11,8 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from spamnb.errors import SpamnbError, UsageError
-from spamnb.listening import address_of, inherited, is_loopback, remove_stale
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.sockets import address_of, inherited, is_loopback, remove_stale
 
 PORT = 7726  # SPAM on the keys of a telephone
 DEFAULT = f"127.0.0.1:{PORT}"

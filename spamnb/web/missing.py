@@ -6,7 +6,7 @@ was found before.
 
 from functools import partial
 
-from spamnb import arming
+from spamnb.acts import arming
 from spamnb.config import Learning, Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.background import Tell

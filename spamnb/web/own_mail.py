@@ -14,7 +14,7 @@ from spamnb.web.background import Tell
 from spamnb.web.kept import BUSY_SECONDS, Kept
 
 if TYPE_CHECKING:
-    from spamnb.audit.own_mail import OwnMail
+    from spamnb.review.own_mail import OwnMail
 
 _Of = tuple[str, int, Scoring]
 
@@ -49,7 +49,7 @@ class KeptOwnMail(Kept[tuple[_Of, "OwnMail"]]):
 
 
 def _judged(path: str, scoring: Scoring, tell: Tell) -> "tuple[_Of, OwnMail]":
-    from spamnb.audit.own_mail import own_mail  # noqa: PLC0415 - the server itself needs none of it
+    from spamnb.review.own_mail import own_mail  # noqa: PLC0415 - the server itself needs none of it
 
     with Ledger(path, busy_seconds=BUSY_SECONDS, only_read=True) as ledger:
         found = own_mail(ledger, scoring, tell)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from spamnb import wording
+from spamnb.base import wording
 from spamnb.web.outcome import FIELD
 
 _HERE = os.path.dirname(__file__)
@@ -28,7 +28,7 @@ _STATIC = {
 }
 
 
-class Entry(NamedTuple):
+class NavigationEntry(NamedTuple):
     """A page in the navigation: its address, its name, and the key after `g` that goes there."""
 
     page: str
@@ -37,14 +37,14 @@ class Entry(NamedTuple):
 
 
 NAVIGATION = (
-    Entry("", "Overview", "o"),
-    Entry("history", "History", "h"),
-    Entry("review", "Review", "r"),
-    Entry("tune", "Tune", "t"),
-    Entry("audit", "Audit", "a"),
-    Entry("words", "Words", "w"),
-    Entry("senders", "Senders", "s"),
-    Entry("health", "Health", "d"),
+    NavigationEntry("", "Overview", "o"),
+    NavigationEntry("history", "History", "h"),
+    NavigationEntry("review", "Review", "r"),
+    NavigationEntry("tune", "Tune", "t"),
+    NavigationEntry("audit", "Audit", "a"),
+    NavigationEntry("words", "Words", "w"),
+    NavigationEntry("senders", "Senders", "s"),
+    NavigationEntry("health", "Health", "d"),
 )
 
 
@@ -59,7 +59,7 @@ class Static(NamedTuple):
 class Pages:
     """Renders templates. has_page: whether there is a page of that address. navigation: those that each page names."""
 
-    def __init__(self, has_page: Callable[[str], bool], navigation: Sequence[Entry] = NAVIGATION) -> None:
+    def __init__(self, has_page: Callable[[str], bool], navigation: Sequence[NavigationEntry] = NAVIGATION) -> None:
         self._has_page = has_page
         self.static = {name: _static(name, kind) for name, kind in _STATIC.items()}
         self._everywhere: Mapping[str, object] = {

@@ -17,14 +17,13 @@ from typing import Any
 
 from waitress import create_server, wasyncore  # type: ignore[import-untyped]  # it has no types
 
-from spamnb import durable
+from spamnb.base import durable
+from spamnb.base.errors import ConfigError, UsageError
 from spamnb.config import Config
-from spamnb.errors import ConfigError, UsageError
 from spamnb.web import connections, keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
-from spamnb.web.badges import Badges
 from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import MAX_BODY
 from spamnb.web.listening import (
@@ -39,6 +38,7 @@ from spamnb.web.listening import (
 from spamnb.web.missing import KeptMissing
 from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
+from spamnb.web.parts.badges import Badges
 from spamnb.web.rendering import NAVIGATION, Pages
 from spamnb.web.routes import Router
 from spamnb.web.visit import Site
@@ -169,7 +169,7 @@ class Activity:
             return 0.0 if self._at_work else self._now() - self._last
 
 
-class Server:
+class PageServer:
     """Serves the pages until it is closed. Raises SpamnbError where its sockets are not to be had.
 
     read_config: the configuration as it is now. environ: where the service manager says which sockets it hands over.

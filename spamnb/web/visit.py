@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from spamnb.base.errors import LedgerError
 from spamnb.config import Config, Learning, Scoring
-from spamnb.errors import LedgerError
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import Access
-from spamnb.web.badges import Badges
-from spamnb.web.banner import banner
 from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import HttpError, Request, Response
-from spamnb.web.lines import flash
 from spamnb.web.missing import KeptMissing
 from spamnb.web.outcome import FIELD, Seal
 from spamnb.web.own_mail import KeptOwnMail
+from spamnb.web.parts.badges import Badges
+from spamnb.web.parts.banner import banner
+from spamnb.web.parts.lines import flash
 from spamnb.web.rendering import Pages, relative
 
 _MOST_NAMED = 400  # actions in the address of an answer

@@ -2,18 +2,18 @@
 
 from functools import partial
 
-from spamnb.audit.findings import Finding
-from spamnb.audit.queue import weak_lessons
 from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
+from spamnb.review.misfiled import Misfiled
+from spamnb.review.queue import weak_lessons
 from spamnb.web.background import Tell
 from spamnb.web.kept import BUSY_SECONDS, Kept
 
 
-class KeptWeakLessons(Kept[tuple[object, list[Finding]]]):
+class KeptWeakLessons(Kept[tuple[object, list[Misfiled]]]):
     """Judges the weak lessons of a ledger, and keeps what is in doubt."""
 
-    def look(self, ledger: Ledger, scoring: Scoring, since: float) -> tuple[list[Finding], bool]:
+    def look(self, ledger: Ledger, scoring: Scoring, since: float) -> tuple[list[Misfiled], bool]:
         """What was in doubt when it was judged last, and whether nothing was learned since.
 
         Where nothing was learned weakly since a time (seconds since the epoch), nothing has to be judged.
@@ -30,7 +30,7 @@ class KeptWeakLessons(Kept[tuple[object, list[Finding]]]):
         self.find(partial(_judged, path, scoring, since))
 
 
-def _judged(path: str, scoring: Scoring, since: float, _: Tell) -> tuple[object, list[Finding]]:
+def _judged(path: str, scoring: Scoring, since: float, _: Tell) -> tuple[object, list[Misfiled]]:
     with Ledger(path, busy_seconds=BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
         return _asked(ledger, scoring), weak_lessons(ledger, scoring, since)
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from distributed import LocalCluster
 
+from spamnb.base.errors import SpamnbError
+from spamnb.base.label import Label
 from spamnb.bulk import cluster
 from spamnb.bulk.executors import in_order
 from spamnb.bulk.learning import learn
 from spamnb.bulk.mapping import LeftOut, each, executor_at, read_all, read_batch
 from spamnb.bulk.sources import Source
-from spamnb.cli.sample_mail import message
-from spamnb.errors import SpamnbError
-from spamnb.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading
 
 MESSAGES = 1000

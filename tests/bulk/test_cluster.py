@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.errors import SpamnbError
 from spamnb.bulk import cluster
 from spamnb.bulk.mapping import executor_at
-from spamnb.errors import SpamnbError
 
 
 def test_only_processes_need_no_executor() -> None:

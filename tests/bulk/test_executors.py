@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.label import Label
 from spamnb.bulk.executors import Processes, in_order
-from spamnb.bulk.judging import Judge
+from spamnb.bulk.judging import BulkJudge
 from spamnb.bulk.learning import forget, learn
 from spamnb.bulk.mapping import each, identify, read_all, read_batch
 from spamnb.bulk.sources import Source
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 
 MESSAGES = 150  # more than one chunk each
@@ -65,7 +65,7 @@ def test_learning_judging_and_forgetting(executor: Executor, tmp_path: Path) -> 
         assert ledger.lessons.totals()[:2].tolist() == [MESSAGES, MESSAGES]
         verdicts = []
         for given in (executor, None):
-            with closing(Judge(ledger.path, Scoring())) as judge, each(judge, sources(Label.SPAM), given) as judged:
+            with closing(BulkJudge(ledger.path, Scoring())) as judge, each(judge, sources(Label.SPAM), given) as judged:
                 verdicts.append([(source.where, str(got)) for source, got in judged])
         assert verdicts[0] == verdicts[1]
         with each(identify, sources(Label.SPAM), executor) as digests:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.label import Label
 from spamnb.bulk import learning
-from spamnb.cli.sample_mail import message
-from spamnb.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading, read
 
 READINGS = [read(message(Label(number % 2).word, number)) for number in range(60)]

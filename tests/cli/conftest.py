@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
-from spamnb.ledger.lessons.count_block import TOKENS, counts_in
-from spamnb.ledger.lessons.kind_codes import decode
+from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
+from spamnb.ledger.lessons.sqlite.kind_codes import decode
 
 PATIENCE = 60.0
 COMMAND = (sys.executable, "-m", "spamnb")

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from spamnb import __version__
-from spamnb.cli.argument_types import moment as _moment
-from spamnb.cli.arguments import COMMANDS, parser_of
-from spamnb.errors import UsageError
+from spamnb.base.errors import UsageError
+from spamnb.cli.common.argument_types import moment as _moment
+from spamnb.cli.common.arguments import COMMANDS, parser_of
 from tests.cli.conftest import Run, cpu_seconds
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.filter import Clue
-from spamnb.reasons import named
+from spamnb.cli.common.sample_mail import message
+from spamnb.filter.explain import named
+from spamnb.filter.judge import Clue
 from tests.cli.conftest import At, Run, mail, maildir, mbox
 
 

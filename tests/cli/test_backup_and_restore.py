@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.ledger.file.copies import held_of
+from spamnb.ledger.copies.copy import held_of
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.file.readonly import faults_of
@@ -351,7 +351,7 @@ def test_a_ledger_behind_a_link(run: Run, home: Path, monkeypatch: pytest.Monkey
     mailbox = f"mailboxes: [{{path: {home}/Maildir, roles: {{INBOX: inbox, Junk: spam}}}}]"
     (home / "here.yaml").write_text(f"{mailbox}\nledger: {link}\n")
     linked = ("--config", str(home / "here.yaml"))
-    monkeypatch.setattr("spamnb.ledger.file.recovery.holding", functools.partial(holding, seconds=0.1))
+    monkeypatch.setattr("spamnb.ledger.copies.recovery.holding", functools.partial(holding, seconds=0.1))
     with Ledger(str(true)):
         assert run(*linked, "backup", "copy").code == 0
         assert run(*linked, "restore", "copy").code == 75

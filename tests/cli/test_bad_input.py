@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import COMMAND, PATIENCE, Result, Run, mail, mbox
 
@@ -211,7 +211,7 @@ def as_nobody(home: Path) -> Run:
 
     def call(*arguments: object) -> Result:
         code = (
-            "import os, locale, numpy, yaml, bs4, lxml.etree, spamnb.cli.main as m, spamnb.cli.log;"
+            "import os, locale, numpy, yaml, bs4, lxml.etree, spamnb.cli.main as m, spamnb.cli.common.log;"
             "import spamnb.cli.score, spamnb.cli.train, spamnb.cli.status, spamnb.cli.verify, spamnb.cli.export;"
             "os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
         )

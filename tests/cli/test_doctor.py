@@ -8,20 +8,21 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from spamnb.rules.may_move import BREAKER_NOTE
 
-from spamnb import arming
+from spamnb.acts import arming
+from spamnb.base.errors import LedgerDamagedError
+from spamnb.base.label import Role
 from spamnb.checkup import ledger as of_ledger
 from spamnb.checkup import mailboxes as of_mailboxes
 from spamnb.checkup.finding import name_of, network_file_system
-from spamnb.config import Mailbox, Role, render
-from spamnb.errors import LedgerDamagedError
-from spamnb.ledger.file.copies import roll
+from spamnb.config import Mailbox, render
+from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.copies.recovery import recover
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
-from spamnb.ledger.file.recovery import recover
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.tokens.tokenizer import VERSION
-from spamnb.policy import BREAKER_NOTE
 from tests.cli.conftest import Run, ledger_file, maildir
 from tests.lessons import wrong_count
 
@@ -141,7 +142,7 @@ def test_configuration_out_of_reach(well: Path, run: Run, monkeypatch: pytest.Mo
     file.symlink_to(file)  # who is root may read all but this
     code, found = findings(run)
     assert (code, found[0][:2]) == (1, ("fault", "configuration"))
-    monkeypatch.setattr("spamnb.cli.context.default_config_path", lambda environ: file)
+    monkeypatch.setattr("spamnb.cli.common.context.default_config_path", lambda environ: file)
     assert run("status").code == 78
     file.unlink()
     assert run("verify").code == 0

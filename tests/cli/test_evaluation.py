@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Model
 from spamnb.mail.reading import read
 from tests.cli.conftest import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.tokenizer import VERSION

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.label import Verdict
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
 from spamnb.delivery.verdict import Delivered
-from spamnb.label import Verdict
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import COMMAND, PATIENCE, ledger_file, until, waits_for_input
 from tests.delivery.server import serving, verdict_of

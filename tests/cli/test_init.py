@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Role, load
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import load
 from spamnb.ledger.file.locks import only_service
 from tests.cli.conftest import Run, maildir
 
@@ -250,7 +251,7 @@ def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.Mo
     """Where spam could not be moved, init says who may not do what, and writes nothing."""
     root, access = full(home), os.access
     monkeypatch.setattr(
-        "spamnb.checkup.proposal.os.access", lambda path, mode: path != str(root / place) and access(path, mode)
+        "spamnb.setup.proposal.os.access", lambda path, mode: path != str(root / place) and access(path, mode)
     )
     result = run("init", "--learn")
     assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
@@ -261,7 +262,7 @@ def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.Mo
 def test_mail_of_somebody_else(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is not the owner of the mail is told to run the service as the owner."""
     full(home)
-    monkeypatch.setattr("spamnb.checkup.proposal.os.geteuid", lambda: 12_345)
+    monkeypatch.setattr("spamnb.setup.proposal.os.geteuid", lambda: 12_345)
     result = run("init")
     assert result.code == 0
     assert "and you are user 12345: run the service as " in result.err

@@ -10,7 +10,7 @@ from tests.cli.conftest import Run
 
 def test_command(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`spamnb install-unit --user` says what it wrote and what comes next, and --remove what it removed."""
-    monkeypatch.setattr("spamnb.units._HIDDEN", {"user": (), "system": ()})
+    monkeypatch.setattr("spamnb.setup.units._HIDDEN", {"user": (), "system": ()})
     (home / "bin").mkdir()
     (home / "bin/spamnb").write_text("#!/bin/sh\n")
     (home / "bin/spamnb").chmod(0o755)

@@ -5,10 +5,11 @@ import json
 
 import pytest
 
-from spamnb.cli import argument_types, output
-from spamnb.cli.output import as_json, table
-from spamnb.config import Role, folder_names
-from spamnb.wording import escaped
+from spamnb.base.label import Role
+from spamnb.base.wording import escaped
+from spamnb.cli.common import argument_types, output
+from spamnb.cli.common.output import as_json, table
+from spamnb.config import folder_names
 
 
 @pytest.mark.parametrize(

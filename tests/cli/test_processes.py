@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.errors import MailError, SpamnbError
 from spamnb.bulk.executors import Processes, in_order
 from spamnb.bulk.mapping import each, one_by_one
 from spamnb.bulk.sources import Source
-from spamnb.cli.sample_mail import message
-from spamnb.errors import MailError, SpamnbError
+from spamnb.cli.common.sample_mail import message
 from tests.cli.conftest import COMMAND, PATIENCE, Run, cpu_seconds, mail, until
 
 pytestmark = pytest.mark.usefixtures("home")

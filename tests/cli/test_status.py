@@ -8,13 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
+from spamnb.rules.may_move import BREAKER_NOTE
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Mailbox, Role, render
+from spamnb.base.label import Role
+from spamnb.base.wording import clock
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Mailbox, render
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
-from spamnb.policy import BREAKER_NOTE
-from spamnb.wording import clock
 from tests.cli.conftest import Run, ledger_file, mail, maildir
 from tests.lessons import wrong_count
 

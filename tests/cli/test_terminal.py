@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.output import is_confirmed
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.output import is_confirmed
+from spamnb.cli.common.sample_mail import message
 from tests.cli.conftest import At, Run, mail, maildir
 
 

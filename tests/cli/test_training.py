@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.cli.conftest import Run, mail, maildir, mbox
 
 

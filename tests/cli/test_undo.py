@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Mailbox, Role, render
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Mailbox, render
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import At, Run, counts, ledger_file, mail, maildir
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import spamnb
-from spamnb.cli.sample_mail import message
-from spamnb.config import Mailbox, Role, render
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Mailbox, render
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from tests.documents import block

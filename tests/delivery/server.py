@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from spamnb.delivery.annotate import annotate
 from spamnb.delivery.verdict import NAMES, Delivered, fields
-from spamnb.mail.annotate import annotate
 
 Answer = Callable[[bytes], bytes]
 

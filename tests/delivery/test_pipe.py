@@ -13,19 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb import breaker, policy
-from spamnb.cli.sample_mail import message
+from spamnb.acts import withheld
+from spamnb.base.errors import ConfigError, LedgerError
+from spamnb.base.label import Verdict
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Scoring, Spamd
-from spamnb.delivery import judging, pipe
+from spamnb.delivery import judge, pipe
 from spamnb.delivery.pipe import Filtered, filtered
 from spamnb.delivery.verdict import Delivered, Format, fields, read
-from spamnb.errors import ConfigError, LedgerError
-from spamnb.filter import Filter, Judgement
-from spamnb.label import Verdict
+from spamnb.filter.judge import Filter, Judgement
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read as read_message
+from spamnb.rules import may_move, meaning
 from tests.delivery.server import serving, verdict_of
 from tests.lessons import learn, sample_lessons
 
@@ -107,7 +108,7 @@ def test_nothing_is_learned_or_made(config: Config) -> None:
         told = ledger.early_verdicts.find(identity(spam), time.time())
         assert told is not None
         assert (told.verdict, told.asker) == ("spam", "spamnb filter")
-        breaker.pause(ledger)
+        withheld.pause(ledger)
         filtered(message("spam", 701), lambda: config, "anna")
         assert ledger.early_verdicts.find(identity(message("spam", 701)), time.time()) is None
     none = replace(config, ledger=config.ledger.parent / "none" / "ledger.sqlite")
@@ -117,7 +118,7 @@ def test_nothing_is_learned_or_made(config: Config) -> None:
 
 def test_a_ledger_that_another_writes(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """The verdict is told all the same, and not remembered."""
-    monkeypatch.setattr(judging, "REMEMBERED_WITHIN", 0.1)
+    monkeypatch.setattr(judge, "REMEMBERED_WITHIN", 0.1)
     spam = message("spam", 700)
     with Ledger(str(config.ledger)) as ledger:
         with ledger.transaction():
@@ -132,9 +133,9 @@ def test_held_back(config: Config, how: str) -> None:
     """What the service would not move, because it knows too little or moving is stopped, no recipe shall file."""
     with Ledger(str(config.ledger)) as ledger:
         if how == "stopped":
-            ledger.set_note(policy.BREAKER_NOTE, str(time.time()))
+            ledger.set_note(may_move.BREAKER_NOTE, str(time.time()))
         elif how == "paused":
-            breaker.pause(ledger)
+            withheld.pause(ledger)
     if how == "little":
         config = replace(config, learning=replace(config.learning, minimum_messages=100))
     found = filtered(message("spam", 700), lambda: config, "anna").verdict
@@ -147,11 +148,11 @@ def test_points_are_on_the_side_of_the_verdict() -> None:
     config = Config(mailboxes=(), ledger=Path("/none"), scoring=Scoring(spam_cutoff=0.95))
     for verdict, right in ((Verdict.SPAM, 5.0), (Verdict.UNSURE, 4.9)):
         cutoff = Judgement(verdict, 0.95, 1.17777558)  # 2.5 times that is the log-odds of 0.95
-        assert judging.delivered(cutoff, config, is_held=False).points == right
+        assert judge.delivered(cutoff, config, is_held=False).points == right
     high = Judgement(Verdict.SPAM, 1.0, 50.0)
-    assert judging.delivered(high, config, is_held=False).points == 9.9
+    assert judge.delivered(high, config, is_held=False).points == 9.9
     more = replace(config, spamd=Spamd(most_points=20.0))
-    assert judging.delivered(high, more, is_held=False).points == 20.0
+    assert judge.delivered(high, more, is_held=False).points == 20.0
 
 
 # The service
@@ -234,7 +235,7 @@ def test_a_broken_ledger(config: Config, how: str) -> None:
 
 def test_a_locked_ledger(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger that another program holds is waited for so long as mail can wait."""
-    monkeypatch.setattr(judging, "_PATIENCE", 0.1)
+    monkeypatch.setattr(judge, "_PATIENCE", 0.1)
     with closing(sqlite3.connect(config.ledger)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
@@ -244,7 +245,7 @@ def test_a_locked_ledger(config: Config, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_ledger_that_is_being_replaced(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """So is one that another process is putting into its place."""
-    monkeypatch.setattr(judging, "_PATIENCE", 0.1)
+    monkeypatch.setattr(judge, "_PATIENCE", 0.1)
     with holding(str(config.ledger)):
         found = filtered(message("ham", 700), lambda: config, "anna")
     assert whole(found) == b"X-Spamnb: unknown, reason=busy, version=0.1.0\n" + message("ham", 700)

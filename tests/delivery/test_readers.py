@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from spamnb.base.label import Verdict
 from spamnb.delivery.verdict import Delivered, fields
-from spamnb.label import Verdict
 from tests.documents import block
 
 DOCUMENT = "docs/delivery.md"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.label import Verdict
 from spamnb.delivery.spamc import ask
 from spamnb.delivery.verdict import Delivered
-from spamnb.label import Verdict
 from tests.delivery.server import Answer, granted, serving, verdict_of
 
 MESSAGE = b"To: you\nSubject: hello\n\nX-Spamnb: not in the header\n"

@@ -7,11 +7,11 @@ import pytest
 from sklearn.metrics import roc_curve
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 
+from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.selection import select
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.comparison import BATCH, ENTRANTS, Dataset, Trial, compare_on, dataset, plain_tokens
-from spamnb.label import Label
 from spamnb.mail.parsing.message import parse
 
 

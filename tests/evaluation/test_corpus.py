@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.errors import MailError
+from spamnb.base.errors import MailError
+from spamnb.base.label import Label
 from spamnb.evaluation.corpus import Labelled, interleave, load_corpus
-from spamnb.label import Label
 
 
 def make(directory: Path, **files: str) -> str:

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spamnb.base.label import Label, Verdict
 from spamnb.evaluation.cutoff import Advice, advise, cutoff_for
 from spamnb.evaluation.measures import Outcome
-from spamnb.label import Label, Verdict
 
 
 def outcomes(ham: list[float], spam: list[float], configured: float) -> list[Outcome]:

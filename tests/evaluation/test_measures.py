@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from spamnb.errors import MailError
+from spamnb.base.errors import MailError
+from spamnb.base.label import Label, Verdict
 from spamnb.evaluation.measures import (
     Outcome,
     calibration_error,
@@ -19,7 +20,6 @@ from spamnb.evaluation.measures import (
     one_minus_roca_of_all,
     values,
 )
-from spamnb.label import Label, Verdict
 
 
 def run_of(*rows: tuple[int, float]) -> list[Outcome]:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.base.errors import UsageError
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.errors import UsageError
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.protocols import Learner, Protocol, batch, folds, online, outcomes_of
-from spamnb.label import Label
 from spamnb.mail.reading import read
 
 

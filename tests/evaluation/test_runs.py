@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.base.label import Label, Verdict
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.evaluation.contradictions import contradicting
 from spamnb.evaluation.corpus import Sample
@@ -12,7 +13,6 @@ from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.protocols import Learner, online
 from spamnb.evaluation.runs import Figures, average, figures, in_orders, over_orders
-from spamnb.label import Label, Verdict
 from spamnb.mail.reading import read
 
 

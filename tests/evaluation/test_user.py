@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.base.label import Label, Verdict
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS
 from spamnb.evaluation.user import UserRun, simulate
-from spamnb.label import Label, Verdict
 from spamnb.mail.reading import read
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.service.conftest import Site, until
 
 # All that a process may import later: as another user it may not be able to read this environment's files.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon

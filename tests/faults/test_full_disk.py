@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import Faulty, filled, mounted, read_only, run
 from tests.service.conftest import until

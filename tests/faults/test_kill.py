@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from tests.faults.conftest import Faulty, mounted
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.errors import LedgerError
+from spamnb.base.errors import LedgerError
+from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.file.readonly import faults_of, state_of
-from spamnb.ledger.file.recovery import restore
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.schema import VERSION
 from tests.faults.conftest import Faulty, mounted, read_only
@@ -168,7 +168,7 @@ def test_put_back(site: Faulty) -> None:
 
 def test_commands_on_a_lost_ledger(site: Faulty, capsys: pytest.CaptureFixture[str]) -> None:
     """What a command would write to a ledger that was deleted meanwhile is refused with a line."""
-    from spamnb.errors import LedgerError, LedgerUnavailableError
+    from spamnb.base.errors import LedgerError, LedgerUnavailableError
 
     site.teach()
     with Ledger(str(site.ledger)) as ledger:

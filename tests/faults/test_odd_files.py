@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.mail import reading
 from spamnb.service import folders as boxes
 from tests.faults.conftest import Faulty

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.faults.conftest import Faulty, stop
 from tests.service.conftest import until
 

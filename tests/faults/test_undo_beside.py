@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.mail.identity import identity
 from tests.faults.conftest import Faulty, mounted, stop
 from tests.service.conftest import PATIENCE, until
 
 _TAKE_BACK = """
 import functools, sys, time
-from spamnb.errors import SpamnbError
+from spamnb.base.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
-from spamnb.moves import Mover, bases_now, known_folder
+from spamnb.acts.moves import Mover, bases_now, known_folder
 
 with Ledger(sys.argv[1]) as ledger:
     mover = Mover(ledger, time.time, bases_now(), functools.cache(lambda folder: known_folder(ledger, folder)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import Faulty

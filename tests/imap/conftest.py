@@ -25,13 +25,13 @@ from typing import Any
 
 import pytest
 
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
-from spamnb.config import Role
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import encode, find_folders
-from spamnb.moves import bases_now
 from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
 from tests.lessons import learn, sample_lessons
 from tests.service.conftest import PATIENCE, Site, until

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Role
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.messages import scan
-from spamnb.policy import COPY_SECONDS
+from spamnb.rules.meaning import COPY_SECONDS
 from tests.imap.conftest import LAYOUTS, Client, Host, new_mail
 from tests.imap.dovecot import SIEVE_AT_DELIVERY
 from tests.imap.test_mbsync import Pair, lies_in, maildir_store, sites, take

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.mail.identity import identity
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from tests.lessons import Taught, learn, set_label

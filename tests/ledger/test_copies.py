@@ -11,8 +11,8 @@ from unittest import mock
 
 import pytest
 
-from spamnb.errors import LedgerDamagedError, LedgerError
-from spamnb.ledger.file.copies import copy, faults_of_copy, roll, write
+from spamnb.base.errors import LedgerDamagedError, LedgerError
+from spamnb.ledger.copies.copy import copy, faults_of_copy, roll, write
 from spamnb.ledger.file.parts import Sizes, directory_of, rolling, sizes
 from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.ledger import Ledger
@@ -77,7 +77,7 @@ def test_a_disk_that_damages_the_copy(ledger: Ledger, path: str) -> None:
         garble(target)
 
     with (
-        mock.patch("spamnb.ledger.file.copies.copy", damaging),
+        mock.patch("spamnb.ledger.copies.copy.copy", damaging),
         pytest.raises(LedgerError, match="the ledger itself is sound: check the disk of") as raised,
     ):
         roll(path, DAY, 7)
@@ -97,7 +97,7 @@ def test_of_one_moment(ledger: Ledger, path: str) -> None:
         with Ledger(path) as other:
             fill(other, f"step {steps}", 3000)
 
-    with mock.patch("spamnb.ledger.file.copies._PAGES", 50):
+    with mock.patch("spamnb.ledger.copies.copy._PAGES", 50):
         made = roll(path, DAY, 7, learn_more)
     assert steps > 3
     with Ledger(plain(made)) as copied:
@@ -120,7 +120,7 @@ def test_killed_while_copying(ledger: Ledger, path: str, at: int) -> None:
             shutil.copy(max(directory.glob(".*.part"), key=os.path.getmtime), rest)  # as it lies there at death
             raise DeathError
 
-    with mock.patch("spamnb.ledger.file.copies._PAGES", 20), mock.patch("spamnb.ledger.file.copies._CHUNK", 50_000):
+    with mock.patch("spamnb.ledger.copies.copy._PAGES", 20), mock.patch("spamnb.ledger.copies.copy._CHUNK", 50_000):
         old = roll(path, DAY, 7, lambda: steps.append(None))
         at = at if at > 0 else len(steps)
         steps.clear()
@@ -164,7 +164,7 @@ def test_full_disk(ledger: Ledger, path: str) -> None:
     fill(ledger, "a")
     old = roll(path, DAY, 1)
     with (
-        mock.patch("spamnb.ledger.file.copies.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
+        mock.patch("spamnb.ledger.copies.copy.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
         pytest.raises(LedgerError, match=r"too little space in .*: free \d+ MB"),
     ):
         roll(path, 2 * DAY, 1)
@@ -177,7 +177,7 @@ def test_disk_that_refuses(ledger: Ledger, path: str, call: str) -> None:
     fill(ledger, "a")
     old = roll(path, DAY, 1)
     with (
-        mock.patch(f"spamnb.ledger.file.copies.os.{call}", side_effect=OSError(28, "No space left on device")),
+        mock.patch(f"spamnb.ledger.copies.copy.os.{call}", side_effect=OSError(28, "No space left on device")),
         pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left"),
     ):
         roll(path, 2 * DAY, 1)

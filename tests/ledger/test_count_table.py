@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from spamnb.errors import LedgerError
+from spamnb.base.errors import LedgerError
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons import count_table
-from spamnb.ledger.lessons.count_block import COLUMNS, TOKENS, counts_in
-from spamnb.ledger.lessons.count_table import add, all_counts, packed, read, sums, unpacked
+from spamnb.ledger.lessons.sqlite import count_table
+from spamnb.ledger.lessons.sqlite.count_block import COLUMNS, TOKENS, counts_in
+from spamnb.ledger.lessons.sqlite.count_table import add, all_counts, packed, read, sums, unpacked
 
 MOST = 2**63 - 1
 NUMBERS = st.sampled_from([0, 0, 0, 1, 255, 256, 65_535, 65_536, 2**32 - 1, 2**32, MOST])

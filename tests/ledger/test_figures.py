@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spamnb import training
-from spamnb.label import Label
+from spamnb.acts import training
+from spamnb.base.label import Label
 from spamnb.ledger.history.derived import QUARTER
 from spamnb.ledger.history.figures import Bin, Judged
 from spamnb.ledger.ledger import Ledger

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from spamnb import training
-from spamnb.label import Label
+from spamnb.acts import training
+from spamnb.base.label import Label
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson, set_label

@@ -5,11 +5,11 @@ from contextlib import closing
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.kind_codes import ESCAPE, decode, encode, in_order, spans
 from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.sqlite.kind_codes import ESCAPE, decode, encode, in_order, spans
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.kinds import KINDS
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.errors import LedgerDamagedError, LedgerUnavailableError
-from spamnb.ledger.file import recovery
-from spamnb.ledger.file.copies import roll
+from spamnb.base.errors import LedgerDamagedError, LedgerUnavailableError
+from spamnb.ledger.copies import recovery
+from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.copies.recovery import RESTORED_NOTE, open_sound
 from spamnb.ledger.file.last_end import EndRecord, LastEnd, last_end_of
 from spamnb.ledger.file.locks import only_service
-from spamnb.ledger.file.recovery import RESTORED_NOTE, open_sound
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson
 

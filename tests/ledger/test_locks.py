@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.errors import LedgerBusyError
-from spamnb.ledger.file.copies import roll
+from spamnb.base.errors import LedgerBusyError
+from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.copies.recovery import recover
 from spamnb.ledger.file.locks import open_lock
-from spamnb.ledger.file.recovery import recover
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.test_copies import DAY, fill

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import spamnb.ledger
-from spamnb import training, undo
-from spamnb.errors import LedgerDamagedError
-from spamnb.label import Label
+from spamnb.acts import training, undo
+from spamnb.base.errors import LedgerDamagedError
+from spamnb.base.label import Label
 from spamnb.ledger import schema
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.ledger.lessons.memory import MemoryLessons

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.acts.training import import_counts
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons import pruning
 from spamnb.ledger.lessons.export_format import parse
-from spamnb.ledger.lessons.pruning import Plan
-from spamnb.training import import_counts
+from spamnb.ledger.lessons.sqlite import pruning
+from spamnb.ledger.lessons.sqlite.pruning import Plan
 from tests.ledger.lessons import known, learn, lesson, set_label
 from tests.lessons import Taught, take_back
 

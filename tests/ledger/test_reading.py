@@ -12,11 +12,11 @@ from unittest import mock
 
 import pytest
 
-from spamnb.errors import LedgerBusyError, LedgerError
-from spamnb.ledger.file.copies import copy, faults_of_copy, held_of, roll
+from spamnb.base.errors import LedgerBusyError, LedgerError
+from spamnb.ledger.copies.copy import copy, faults_of_copy, held_of, roll
+from spamnb.ledger.copies.recovery import recover, restore
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.file.readonly import faults_of, look_into
-from spamnb.ledger.file.recovery import recover, restore
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_copies import DAY, fill
@@ -64,7 +64,7 @@ def test_copied_while_another_opens_it(closed: str, tmp_path: Path) -> None:
 
     target = str(tmp_path / "copy")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spamnb.ledger.file.copies._PAGES", 20)
+        patch.setattr("spamnb.ledger.copies.copy._PAGES", 20)
         copy(closed, target, write_once)
     assert len(steps) > 3
     assert held_of(target).spam == 1
@@ -264,7 +264,7 @@ def test_a_packed_copy_that_unpacks_without_end(closed: str) -> None:
     """A compressed copy that holds a hundred times its size and more is damaged; no more of it is unpacked."""
     bomb = Path(closed).parent / "bomb.sqlite.gz"
     bomb.write_bytes(gzip.compress(bytes(1 << 24), 9) * 8)
-    with mock.patch("spamnb.ledger.file.copies._SPARE", 1 << 20):
+    with mock.patch("spamnb.ledger.copies.copy._SPARE", 1 << 20):
         assert faults_of_copy(str(bomb)) == ["it holds more than 100 times its size, which no copy does"]
         with pytest.raises(LedgerError, match="not restored, it is damaged"):
             restore(closed, str(bomb), 9 * DAY)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spamnb.acts.training import import_counts
 from spamnb.ledger.history import retention
 from spamnb.ledger.ledger import Ledger
-from spamnb.training import import_counts
 from tests.ledger.lessons import learn, lesson, set_label
 from tests.lessons import take_back
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.errors import LedgerBusyError, LedgerError
+from spamnb.base.errors import LedgerBusyError, LedgerError
 from spamnb.ledger import schema
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.ledger import Ledger

@@ -1,7 +1,7 @@
 """Mail by where it came from."""
 
-from spamnb import training
-from spamnb.label import Label
+from spamnb.acts import training
+from spamnb.base.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations

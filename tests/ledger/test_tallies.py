@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spamnb.acts.undo import undo
 from spamnb.ledger.history import tallies
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
-from spamnb.undo import undo
 from tests.lessons import learn, sample_lessons, set_label
 
 DAY, HOUR = 86_400.0, 3600.0

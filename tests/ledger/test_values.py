@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.errors import LedgerDamagedError, LedgerError
-from spamnb.ledger.file.copies import held_of
-from spamnb.ledger.file.recovery import restore
+from spamnb.base.errors import LedgerDamagedError, LedgerError
+from spamnb.ledger.copies.copy import held_of
+from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
 from tests.cli.conftest import Run, home, run
 from tests.ledger.lessons import learn, lesson
-from tests.ledger.test_exchange import carry
+from tests.ledger.test_export_format import carry
 
 __all__ = ["home", "run"]  # fixtures
 DAY = 86_400.0

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.filter import Filter
+from spamnb.filter.judge import Filter
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.store import SqliteLessons
+from spamnb.ledger.lessons.sqlite.store import SqliteLessons
 from spamnb.mail.reading import read
 from tests.ledger.lessons import learn, lesson, set_label
 from tests.lessons import sample_lessons

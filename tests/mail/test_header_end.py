@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spamnb.mail.annotate import annotate
+from spamnb.delivery.annotate import annotate
 from spamnb.mail.identity import digests, identity
 from spamnb.mail.reading import LazyReading, read
 

@@ -6,13 +6,13 @@ from unittest import mock
 
 import pytest
 
-from spamnb.filter import Clue
+from spamnb.filter.explain import named
+from spamnb.filter.judge import Clue
 from spamnb.ledger.lessons.known import Known, tokens_of
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.kinds import KINDS, NOTES, Kind, Note, row_of
-from spamnb.reasons import named
 from tests.documents import ROOT
 
 PLAIN = b"""Received: from mx.example.org (mx.example.org [192.0.2.9]) by home.example; Mon, 2 Nov 2026 10:00:00 +0100

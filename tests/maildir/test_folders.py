@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.errors import MaildirError
+from spamnb.base.errors import MaildirError
 from spamnb.maildir import folders
 from spamnb.maildir.folders import (
     Folder,

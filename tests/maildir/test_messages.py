@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.errors import MaildirError
+from spamnb.base.errors import MaildirError
 from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder
 from spamnb.maildir.messages import Entry, deliver, locate, read_bytes, scan

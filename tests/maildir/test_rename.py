@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from spamnb.errors import MaildirError
+from spamnb.base.errors import MaildirError
 from spamnb.maildir import rename
 from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder
 from spamnb.maildir.messages import deliver, scan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.arguments import COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, parser_of, program
 from spamnb.manual import bash, fish, zsh
 
 FLAGS = {

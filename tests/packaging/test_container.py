@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.acts.moves import bases_now
+from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
-from spamnb.moves import bases_now
 from tests.documents import ROOT, block
 from tests.packaging import rootless
 from tests.packaging.rootless import Person

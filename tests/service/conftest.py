@@ -12,14 +12,15 @@ from unittest import mock
 
 import pytest
 
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
-from spamnb.config import Mailbox, Role, load, render
+from spamnb.config import Mailbox, load, render
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
-from spamnb.moves import bases_now
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from tests.lessons import learn, sample_lessons

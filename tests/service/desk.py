@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Config, Learning, Mailbox, Role
-from spamnb.ledger.history.messages import Known
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Config, Learning, Mailbox
+from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import parse_name
-from spamnb.moves import bases_now
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import Mailboxes
@@ -154,7 +155,7 @@ class Desk:
         """The folders in which files of that very content lie."""
         return [name for name in self.roles for _ in self.paths(content, name)]
 
-    def known(self, content: bytes) -> Known | None:
+    def known(self, content: bytes) -> KnownMessage | None:
         """What the ledger knows of the message."""
         return self.ledger.messages.find(identity(content))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.mail.identity import header_digest, identity
 from tests.service.desk import DAY, Desk
 

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from spamnb.breaker import pause
-from spamnb.cli.sample_mail import message
+from spamnb.acts.moves import Mover, bases_now, known_folder
+from spamnb.acts.withheld import pause
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import Entry
-from spamnb.moves import Mover, bases_now, known_folder
 from tests.service.conftest import LESSONS, Site, until
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Config, Mailbox, Role
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Config, Mailbox
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import deliver, scan
-from spamnb.policy import COPY_SECONDS
+from spamnb.rules.meaning import COPY_SECONDS
 from spamnb.service.context import Context
 from spamnb.service.mailbox import WatchedMailbox
 from tests.lessons import label_of, learn, sample_lessons

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.base.errors import LedgerDamagedError
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
-from spamnb.errors import LedgerDamagedError
-from spamnb.ledger.file.copies import roll
+from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.ledger.file.parts import directory_of, of_day, rolling
 from spamnb.ledger.ledger import Ledger

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail import reading
 from spamnb.mail.reading import LazyReading, read
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, deliver, locate, scan
-from spamnb.service import arrivals, other_places
+from spamnb.service import arrivals, past_places
 from tests.service.desk import Desk
 
 
@@ -33,7 +33,7 @@ def counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, i
         return locate(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(other_places, "locate", looked_for)
+        patch.setattr(past_places, "locate", looked_for)
         sqlite.set_progress_handler(step, 10)
         yield counts
         sqlite.set_progress_handler(None, 0)

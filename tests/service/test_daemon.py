@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox, load, render
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon

@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 from unittest import mock
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.maildir import departures
 from spamnb.maildir.departures import touch_cur, wake

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from tests.service.conftest import PATIENCE, Site, until

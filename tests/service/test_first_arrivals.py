@@ -9,18 +9,17 @@ from unittest.mock import Mock
 
 import pytest
 
-from spamnb import training
-from spamnb.cli.sample_mail import message
-from spamnb.config import Role
-from spamnb.errors import LedgerBusyError
-from spamnb.label import Label
-from spamnb.ledger.file.recovery import restore
+from spamnb.acts import training
+from spamnb.base.errors import LedgerBusyError
+from spamnb.base.label import Label, Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import parse_name
-from spamnb.policy import COPY_SECONDS
+from spamnb.rules.meaning import COPY_SECONDS
 from tests.dying import DeathError, Fuse, burning
 from tests.service.desk import DAY, ROLES, Desk
 

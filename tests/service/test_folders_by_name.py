@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.errors import MaildirError
 from spamnb.config import Config, Mailbox
-from spamnb.errors import MaildirError
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import FolderUnavailableError, is_maildir
 from spamnb.service.context import Context

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.base.errors import LedgerBusyError
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Retention
-from spamnb.errors import LedgerBusyError
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.service.maintenance import Forgetting

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver

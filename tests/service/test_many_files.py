@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.messages import scan
 from tests.service.conftest import Site, until
 

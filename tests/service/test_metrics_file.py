@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.checkup.prometheus import exposition
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Service
 from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.exposition import exposition
 from spamnb.service.maintenance import MetricsFile
 from spamnb.service.measurements import Measurements
 from tests.service.conftest import Site, until

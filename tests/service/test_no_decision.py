@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Role
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import parse_name
-from spamnb.policy import COPY_SECONDS
+from spamnb.rules.meaning import COPY_SECONDS
 from tests.service.desk import DAY, DOZEN, ROLES, Desk
 
 # Folders.

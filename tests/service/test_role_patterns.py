@@ -1,8 +1,7 @@
 """Folders whose role is written as a pattern."""
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Role
-from spamnb.label import Label
+from spamnb.base.label import Label, Role
+from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from tests.service.conftest import Site
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Role
+from spamnb.acts.moves import Intent, Mover
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import Name
-from spamnb.moves import Intent, Mover
-from spamnb.policy import COPY_SECONDS
+from spamnb.rules.meaning import COPY_SECONDS
 from tests.service.conftest import PATIENCE, Site, until
 from tests.service.desk import ROLES, Desk
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.config import Retention, Role
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Retention
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.known import Known
 from spamnb.mail.identity import identity

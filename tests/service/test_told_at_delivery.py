@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.breaker import stop_of
-from spamnb.cli.sample_mail import message
+from spamnb.acts.withheld import stop_of
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.filter import Filter
+from spamnb.filter.judge import Filter
 from spamnb.ledger.history.early_verdicts import LASTING, EarlyVerdict
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read

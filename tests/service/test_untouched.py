@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from spamnb import arming
-from spamnb.cli.sample_mail import message
+from spamnb.acts import arming
+from spamnb.acts.training import learn, relabel
+from spamnb.acts.undo import since, undo
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.filter import Filter
-from spamnb.label import Label
+from spamnb.filter.judge import Filter
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
-from spamnb.service import untouched
-from spamnb.service.untouched import OutdatedLessons
-from spamnb.silence import LAY_IN_SPAM, MissedSpam
-from spamnb.training import learn, relabel
-from spamnb.undo import since, undo
+from spamnb.rules.weak_lessons import LAY_IN_SPAM, MissedSpam
+from spamnb.service import weak_lessons
+from spamnb.service.weak_lessons import OutdatedLessons
 from tests.service.desk import DAY, Desk
 
 
@@ -90,7 +90,7 @@ def test_what_is_not_kept_any_more_is_not_doubted(desk: Desk) -> None:
 @pytest.mark.parametrize(("tokens", "times"), [(10**6, 1), (0, 4)])
 def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPatch, tokens: int, times: int) -> None:
     """Several kept messages are one transaction, of so many tokens at most; each can be undone by itself."""
-    monkeypatch.setattr(untouched, "_TOKENS", tokens)
+    monkeypatch.setattr(weak_lessons, "_TOKENS", tokens)
     together = []
     learn_together = desk.ledger.lessons.learn
 

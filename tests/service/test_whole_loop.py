@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.service.conftest import Site, until
 
 

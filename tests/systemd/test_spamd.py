@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.documents import block
 from tests.systemd.conftest import as_a_login, as_root
 from tests.systemd.machine import Machine, until

@@ -1,6 +1,6 @@
 """Mailboxes of one user, set up as docs/mail-host.md says: an instance each."""
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.documents import block
 from tests.systemd.conftest import as_root
 from tests.systemd.machine import Machine, until

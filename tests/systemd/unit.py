@@ -5,9 +5,9 @@ import os
 import time
 from pathlib import Path
 
-from spamnb.cli.sample_mail import message
+from spamnb.acts.moves import bases_now
+from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
-from spamnb.moves import bases_now
 from tests.systemd.machine import Machine, until
 
 # A hang must be found, and a death mended, within the patience of a test.

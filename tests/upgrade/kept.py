@@ -17,8 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 from spamnb import __version__
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
 from spamnb.maildir.names import unique_base

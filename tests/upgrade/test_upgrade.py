@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spamnb import __version__
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.schema import VERSION, differences, moment
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver, scan

@@ -10,11 +10,11 @@ from urllib.parse import urlencode, urljoin
 
 import lxml.html
 
-from spamnb import training
-from spamnb.cli.sample_mail import message
+from spamnb.acts import training
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
-from spamnb.label import Label
-from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.web import keys
 from spamnb.web.access import Access, Door

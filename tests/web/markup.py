@@ -2,9 +2,9 @@
 
 from email.message import EmailMessage
 
-from spamnb import training
-from spamnb.cli.sample_mail import message
-from spamnb.label import Label
+from spamnb.acts import training
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.messages import deliver
 from tests.web.desk import WebDesk
 

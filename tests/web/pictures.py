@@ -13,7 +13,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from spamnb.ledger.file.copies import roll
+from spamnb.ledger.copies.copy import roll
 from spamnb.web import keys
 from spamnb.web.server import key_file
 from tests.documents import ROOT

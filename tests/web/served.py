@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spamnb import training
-from spamnb.cli.sample_mail import message
+from spamnb.acts import training
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
-from spamnb.label import Label
 from spamnb.ledger.file.locks import only_service
 from spamnb.mail.reading import read
 from tests.service.conftest import PATIENCE, until

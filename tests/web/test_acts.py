@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from spamnb import breaker, policy
-from spamnb.audit.answers import ON_A_PAGE
-from spamnb.checkup.metrics import how
-from spamnb.cli.sample_mail import message
-from spamnb.label import Label
+from spamnb.acts import withheld
+from spamnb.acts.answers import ON_A_PAGE
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
+from spamnb.monitoring.metrics import how
+from spamnb.rules import may_move, meaning
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
 HAM, SPAM = Label
@@ -186,13 +187,13 @@ def test_pause_and_resume(desk: WebDesk) -> None:
 
 def test_what_the_service_moves_meanwhile(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the service moves while the page moves what has stayed is not told of as the person's, nor undone so."""
-    new, moved = message("spam", 101), breaker.move_withheld
+    new, moved = message("spam", 101), withheld.move_withheld
 
-    def move_withheld(*asked: Any, **named: Any) -> Iterator[breaker.Reviewed]:
+    def move_withheld(*asked: Any, **named: Any) -> Iterator[withheld.Reviewed]:
         desk.deliver(new)
         yield from moved(*asked, **named)
 
-    monkeypatch.setattr(breaker, "move_withheld", move_withheld)
+    monkeypatch.setattr(withheld, "move_withheld", move_withheld)
     desk.browser.post("/pause")
     desk.deliver(OFFER)
     after = desk.browser.follow(desk.browser.post("/resume", move=1))
@@ -204,7 +205,7 @@ def test_what_the_service_moves_meanwhile(desk: WebDesk, monkeypatch: pytest.Mon
 
 def test_the_breaker_is_open(desk: WebDesk) -> None:
     """Where the filter has stopped by itself, every page says so first, with what to do."""
-    desk.ledger.set_note(policy.BREAKER_NOTE, str(desk.now()))
+    desk.ledger.set_note(may_move.BREAKER_NOTE, str(desk.now()))
     words = desk.browser.get("/").words
     assert words.startswith("Nothing is moved since")
     assert "Move again" in words

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from spamnb import policy
-from spamnb.arming import Arming
-from spamnb.cli.sample_mail import message
+from spamnb.acts.arming import Arming
+from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
+from spamnb.rules import may_move, meaning
 from spamnb.web import keys
-from spamnb.web.server import Server, Settings, key_file, login_address
+from spamnb.web.server import PageServer, Settings, key_file, login_address
 from tests.service.conftest import until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.markup import FOLDER, MARKUP, fill
@@ -148,7 +148,7 @@ def test_states_are_accessible(fresh: Chromium, colours: str) -> None:
     """A page that is not there, moving that is stopped, and what an act did, have nothing that axe finds."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     fresh.desk.deliver(message("spam", 100))
-    fresh.desk.ledger.set_note(policy.BREAKER_NOTE, str(fresh.desk.now()))
+    fresh.desk.ledger.set_note(may_move.BREAKER_NOTE, str(fresh.desk.now()))
     with fresh.window(color_scheme=colours, viewport=PHONE) as window:
         for go in ("nowhere", "", "history", "undo"):
             window.page.goto(f"{fresh.base}/{go}")
@@ -338,7 +338,7 @@ def test_an_old_check(browser: Any, tmp_path: Path) -> None:
     Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
     config = tmp_path / "config.yaml"
     config.write_text(render(desk.config.mailboxes, desk.config.ledger))
-    server = Server(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
+    server = PageServer(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
     thread = threading.Thread(target=server.run)
     thread.start()
     context = browser.new_context()

@@ -7,7 +7,7 @@ import lxml.etree
 import pytest
 
 from spamnb.ledger.history.figures import Bin, Judged
-from spamnb.web.charts import Chart, Point, by_day, calibration, curve, histogram, small_bar
+from spamnb.web.parts.charts import Chart, Point, by_day, calibration, curve, histogram, small_bar
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 

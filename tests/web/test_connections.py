@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from spamnb import policy
+from spamnb.rules import may_move, meaning
 from spamnb.web import connections
 from spamnb.web.application import Application
 from spamnb.web.http import Response
-from spamnb.web.server import Server, Settings
+from spamnb.web.server import PageServer, Settings
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import WebDesk
 
@@ -28,7 +28,7 @@ class Running:
     """A server in a thread. The address of its socket: a path, or a port of 127.0.0.1."""
 
     def __init__(self, desk: WebDesk, listen: str) -> None:
-        self.server = Server(Settings(listen), lambda: desk.config, "config.yaml", {})
+        self.server = PageServer(Settings(listen), lambda: desk.config, "config.yaml", {})
         self._thread = threading.Thread(target=self.server.run)
         self._thread.start()
 
@@ -200,7 +200,7 @@ def test_the_end_of_a_request_is_clear(running: Running, desk: WebDesk) -> None:
         head = HEAD.format(FORM, fields).replace("Connection: close\r\n", "")
         found, answer = running.ask(head.encode() + body + second)
         assert (found, answer.count(b"HTTP/1.")) == (status, 1), name
-    assert desk.ledger.note(policy.PAUSE_NOTE) is None
+    assert desk.ledger.note(may_move.PAUSE_NOTE) is None
 
 
 def test_chunks_in_an_old_version(running: Running, desk: WebDesk) -> None:
@@ -218,7 +218,7 @@ def test_what_is_clear_is_taken(desk: WebDesk, tmp_path: Path, fields: str, body
         assert alone.ask(HEAD.format(FORM, fields).encode() + body)[0] == 303
     finally:
         alone.end()
-    assert desk.ledger.note(policy.PAUSE_NOTE) is not None
+    assert desk.ledger.note(may_move.PAUSE_NOTE) is not None
 
 
 def test_the_log_names_no_address(

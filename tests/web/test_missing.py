@@ -2,10 +2,10 @@
 
 import pytest
 
-from spamnb import arming
-from spamnb.cli.sample_mail import message
+from spamnb.acts import arming
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
-from spamnb.label import Label
 from spamnb.mail.reading import read
 from spamnb.web.missing import KeptMissing
 from tests.web.desk import Browser, WebDesk

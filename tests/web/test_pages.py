@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 import pytest
 
 import spamnb.web
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.web.rendering import NAVIGATION
 from spamnb.web.routes import Router
 from tests.web.desk import WebDesk, all_routes

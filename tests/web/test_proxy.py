@@ -15,7 +15,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.documents import block
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import WebDesk

@@ -4,11 +4,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from spamnb import training
-from spamnb.audit.queue import to_answer
-from spamnb.cli.sample_mail import message
-from spamnb.label import Label
+from spamnb.acts import training
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
+from spamnb.review.queue import to_answer
 from spamnb.web.background import Apart
 from spamnb.web.weak_lessons import KeptWeakLessons
 from tests.service.desk import DAY

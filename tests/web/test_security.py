@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
-from spamnb.errors import SpamnbError
+from spamnb.base.errors import SpamnbError
+from spamnb.cli.common.sample_mail import message
 from spamnb.web import keys
 from spamnb.web.access import HEADERS, Door
 from spamnb.web.http import MAX_BODY

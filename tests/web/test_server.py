@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from spamnb import policy
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.cli.sample_mail import message
 from spamnb.config.writing import render
-from spamnb.errors import SpamnbError, UsageError
+from spamnb.rules import may_move, meaning
 from spamnb.web import keys
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.listening import check_modes, handed_over, is_held_by, open_listener
-from spamnb.web.server import Activity, Server, Settings, key_file, login_file, port_in_use
+from spamnb.web.server import Activity, PageServer, Settings, key_file, login_file, port_in_use
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import Answer, WebDesk
 
@@ -102,7 +102,7 @@ def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
     file.write_text(good := render(desk.config.mailboxes, desk.config.ledger))
     for known in (True, False):
         file.write_text(good)
-        server = Server(Settings("127.0.0.1:0"), ConfigFile(file, {}, is_needed=True).read, str(file), {})
+        server = PageServer(Settings("127.0.0.1:0"), ConfigFile(file, {}, is_needed=True).read, str(file), {})
         try:
             key = key_file(desk.config).key()
             cookie = f"spamnb_{server.port}={keys.make(key, 'cookie', time.time())}"
@@ -123,7 +123,7 @@ def test_idle_exit(desk: WebDesk, tmp_path: Path) -> None:
     """The server ends when nobody has asked for long, and not while it answers."""
     clock = [0.0]
     settings = Settings(str(tmp_path / "web.sock"), idle_exit=600.0)
-    server = Server(settings, lambda: desk.config, "config.yaml", {})
+    server = PageServer(settings, lambda: desk.config, "config.yaml", {})
     server.activity = Activity(desk.application(), lambda: clock[0])
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -157,7 +157,7 @@ def sent(path: Path, request: bytes) -> tuple[int, bytes]:
 def test_limits_of_the_server(desk: WebDesk, tmp_path: Path) -> None:
     """Too long a header or form, also in chunks, is refused before a page sees it; no answer says what has made it."""
     path = tmp_path / "web.sock"
-    server = Server(Settings(str(path)), lambda: desk.config, "config.yaml", {}, now=desk.now)
+    server = PageServer(Settings(str(path)), lambda: desk.config, "config.yaml", {}, now=desk.now)
     thread = threading.Thread(target=server.run)
     thread.start()
     head = "{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Site: same-origin\r\n{}\r\n"
@@ -178,7 +178,7 @@ def test_limits_of_the_server(desk: WebDesk, tmp_path: Path) -> None:
     finally:
         server.close()
         thread.join()
-    assert (desk.ledger.journal.newest_id(), desk.ledger.note(policy.PAUSE_NOTE)) == (last, None)
+    assert (desk.ledger.journal.newest_id(), desk.ledger.note(may_move.PAUSE_NOTE)) == (last, None)
 
 
 def test_log_out(desk: WebDesk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +205,7 @@ def test_page_of_a_host(desk: WebDesk, tmp_path: Path) -> None:
     (tmp_path / "anna" / "config.yaml").write_text(render(desk.config.mailboxes, desk.config.ledger))
     paths = (str(tmp_path / "anna" / "config.yaml"), str(tmp_path / "ben" / "config.yaml"))
     settings = Settings(str(tmp_path / "web.sock"), others=paths)
-    server = Server(settings, lambda: desk.config, "config.yaml", {}, now=desk.now)
+    server = PageServer(settings, lambda: desk.config, "config.yaml", {}, now=desk.now)
     try:
         started: list[object] = []
         environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_HOST": "localhost"}

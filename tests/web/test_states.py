@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from spamnb import policy, training
-from spamnb.arming import Arming
+from spamnb.acts import training
+from spamnb.acts.arming import Arming
+from spamnb.base.label import Label
 from spamnb.checkup.finding import fault, warning
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config
 from spamnb.config.writing import render
-from spamnb.label import Label
-from spamnb.ledger.file.copies import roll
+from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
+from spamnb.rules import may_move, meaning
 from spamnb.web.checked import Checked
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.rendering import NAVIGATION
@@ -133,7 +134,7 @@ def test_the_service_is_down(desk: WebDesk) -> None:
 
 def test_moving_is_stopped(desk: WebDesk) -> None:
     """Where the filter has stopped by itself the overview is called so, and leads to the mail, and to going on."""
-    desk.ledger.set_note(policy.BREAKER_NOTE, str(desk.now()))
+    desk.ledger.set_note(may_move.BREAKER_NOTE, str(desk.now()))
     page = desk.browser.get("/")
     assert page.tree.findtext(".//title") == "Nothing is moved · spamnb"
     (banner,) = page.tree.xpath("//*[@role='alert']")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb import training
-from spamnb.audit.own_mail import own_mail
-from spamnb.cli.sample_mail import message
+from spamnb.acts import training
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.evaluation.tuning import at_cutoffs, calibration, lost_at
-from spamnb.label import Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
+from spamnb.review.own_mail import own_mail
 from spamnb.web.own_mail import KeptOwnMail
 from tests.web.desk import Browser, WebDesk
 
@@ -158,7 +158,7 @@ def test_one_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
         kept.judge(desk.ledger.path, scoring)
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("spamnb.audit.own_mail.own_mail", judged)
+    monkeypatch.setattr("spamnb.review.own_mail.own_mail", judged)
     for _ in range(2):
         with pytest.raises(RuntimeError):
             kept.judge(desk.ledger.path, Scoring())

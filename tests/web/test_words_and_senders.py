@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Senders, render
-from spamnb.label import Label
 from spamnb.web.checked import KeptCheckup
 from tests.web.desk import Browser, WebDesk, pages_of
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from spamnb.errors import LedgerDamagedError, SpamnbError
+from spamnb.base.errors import LedgerDamagedError, SpamnbError
 from spamnb.ledger.file.parts import SERVICE_LOCK
 from spamnb.ledger.file.readonly import State, state_of
 

@@ -19,7 +19,7 @@ import struct
 import time
 from collections.abc import Iterator
 
-from spamnb.errors import SpamnbError
+from spamnb.base.errors import SpamnbError
 from spamnb.ledger.file.parts import SERVICE_LOCK
 
 _READ, _WRITE, _SEARCH = 0o044, 0o022, 0o011  # of the group and of others; an access list shows as the group's

@@ -7,7 +7,7 @@ import time
 import zlib
 from typing import NamedTuple
 
-from spamnb.errors import LedgerError
+from spamnb.base.errors import LedgerError
 
 SQLITE_PARTS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database, by the ends of their names
 SERVICE_LOCK, USE_LOCK = ".lock", ".use.lock"

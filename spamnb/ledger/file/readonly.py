@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 from urllib.parse import quote
 
-from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.ledger.schema import APPLICATION_ID, check, differences, moment
 from spamnb.ledger.sqlite_errors import FAULTS, is_damage, plain
 

@@ -25,8 +25,8 @@ import time
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-from spamnb import durable
-from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError, next_step
+from spamnb.base import durable
+from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError, next_step
 from spamnb.ledger.file.locks import open_lock, take
 from spamnb.ledger.file.parts import SQLITE_PARTS, USE_LOCK
 

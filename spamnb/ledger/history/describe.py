@@ -1,6 +1,6 @@
 """An action of the journal, and what became of it: in words, and as values for JSON."""
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.history.journal import Line
 
 _AS_THEY_ARE = ["id", "at", "kind", "state", "why", "verdict", "probability", "before_weak", "after_weak", "takes_back"]

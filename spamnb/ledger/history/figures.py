@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from spamnb.label import Label, Verdict
+from spamnb.base.label import Label, Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.derived import QUARTER, UNDECIDED, proofs
 

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from spamnb.label import Label, label_or_none
+from spamnb.base.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import decides_against
 from spamnb.ledger.history.like import holding
-from spamnb.ledger.lessons.lookup import look_up
 from spamnb.ledger.lessons.port import Lesson
+from spamnb.ledger.lessons.sqlite.lookup import look_up
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled"]
 # An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from spamnb.label import Label, label_or_none
+from spamnb.base.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.mail.reading import printable
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMessage:
     """What is known of a message. `label` is None where it is not learned.
 
     weak: no person has decided the label. rescued_at: since when a person wants it where it is, or None. learned_at:
@@ -77,21 +77,21 @@ class Messages:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
-    def find(self, digest: bytes) -> Known | None:
+    def find(self, digest: bytes) -> KnownMessage | None:
         """The message of that identity, or None where it was never seen."""
         row = self._db.row(f"{_SELECT} WHERE digest = ?", (digest,))
         return None if row is None else _known(row)
 
-    def lookup(self, message: int) -> Known | None:
+    def lookup(self, message: int) -> KnownMessage | None:
         """The message of that id, or None where there is none (any more)."""
         row = self._db.row(f"{_SELECT} WHERE id = ?", (message,))
         return None if row is None else _known(row)
 
-    def get(self, message: int) -> Known:
+    def get(self, message: int) -> KnownMessage:
         """The message of that id."""
         return _known(self._db.row(f"{_SELECT} WHERE id = ?", (message,)))
 
-    def ensure(self, digest: bytes, summary: str, header_digest: bytes | None = None) -> Known:
+    def ensure(self, digest: bytes, summary: str, header_digest: bytes | None = None) -> KnownMessage:
         """The message of that identity, made where it is new; a summary or header digest that it lacks is added."""
         with self._db.transaction():
             self._db.execute(
@@ -188,6 +188,6 @@ class Messages:
         return dict(rows)
 
 
-def _known(row: Sequence[Any]) -> Known:
-    known = Known(*row)
+def _known(row: Sequence[Any]) -> KnownMessage:
+    known = KnownMessage(*row)
     return replace(known, label=label_or_none(known.label), weak=bool(known.weak))

@@ -22,7 +22,7 @@ _After = tuple[float, int, bytes]  # a time, a folder or an action, and a base n
 _MISSING = "folder missing "  # and the folder's id: a note, since when
 
 
-class Retention:
+class HistoryRetention:
     """Forgets, step by step."""
 
     def __init__(self, connection: Connection) -> None:

@@ -29,11 +29,11 @@ class Sender:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it stands in the order of `Senders.page`."""
+        """Where it stands in the order of `SenderRecords.page`."""
         return self.messages, self.id
 
 
-class Senders:
+class SenderRecords:
     """Who has sent how much."""
 
     def __init__(self, connection: Connection) -> None:

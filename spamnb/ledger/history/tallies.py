@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import UNDO_SECONDS, decides_against
 

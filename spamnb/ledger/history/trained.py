@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
 
 

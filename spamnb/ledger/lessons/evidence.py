@@ -6,8 +6,8 @@ To judge one message takes no numpy, whose import takes longer than all the rest
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from spamnb.base.label import Label
 from spamnb.bayes.estimate import OfClass
-from spamnb.label import Label
 from spamnb.ledger.lessons.known import Known
 from spamnb.mail.relations import Relations
 

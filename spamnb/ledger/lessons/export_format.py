@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.errors import LedgerError
+from spamnb.base.errors import LedgerError
 
 FORMAT = 1
 _NAME = "spamnb-counts"

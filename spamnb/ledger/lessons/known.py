@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.mail.relations import Relations
 
 _PREFIX = "known:"

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score import kind
-from spamnb.label import Label
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
 from spamnb.ledger.lessons.known import Changes, Keeps, Known, known, of_lesson, of_sent, pack, tokens_of
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
-from spamnb.ledger.lessons.token_blob import OCCURRENCES_MAX
+from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations, Sent
 from spamnb.mail.tokens.tokenizer import VERSION

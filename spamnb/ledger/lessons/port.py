@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
-from spamnb.label import Label
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.known import Known
 from spamnb.mail.reading import Reading

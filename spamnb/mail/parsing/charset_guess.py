@@ -11,7 +11,7 @@ the time and memory that their import takes (`tests/mail/test_tongues.py` has th
 from functools import lru_cache
 from typing import NamedTuple
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 _SAMPLE_BYTES = 1024  # ten times what most texts need
 _WINDOW = 8192  # where it begins to have some, so that a long Latin text is not scanned to its end

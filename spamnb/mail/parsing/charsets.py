@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.charset_guess import likely_codec
-from spamnb.patterns import lazy_pattern
 
 # What is declared -> what is meant. The WHATWG Encoding Standard decodes these labels with the superset that
 # mail programs really write: "smart quotes" at 0x91-0x94 are Windows-1252 whatever the label says.

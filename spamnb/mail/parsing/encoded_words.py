@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Work
 from spamnb.mail.parsing.charsets import decode
 from spamnb.mail.parsing.transfer import decode_transfer
-from spamnb.patterns import lazy_pattern
 
 _ENCODED_WORD = lazy_pattern(r"=\?([^?]{1,60})\?([bqBQ])\?")
 _SPECIAL = lazy_pattern(r"[,;:<>@()\[\]]")

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Work
 from spamnb.mail.parsing.charsets import decode
 from spamnb.mail.parsing.encoded_words import decode_field
-from spamnb.patterns import lazy_pattern
 
 _BYTE = lazy_pattern("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
 _PLAIN_PARAMETER = lazy_pattern(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")

@@ -24,8 +24,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.patterns import lazy_pattern
 
 STRICT_FIELD = "[!-9;-~]+:"  # a name and its colon, as all programs read it
 _VALUE = r"([^\n]*(?:\n[ \t][^\n]*)*)"  # with its continuations; a line of blanks is one

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
 from spamnb.mail.parsing.charset_guess import likely_codec
 from spamnb.mail.parsing.charsets import codec_name, declared_in, decode, is_telling, is_utf8
 from spamnb.mail.parsing.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.parsing.mime import Entity, Part, parse_entity
-from spamnb.patterns import lazy_pattern
 
 _HTML = frozenset({"text/html", "application/xhtml+xml", "text/x-amp-html"})
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.fields import first_word, media_type, parameters, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_fields, without_envelope
 from spamnb.mail.parsing.readings import MESSAGES, is_text_type, readings, undone
 from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
-from spamnb.patterns import lazy_pattern
 
 _LIKE_BOUNDARY = lazy_pattern(
     rb"^(--(?:[^\r\n]{0,199}[^\r\n\t ])?)[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE

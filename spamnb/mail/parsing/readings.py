@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.fields import first_word, media_type, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock
 from spamnb.mail.parsing.transfer import decode_transfer
-from spamnb.patterns import lazy_pattern
 
 # RFC 2046, 6532, 5537, 6522; message/rfc2822 to GMime.
 MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/rfc2822", "text/rfc822-headers"})

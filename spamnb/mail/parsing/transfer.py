@@ -3,7 +3,7 @@
 import binascii
 import re
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 _NOT_BASE64 = bytes(c for c in range(256) if not (chr(c).isalnum() and c < 128) and c not in b"+/")
 _UU_BEGIN = lazy_pattern(rb"^begin [0-7]{3,4} ([^\r\n]{1,200})\r?$", re.MULTILINE)

@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.message import Message
 from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
 from spamnb.mail.tokens.urls import hosts, urls
-from spamnb.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from spamnb.mail.tokens.html import HtmlText

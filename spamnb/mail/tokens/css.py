@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, TypedDict
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden"})  # the attributes that are looked at
 _CSS_CHARS = 1000  # of one element's declarations, or one rule's

@@ -5,13 +5,13 @@ import string
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits
 from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
 from spamnb.mail.tokens.ignored_fields import is_never_read
 from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words, words
 from spamnb.mail.tokens.urls import IPV4, hosts
-from spamnb.patterns import lazy_pattern
 
 # Have functions of their own; `_other_fields` skips them.
 _OWN_WAY = frozenset(

@@ -15,9 +15,9 @@ from urllib.parse import unquote
 from bs4 import BeautifulSoup
 from bs4.builder import LXMLTreeBuilder, ParserRejectedMarkup  # type: ignore[attr-defined]  # bs4 sets the first late
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.tokens.css import NOTHING, STYLING, Sheet, Style, styled
-from spamnb.patterns import lazy_pattern
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
 _INLINE = frozenset(

@@ -5,7 +5,7 @@ The first would make this filter learn another one's opinion, the second what th
 
 from functools import lru_cache
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 # In the name of a verdict, whatever product writes it: X-Acme-MailScanner-SpamCheck, X-VR-SPAMSTATE …
 _WORDS = tuple(

@@ -1,7 +1,7 @@
 """The kinds of token: the one place that says which there are, what each is called in words, and where it is shown.
 
 A token is `PREFIX:TEXT`, or a bare word of the text. The tokenizers write the prefixes as they stand here; a test reads
-messages that hold all of them. The codes are what the ledger writes to disk: see `ledger/lessons/kind_codes.py`.
+messages that hold all of them. The codes are what the ledger writes to disk: see `ledger/lessons/sqlite/kind_codes.py`.
 """
 
 from typing import Final, NamedTuple

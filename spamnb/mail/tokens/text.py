@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 # Letters of other scripts that pass for Latin ones, by the confusables of Unicode Technical Standard 39. They are
 # folded only in words that have Latin letters too: Cyrillic and Greek words stay what they are.

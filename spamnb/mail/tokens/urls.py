@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import unquote
 
-from spamnb.patterns import lazy_pattern
+from spamnb.base.patterns import lazy_pattern
 
 _HOST_CHARS = 100
 IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")

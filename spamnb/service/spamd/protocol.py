@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 
 MOST_MESSAGE = 32 << 20  # bytes of one message, inflated
 SMALL = 64 << 10  # bytes; nine messages of ten are smaller
@@ -44,7 +44,7 @@ class Command(StrEnum):
     SKIP = "SKIP"
 
 
-class Status(StrEnum):
+class ResponseStatus(StrEnum):
     """Why there is no answer, by the numbers of sysexits.h."""
 
     REFUSED = "69 Service Unavailable"
@@ -61,14 +61,14 @@ class Status(StrEnum):
 class RequestError(Exception):
     """A request is not answered. `why` is for the client, in ASCII."""
 
-    def __init__(self, status: Status, why: str) -> None:
+    def __init__(self, status: ResponseStatus, why: str) -> None:
         super().__init__(why)
         self.status = status
         self.why = why
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SpamdRequest:
     """One request, whole. user: as it was sent, of which nothing is known. version: of the protocol.
 
     set_local, remove_local: a TELL wants the message learned, or forgotten; label: as what, where it says so.
@@ -84,7 +84,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class VerdictReply:
     """A verdict as it is answered. points: with one decimal, 5.0 and more for spam alone."""
 
     is_spam: bool
@@ -106,10 +106,10 @@ class Stream:
         """The next line, without its end. Raises RequestError where there is none."""
         while (end := self._rest.find(b"\n", 0, _MOST_LINE)) < 0:
             if len(self._rest) >= _MOST_LINE:
-                raise RequestError(Status.MALFORMED, "a line is too long")
+                raise RequestError(ResponseStatus.MALFORMED, "a line is too long")
             piece = await self._receive()
             if not piece:
-                raise RequestError(Status.MALFORMED, "the stream ends before the message")
+                raise RequestError(ResponseStatus.MALFORMED, "the stream ends before the message")
             self._rest += piece
         line, self._rest = self._rest[:end], self._rest[end + 1 :]
         return line.removesuffix(b"\r")
@@ -137,30 +137,30 @@ async def read_first(stream: Stream) -> First:
     line = await stream.line()
     found = _FIRST.fullmatch(line)
     if found is None:
-        raise RequestError(Status.MALFORMED, "the first line is not COMMAND SPAMC/VERSION")
+        raise RequestError(ResponseStatus.MALFORMED, "the first line is not COMMAND SPAMC/VERSION")
     try:
         return Command(found[1].decode("ascii")), (int(found[2]), int(found[3]))
     except ValueError:
-        raise RequestError(Status.MALFORMED, "there is no such command") from None
+        raise RequestError(ResponseStatus.MALFORMED, "there is no such command") from None
 
 
-async def read_rest(stream: Stream, first: First, admit: Admit, most: int = MOST_MESSAGE) -> Request:
+async def read_rest(stream: Stream, first: First, admit: Admit, most: int = MOST_MESSAGE) -> SpamdRequest:
     """The request that begins with that line; what comes after it is left where it is.
 
     `admit` is awaited before more than `SMALL` bytes of the message are read. Raises RequestError for what is no
     request.
     """
     if first[0] in (Command.PING, Command.SKIP):  # which bring nothing, or fields that say nothing
-        return Request(*first)
+        return SpamdRequest(*first)
     fields: dict[bytes, bytes] = {}
     while line := await stream.line():
         name, colon, value = (part.strip(b" \t") for part in line.partition(b":"))
         if not (colon and _NAME.fullmatch(name)):
-            raise RequestError(Status.MALFORMED, "a field has no name")
+            raise RequestError(ResponseStatus.MALFORMED, "a field has no name")
         if len(fields) == _MOST_FIELDS:
-            raise RequestError(Status.MALFORMED, "too many fields")
+            raise RequestError(ResponseStatus.MALFORMED, "too many fields")
         fields[name.lower()] = value
-    request = Request(*first, fields.get(b"user", b"").decode("utf-8", "replace"))
+    request = SpamdRequest(*first, fields.get(b"user", b"").decode("utf-8", "replace"))
     if request.command is Command.TELL:
         request = _to_learn(request, fields)
     return replace(request, message=await _read_message(stream, fields, admit, most))
@@ -171,7 +171,7 @@ async def _read_message(stream: Stream, fields: Mapping[bytes, bytes], admit: Ad
     left = _length(fields, most)
     packed = fields.get(b"compress")
     if packed is not None and packed.lower() != b"zlib":
-        raise RequestError(Status.MALFORMED, "Compress is not zlib")
+        raise RequestError(ResponseStatus.MALFORMED, "Compress is not zlib")
     is_admitted = packed is not None or (left is not None and left > SMALL)
     if is_admitted:
         await admit(most if packed is not None or left is None else left)
@@ -188,7 +188,7 @@ async def _read_message(stream: Stream, fields: Mapping[bytes, bytes], admit: Ad
             await admit(most)
         message.add(piece)
     if left:
-        raise RequestError(Status.MALFORMED, f"the message is {left} bytes shorter than its Content-length")
+        raise RequestError(ResponseStatus.MALFORMED, f"the message is {left} bytes shorter than its Content-length")
     return message.whole()
 
 
@@ -197,7 +197,7 @@ def _length(fields: Mapping[bytes, bytes], most: int) -> int | None:
     if written is None:
         return None
     if not _LENGTH.fullmatch(written):
-        raise RequestError(Status.MALFORMED, "Content-length is no number")
+        raise RequestError(ResponseStatus.MALFORMED, "Content-length is no number")
     if int(written) > most:
         raise _too_large(most)
     return int(written)
@@ -247,35 +247,35 @@ class _PackedMessage(_Message):
             try:
                 inflated = self._inflate.decompress(piece, _STEP)
             except zlib.error:
-                raise RequestError(Status.MALFORMED, "what is compressed is not zlib") from None
+                raise RequestError(ResponseStatus.MALFORMED, "what is compressed is not zlib") from None
             super().add(inflated)
             piece = self._inflate.unconsumed_tail
 
     def whole(self) -> bytes:
         """All of it. Raises RequestError where the end of what was packed is missing."""
         if not self._inflate.eof:
-            raise RequestError(Status.MALFORMED, "what is compressed is not whole")
+            raise RequestError(ResponseStatus.MALFORMED, "what is compressed is not whole")
         return super().whole()
 
 
 def _too_large(most: int) -> RequestError:
-    return RequestError(Status.REFUSED, f"the message has more than {most} bytes")
+    return RequestError(ResponseStatus.REFUSED, f"the message has more than {most} bytes")
 
 
-def _to_learn(request: Request, fields: dict[bytes, bytes]) -> Request:
+def _to_learn(request: SpamdRequest, fields: dict[bytes, bytes]) -> SpamdRequest:
     """A TELL with what it says: the label, and whether the message is to be learned or forgotten here.
 
     `remote`, which means databases that others share, is left out.
     """
     is_set, is_removed = (b"local" in _words(fields.get(name, b"")) for name in (b"set", b"remove"))
     if is_set and is_removed:
-        raise RequestError(Status.MALFORMED, "Set and Remove contradict each other")
+        raise RequestError(ResponseStatus.MALFORMED, "Set and Remove contradict each other")
     written = fields.get(b"message-class")
     label = {b"spam": Label.SPAM, b"ham": Label.HAM}.get((written or b"").lower())
     if written is not None and label is None:
-        raise RequestError(Status.MALFORMED, "Message-class is neither spam nor ham")
+        raise RequestError(ResponseStatus.MALFORMED, "Message-class is neither spam nor ham")
     if is_set and label is None:
-        raise RequestError(Status.MALFORMED, "Set needs a Message-class")
+        raise RequestError(ResponseStatus.MALFORMED, "Set needs a Message-class")
     return replace(request, label=label, set_local=is_set, remove_local=is_removed)
 
 
@@ -291,13 +291,13 @@ def pong() -> bytes:
     return _PONG
 
 
-def error(status: Status, why: str) -> bytes:
+def error(status: ResponseStatus, why: str) -> bytes:
     """One line, after which the stream is closed."""
-    text = f"({why})" if status is Status.MALFORMED else why
+    text = f"({why})" if status is ResponseStatus.MALFORMED else why
     return f"SPAMD/1.0 {status}: {text}\r\n".encode("ascii", "replace")
 
 
-def answer(request: Request, told: Told, body: Pieces = ()) -> Pieces:
+def answer(request: SpamdRequest, told: VerdictReply, body: Pieces = ()) -> Pieces:
     """The answer with a verdict, in pieces; the one to CHECK has no body.
 
     >>> ask = Request(Command.REPORT, (1, 2))
@@ -318,7 +318,7 @@ def answer(request: Request, told: Told, body: Pieces = ()) -> Pieces:
     return [f"SPAMD/1.1 0 EX_OK\r\n{fields}\r\n".encode("ascii"), *body]
 
 
-def symbols(request: Request, names: Sequence[str]) -> bytes:
+def symbols(request: SpamdRequest, names: Sequence[str]) -> bytes:
     """The body of an answer to SYMBOLS, whose line ended before SPAMC/1.3.
 
     QUIRK: a single name has a comma behind it: npm's spamc and spamc-stream take for names what stands before one.
@@ -327,7 +327,7 @@ def symbols(request: Request, names: Sequence[str]) -> bytes:
     return ",".join(names if len(names) > 1 else [*names, ""]).encode("ascii") + end
 
 
-def learned(request: Request, *, is_changed: bool) -> bytes:
+def learned(request: SpamdRequest, *, is_changed: bool) -> bytes:
     """The answer to TELL: what was done, where that was anything."""
     did = {(True, False): "DidSet: local\r\n", (False, True): "DidRemove: local\r\n"}
     done = did.get((request.set_local, request.remove_local), "") if is_changed else ""

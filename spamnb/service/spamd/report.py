@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 
 from spamnb import __version__
+from spamnb.base.wording import adding_up, escaped
 from spamnb.bayes.calibration import exact_points
 from spamnb.config import Config
-from spamnb.delivery.judging import Told
-from spamnb.filter import Explanation
-from spamnb.wording import adding_up, escaped
+from spamnb.delivery.judge import Told
+from spamnb.filter.judge import Explanation
 
 _CLUES = 5
 _ROUNDING = 0.2  # points; more is not made by it

@@ -22,22 +22,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from spamnb import training
-from spamnb.arming import Remembered
+from spamnb.acts import training
+from spamnb.acts.arming import Remembered
+from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.base.label import Label, Verdict
 from spamnb.config import Config
-from spamnb.delivery.judging import REMEMBERED_WITHIN, Told, remember, told_of
+from spamnb.delivery.annotate import annotate
+from spamnb.delivery.judge import REMEMBERED_WITHIN, Told, remember, told_of
 from spamnb.delivery.verdict import NAMES, Delivered, fields
-from spamnb.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
-from spamnb.filter import Explanation, Filter
-from spamnb.label import Label, Verdict
+from spamnb.filter.judge import Explanation, Filter
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.annotate import annotate
 from spamnb.mail.identity import take
 from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
-from spamnb.service.spamd.protocol import Command, Pieces, Request, RequestError, Status
+from spamnb.service.spamd.protocol import Command, Pieces, RequestError, ResponseStatus, SpamdRequest
 from spamnb.service.spamd.report import report
 from spamnb.service.spamd.sockets import Peer
 
@@ -77,7 +77,7 @@ class Requests:
         self._recorder.shutdown()
         self._close_ledger()
 
-    def answer(self, request: Request, peer: Peer) -> "Pieces | Future[Pieces]":
+    def answer(self, request: SpamdRequest, peer: Peer) -> "Pieces | Future[Pieces]":
         """The answer, in pieces, or when the ledger has been written. Raises RequestError where there is none."""
         config = self._config
         unread = LazyReading(take(_chunks(request.message)))
@@ -87,7 +87,7 @@ class Requests:
 
     # --- judging
 
-    def _judged(self, request: Request, unread: LazyReading, config: Config) -> Pieces:
+    def _judged(self, request: SpamdRequest, unread: LazyReading, config: Config) -> Pieces:
         explains = request.command in (Command.REPORT, Command.REPORT_IFSPAM)
         try:
             with self._measurements.judging():
@@ -129,9 +129,11 @@ class Requests:
 
     # --- learning
 
-    def _tell(self, request: Request, peer: Peer, unread: LazyReading, config: Config) -> "Pieces | Future[Pieces]":
+    def _tell(
+        self, request: SpamdRequest, peer: Peer, unread: LazyReading, config: Config
+    ) -> "Pieces | Future[Pieces]":
         if not config.spamd.learn or (peer.uid is None and config.spamd.learn != "tcp"):
-            raise RequestError(Status.REFUSED, "TELL is not allowed here (spamd.learn)")
+            raise RequestError(ResponseStatus.REFUSED, "TELL is not allowed here (spamd.learn)")
         label, why, now, end = request.label, _asked(request, "spamc -L"), self._now(), _end()
         if request.set_local and label is not None:
             reading, done = unread.reading, f"learned as {label.word}"
@@ -190,7 +192,7 @@ class Requests:
     def _unavailable(self, fault: LedgerError) -> RequestError:
         """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
         self._faults.log("ledger", f"requests cannot be answered: {fault}")
-        return RequestError(Status.REFUSED, "the ledger cannot be used now")
+        return RequestError(ResponseStatus.REFUSED, "the ledger cannot be used now")
 
 
 def _end() -> float:
@@ -213,13 +215,13 @@ def _forget(ledger: Ledger, digest: bytes, why: str, at: float) -> bool:
         return training.forget(ledger, [digest], why, at) == 1
 
 
-def _asked(request: Request, how: str) -> str:
+def _asked(request: SpamdRequest, how: str) -> str:
     """Who asked, as text for the history: anyone can write any name."""
     user = printable(request.user)[:_MOST_USER]
     return f"{how} for {user}" if user else how
 
 
-def _answer(request: Request, told: Delivered, text: bytes) -> Pieces:
+def _answer(request: SpamdRequest, told: Delivered, text: bytes) -> Pieces:
     is_spam = told.verdict is Verdict.SPAM
     body: Pieces = ()
     match request.command:
@@ -233,7 +235,7 @@ def _answer(request: Request, told: Delivered, text: bytes) -> Pieces:
             body = _with_fields(request.message, told, len(request.message))
         case Command.HEADERS:
             body = _with_fields(request.message, told, _end_of_header(request.message))
-    return protocol.answer(request, protocol.Told(is_spam, told.points), body)
+    return protocol.answer(request, protocol.VerdictReply(is_spam, told.points), body)
 
 
 def _with_fields(raw: bytes, told: Delivered, end: int) -> Pieces:

@@ -31,11 +31,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from spamnb.errors import SpamnbError
+from spamnb.base.errors import SpamnbError
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
-from spamnb.service.spamd.protocol import Command, Pieces, Request, RequestError, Status, Stream
+from spamnb.service.spamd.protocol import Command, Pieces, RequestError, ResponseStatus, SpamdRequest, Stream
 from spamnb.service.spamd.sockets import Allowed, Listener, Peer, peer_of
 
 _log = logging.getLogger(__name__)
@@ -48,11 +48,11 @@ _ENDED = "the spamd protocol is not answered any more: the thread of its connect
 Answered = Pieces | Future[Pieces]
 """An answer, or one that comes later and takes no worker until then."""
 
-Answer = Callable[[Request, Peer], Answered]
+Answer = Callable[[SpamdRequest, Peer], Answered]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """What clients may take; times are seconds, sizes bytes.
 
     held: of all messages and answers together; the first `protocol.SMALL` bytes of each message are read all the same.
@@ -93,7 +93,7 @@ class _Connection:
     has_ended: bool = False  # it sends nothing more
 
 
-class Server:
+class SpamdServer:
     """Answers on the sockets that it is given, until `close`. `answer` is called in several threads at once.
 
     on_end: called in the thread of the connections, where that ends by a fault; `check` raises from then on.
@@ -102,7 +102,7 @@ class Server:
     def __init__(
         self,
         answer: Answer,
-        limits: Limits = Limits(),
+        limits: ServerLimits = ServerLimits(),
         measurements: Measurements | None = None,
         on_end: Callable[[], object] = lambda: None,
     ) -> None:
@@ -236,7 +236,7 @@ class Server:
         try:
             while (first := next(iter(self._waiting))) is not connection or self._held + size > self._limits.held:
                 if self._loop.time() >= until:
-                    raise RequestError(Status.BUSY, "too much mail at once, ask again later")
+                    raise RequestError(ResponseStatus.BUSY, "too much mail at once, ask again later")
                 if first is connection:
                     self._give_up_slow((one for one in self._connections if one.held), "too much mail")
                 await self._less_or_tick()
@@ -308,9 +308,9 @@ class Server:
             return peer
         who, address = f"user {peer.uid}", connection.listener.address
         self._refused.log(who, f"{who} may not ask on {address}; spamd.peers would allow it")
-        raise RequestError(Status.REFUSED, f"{who} may not ask here")
+        raise RequestError(ResponseStatus.REFUSED, f"{who} may not ask here")
 
-    async def _request(self, connection: _Connection) -> Request:
+    async def _request(self, connection: _Connection) -> SpamdRequest:
         """Its request, whole. Raises RequestError for what is none, and where it takes too long."""
         stream = Stream(partial(self._receive, connection))
         try:
@@ -321,10 +321,10 @@ class Server:
                 return await protocol.read_rest(stream, first, partial(self._admit, connection))
         except TimeoutError:
             if connection.given_up:
-                raise RequestError(Status.REFUSED, connection.given_up) from None
-            raise RequestError(Status.LATE, "the request did not come to its end in time") from None
+                raise RequestError(ResponseStatus.REFUSED, connection.given_up) from None
+            raise RequestError(ResponseStatus.LATE, "the request did not come to its end in time") from None
         except RequestError as fault:
-            if fault.status is not Status.BUSY:
+            if fault.status is not ResponseStatus.BUSY:
                 _log.debug("a request that cannot be read: %s", fault.why)
                 self._measurements.fault("protocol")
             raise
@@ -339,7 +339,7 @@ class Server:
         connection.has_ended = not data
         return data
 
-    async def _worked(self, request: Request, peer: Peer) -> Pieces:
+    async def _worked(self, request: SpamdRequest, peer: Peer) -> Pieces:
         """What a worker answers. Raises RequestError where it cannot."""
         if request.command is Command.PING:
             return [protocol.pong()]
@@ -352,7 +352,7 @@ class Server:
             raise
         except Exception:
             _log.exception("a request could not be answered")
-            raise RequestError(Status.REFUSED, "a fault of the service") from None
+            raise RequestError(ResponseStatus.REFUSED, "a fault of the service") from None
 
     async def _write(self, connection: _Connection, pieces: Pieces) -> None:
         """Write the answer, and its end."""

@@ -9,10 +9,10 @@ from spamnb.service.spamd.requests import Requests
 from spamnb.service.spamd.sockets import Listener, Listeners, allowed
 
 if TYPE_CHECKING:  # asyncio is not imported where no socket is served: 2 MB and 20 ms
-    from spamnb.service.spamd.server import Server
+    from spamnb.service.spamd.server import SpamdServer
 
 
-class Spamd:
+class SpamdService:
     """Answers where the configuration says, and on the sockets that were handed over, until `close`.
 
     `now` gives seconds since the epoch. on_end: called in another thread where answering ends by a fault; `check`
@@ -30,7 +30,7 @@ class Spamd:
         self._on_end = on_end
         self._now = now
         self._measurements = measurements
-        self._running: tuple[Server, Requests] | None = None
+        self._running: tuple[SpamdServer, Requests] | None = None
         self.addresses: list[str] = []
 
     def use(self, config: Config) -> None:
@@ -42,10 +42,10 @@ class Spamd:
         users = allowed(config.spamd.peers)
         listeners = self._listeners.open(config.spamd)
         if listeners and self._running is None:
-            from spamnb.service.spamd.server import Server
+            from spamnb.service.spamd.server import SpamdServer
 
             requests = Requests(config, self._now, self._measurements)
-            server = Server(requests.answer, measurements=self._measurements, on_end=self._on_end)
+            server = SpamdServer(requests.answer, measurements=self._measurements, on_end=self._on_end)
             self._running = server, requests
         if self._running is not None:
             server, requests = self._running

@@ -13,9 +13,9 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from spamnb.base.errors import SpamnbError
+from spamnb.base.sockets import address_of, inherited, remove_stale
 from spamnb.config import Spamd
-from spamnb.errors import SpamnbError
-from spamnb.listening import address_of, inherited, remove_stale
 
 _BACKLOG = 512
 _CREDENTIALS = struct.Struct("@iII")  # struct ucred: pid, uid, gid

@@ -3,14 +3,14 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from spamnb.audit.answers import ON_A_PAGE, Answer, Answers
-from spamnb.audit.findings import Finding, with_places
-from spamnb.audit.near_copies import shape
-from spamnb.errors import MaildirError
-from spamnb.filter import UNTAUGHT
-from spamnb.label import Label
+from spamnb.acts.answers import ON_A_PAGE, Answer, Answers
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.filter.explain import Named, named
+from spamnb.filter.judge import UNTAUGHT
 from spamnb.ledger.ledger import Ledger
-from spamnb.reasons import Named, named
+from spamnb.review.misfiled import Misfiled, with_places
+from spamnb.review.near_copies import shape
 from spamnb.web.http import HttpError, Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -29,7 +29,7 @@ class Question:
     """
 
     number: int
-    finding: Finding
+    finding: Misfiled
     clues: list[Named]
     alike: int
     filed: str
@@ -59,7 +59,7 @@ def audit(visit: Visit) -> Response:
     )
 
 
-def _open(ledger: Ledger, findings: tuple[Finding, ...]) -> list[Finding]:
+def _open(ledger: Ledger, findings: tuple[Misfiled, ...]) -> list[Misfiled]:
     """The findings that still stand: not answered since, and still learned as the same."""
     settled = ledger.journal.all_settled()
     found = []
@@ -70,7 +70,7 @@ def _open(ledger: Ledger, findings: tuple[Finding, ...]) -> list[Finding]:
     return found
 
 
-def _questions(visit: Visit, found: list[Finding], shown: list[Finding]) -> list[Question]:
+def _questions(visit: Visit, found: list[Misfiled], shown: list[Misfiled]) -> list[Question]:
     senders = Counter(shape(one.summary)[0] for one in found)
     questions = []
     for one in with_places(visit.ledger, visit.config, shown):
@@ -95,7 +95,7 @@ def answer(visit: Visit) -> Response:
         raise HttpError(409, "This message is not learned any more.", "There is nothing to answer.")
     answers = Answers(visit.ledger, visit.config, visit.site.now)
     visit.after.append(answers.end)
-    finding = Finding(known.digest, known.summary, label, False, UNTAUGHT)
+    finding = Misfiled(known.digest, known.summary, label, False, UNTAUGHT)
     try:
         done = answers.give(finding, said, ON_A_PAGE)
     except MaildirError as fault:

@@ -3,13 +3,13 @@
 from collections import Counter
 from pathlib import Path
 
+from spamnb.base.errors import ConfigError
+from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, OK, WARNING
 from spamnb.config.writing import render_all
-from spamnb.errors import ConfigError
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
-from spamnb.wording import plural
 
 
 def health(visit: Visit) -> Response:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.journal import Line, Wanted
 from spamnb.web.http import Response, as_json
-from spamnb.web.lines import by_day, told, without_repeats
-from spamnb.web.mailboxes import Names
+from spamnb.web.parts.lines import by_day, told, without_repeats
+from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 

@@ -4,16 +4,16 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from spamnb.breaker import stop_of
+from spamnb.acts.withheld import stop_of
+from spamnb.base.errors import SpamnbError
 from spamnb.config import load
-from spamnb.errors import SpamnbError
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.file.readonly import size_of
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.history.figures import Judged
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.http import Response
-from spamnb.web.mailboxes import short_names
+from spamnb.web.parts.mailbox_names import short_names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -22,7 +22,7 @@ _USUAL_NAME = "config.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class MailboxRow:
     """The filter of one configuration. fault: why nothing is known of it, or "". judged_at: the last time, or None."""
 
     name: str
@@ -44,20 +44,20 @@ def table(visit: Visit) -> Response:
     return visit.page("mailboxes_of_a_host.html", title=title, filters=found, days=_DAYS)
 
 
-def _filter(visit: Visit, path: Path, name: str) -> Filter:
+def _filter(visit: Visit, path: Path, name: str) -> MailboxRow:
     try:
         config = load(path, visit.site.environ)
         ledger_path = str(config.ledger)
         runs = is_running(ledger_path)
         if not size_of(present(ledger_path)):
-            return Filter(name, "it has learned nothing yet", runs)
+            return MailboxRow(name, "it has learned nothing yet", runs)
         with contextlib.closing(Ledger(ledger_path, busy_seconds=0.5, only_read=True)) as ledger, ledger.snapshot():
             ham, spam = ledger.lessons.totals().tolist()[:2]
             (judged,) = ledger.figures.judged([visit.now - _DAYS * 86_400.0, visit.now + 900.0])
             stop = stop_of(ledger, visit.now)
-            return Filter(name, "", runs, stop is not None, ham + spam, judged, ledger.messages.last_judged_at())
+            return MailboxRow(name, "", runs, stop is not None, ham + spam, judged, ledger.messages.last_judged_at())
     except SpamnbError as fault:
-        return Filter(name, str(fault))
+        return MailboxRow(name, str(fault))
 
 
 ROUTES = (Route("GET", "/", table),)

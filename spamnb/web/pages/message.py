@@ -4,23 +4,23 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spamnb import training
-from spamnb.audit.answers import ON_A_PAGE, Answers
-from spamnb.audit.places import Place, Places
-from spamnb.errors import MaildirError
-from spamnb.filter import Explanation, Filter
-from spamnb.label import Label, Verdict
+from spamnb.acts import training
+from spamnb.acts.answers import ON_A_PAGE, Answers
+from spamnb.acts.current_files import CurrentFile, CurrentFiles
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label, Verdict
+from spamnb.filter.explain import Flip, Named, flip, kept_reading, main_reasons, sides
+from spamnb.filter.judge import Explanation, Filter
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.messages import Known
+from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.lessons.port import Teacher
 from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.names import parse_name
-from spamnb.reasons import Flip, Named, flip, kept_reading, main_reasons, sides
 from spamnb.web.http import HttpError, Response, as_json
-from spamnb.web.lines import Told, told
-from spamnb.web.mailboxes import Names
+from spamnb.web.parts.lines import HistoryLine, told
+from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -43,7 +43,7 @@ class Why:
 def message(visit: Visit) -> Response:
     """A message by its number in the ledger."""
     ledger, known = visit.ledger, _known(visit)
-    places = Places(ledger, visit.config, [known.digest])
+    places = CurrentFiles(ledger, visit.config, [known.digest])
     found = places.of(known.digest)
     raw = _raw(places, found, known)
     reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
@@ -72,7 +72,7 @@ def message(visit: Visit) -> Response:
     )
 
 
-def _is_open_move(one: Told) -> bool:
+def _is_open_move(one: HistoryLine) -> bool:
     """Whether a move of the filter stands, and could be undone."""
     return one.action.kind == "moved" and one.action.takes_back is None and not one.hindrance
 
@@ -93,14 +93,14 @@ def _away(visit: Visit, files: list[Location]) -> list[str]:
     return sorted(root for root in roots if not os.path.isdir(root))
 
 
-def _known(visit: Visit) -> Known:
+def _known(visit: Visit) -> KnownMessage:
     known = visit.ledger.messages.lookup(visit.number("id"))
     if known is None:
         raise HttpError(404, "This message is not in the history.", "It was never seen, or is long gone and forgotten.")
     return known
 
 
-def _raw(places: Places, found: list[Place], known: Known) -> bytes | None:
+def _raw(places: CurrentFiles, found: list[CurrentFile], known: KnownMessage) -> bytes | None:
     """The bytes of a message out of the first of its files that can be read."""
     for place in found:
         if place.location is not None and (read_ := places.read(place.location, known.digest)) is not None:
@@ -108,7 +108,7 @@ def _raw(places: Places, found: list[Place], known: Known) -> bytes | None:
     return None
 
 
-def _why(visit: Visit, reading: Reading, known: Known) -> Why:
+def _why(visit: Visit, reading: Reading, known: KnownMessage) -> Why:
     judge = Filter(visit.ledger.lessons, visit.config.scoring, visit.config.senders)
     is_learned = known.label is not None
     explanation = judge.explain(reading, strongest=0, without_itself=is_learned)
@@ -126,7 +126,7 @@ class Lies:
     flags: str
 
 
-def _lies(place: Place, names: Names) -> Lies:
+def _lies(place: CurrentFile, names: Names) -> Lies:
     location = place.location
     if location is None:
         return Lies(place.path, "", False, "")
@@ -135,7 +135,7 @@ def _lies(place: Place, names: Names) -> Lies:
     return Lies(location.folder_name, name, True, parse_name(place.path.rpartition("/")[2]).flags)
 
 
-def _opposite(known: Known) -> list[Label]:
+def _opposite(known: KnownMessage) -> list[Label]:
     """What a person might say that it is: not what they have said already."""
     if known.label is not None and not known.weak:
         return [Label(1 - known.label)]
@@ -155,7 +155,7 @@ class Taught:
 def teachers(visit: Visit) -> Response:
     """The messages that taught the strongest clues; apart, since all newest lessons are looked through for them."""
     known, ledger = _known(visit), visit.ledger
-    places = Places(ledger, visit.config, [known.digest])
+    places = CurrentFiles(ledger, visit.config, [known.digest])
     raw = _raw(places, places.of(known.digest), known)
     reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
     taught = [] if reading is None else list(_taught(visit, reading, known))
@@ -164,7 +164,7 @@ def teachers(visit: Visit) -> Response:
     return visit.page("teachers.html", title="Where it was learned", taught=taught, known=known)
 
 
-def _taught(visit: Visit, reading: Reading, known: Known) -> Iterator[Taught]:
+def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[Taught]:
     ledger = visit.ledger
     judge = Filter(ledger.lessons, visit.config.scoring, visit.config.senders)
     explanation = judge.explain(reading, strongest=0, without_itself=known.label is not None)

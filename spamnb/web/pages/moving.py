@@ -2,7 +2,7 @@
 
 import math
 
-from spamnb import breaker
+from spamnb.acts import withheld
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -12,16 +12,16 @@ _SPANS = {"1h": 3600.0, "1d": 86_400.0, "": math.inf}
 
 def pause(visit: Visit) -> Response:
     """Move nothing for an hour, a day, or until told otherwise."""
-    breaker.pause(visit.ledger, visit.now + _SPANS[visit.request.form.one_of("span", _SPANS)])
+    withheld.pause(visit.ledger, visit.now + _SPANS[visit.request.form.one_of("span", _SPANS)])
     return visit.done([])
 
 
 def resume(visit: Visit) -> Response:
     """Move mail again; with `move` also what has stayed meanwhile, if it still is spam and nobody has read it."""
-    ledger, reviewed = visit.ledger, list[breaker.Reviewed]()
-    breaker.resume(ledger, visit.now)
+    ledger, reviewed = visit.ledger, list[withheld.Reviewed]()
+    withheld.resume(ledger, visit.now)
     if visit.request.form.text("move"):
-        reviewed += breaker.move_withheld(ledger, visit.config, visit.site.now, later=visit.after.append)
+        reviewed += withheld.move_withheld(ledger, visit.config, visit.site.now, later=visit.after.append)
     return visit.done(move for one in reviewed for move in one.moves)
 
 

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, Finding
-from spamnb.checkup.status import Status, status
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.figures import Judged
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
-from spamnb.web import charts
+from spamnb.monitoring.status import Status, status
 from spamnb.web.http import Response, as_json
-from spamnb.web.lines import told, without_repeats
-from spamnb.web.mailboxes import Names
+from spamnb.web.parts import charts
+from spamnb.web.parts.lines import told, without_repeats
+from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
-from spamnb.wording import plural
 
 _LATELY = 10
 _MOST_CORRECTED = 100  # on a day: that there were more is not counted

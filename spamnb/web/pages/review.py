@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Set
 
-from spamnb.audit.answers import ON_A_PAGE, Answers
-from spamnb.audit.queue import LASTING, Waiting, waiting
-from spamnb.errors import MaildirError
-from spamnb.label import Label
+from spamnb.acts.answers import ON_A_PAGE, Answers
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.review.queue import LASTING, Queue, waiting
 from spamnb.web.http import HttpError, Response, whole_number
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -39,7 +39,7 @@ def review(visit: Visit) -> Response:
     )
 
 
-def _waiting(visit: Visit) -> tuple[Waiting, bool]:
+def _waiting(visit: Visit) -> tuple[Queue, bool]:
     """What waits, and whether all that was learned weakly has been judged by what is known now."""
     since = visit.now - LASTING
     weak, is_current = visit.site.badges.weak.look(visit.ledger, visit.config.scoring, since)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from spamnb.audit.answers import ON_A_PAGE, Answers
-from spamnb.audit.places import Place, Places
-from spamnb.errors import MaildirError
-from spamnb.label import Label
-from spamnb.ledger.history.messages import Known
+from spamnb.acts.answers import ON_A_PAGE, Answers
+from spamnb.acts.current_files import CurrentFile, CurrentFiles
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
 from spamnb.web.routes import Route
@@ -22,7 +22,7 @@ _LABELS = {label.word: label for label in Label}
 class Foreseen:
     """A message of a sender, where a file of it lies ("" for nowhere), and what would follow from a label, in words."""
 
-    known: Known
+    known: KnownMessage
     folder: str
     then: dict[str, str]
 
@@ -79,12 +79,12 @@ def _sender(visit: Visit) -> Sender:
     return found
 
 
-def _messages(visit: Visit, numbers: Iterable[int]) -> list[Known]:
+def _messages(visit: Visit, numbers: Iterable[int]) -> list[KnownMessage]:
     return [known for number in numbers if (known := visit.ledger.messages.lookup(number)) is not None]
 
 
-def _foresee(visit: Visit, messages: Sequence[Known]) -> Iterable[Foreseen]:
-    places = Places(visit.ledger, visit.config, {one.digest for one in messages})
+def _foresee(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Foreseen]:
+    places = CurrentFiles(visit.ledger, visit.config, {one.digest for one in messages})
     for one in messages:
         found = places.of(one.digest)
         lesson = visit.ledger.lessons.find(one.digest)
@@ -94,7 +94,7 @@ def _foresee(visit: Visit, messages: Sequence[Known]) -> Iterable[Foreseen]:
         yield Foreseen(one, folder, then)
 
 
-def _then(known: Known, places: Sequence[Place], label: Label) -> str:
+def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> str:
     """What teaching a message a label would do, in words; "nothing" where it is learned so and lies right."""
     is_learned = known.label is label and not known.weak
     moves = any(place.location is not None and (place.is_unsure or place.label is Label(1 - label)) for place in places)

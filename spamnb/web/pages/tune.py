@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from spamnb.audit.own_mail import OwnMail
+from spamnb.base.wording import plural
 from spamnb.config import Scoring
 from spamnb.evaluation.measures import wilson
 from spamnb.evaluation.tuning import CUTOFFS, AtCutoff, at_cutoffs, calibration, lost_at
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
-from spamnb.web import charts
-from spamnb.web.charts import Chart, Point
+from spamnb.review.own_mail import OwnMail
 from spamnb.web.http import HttpError, Response
+from spamnb.web.parts import charts
+from spamnb.web.parts.charts import Chart, Point
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
-from spamnb.wording import plural
 
 _SHOWN = 20  # ham that a cutoff would lose
 _WINDOW, _POINTS = 200, 40  # messages of a point of the learning curve at least, and about how many points at most

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spamnb import undo as taking_back
+from spamnb.acts import undo as taking_back
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.http import HttpError, Response, Values, whole_number
-from spamnb.web.lines import told
+from spamnb.web.parts.lines import told
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from spamnb.filter import Clue
+from spamnb.filter.explain import Named, named
+from spamnb.filter.judge import Clue
+from spamnb.filter.telling_words import TellingWords, Word
 from spamnb.ledger.lessons.port import Teacher
 from spamnb.mail.tokens.kinds import KINDS
-from spamnb.reasons import Named, named
-from spamnb.telling import TellingWords, Word
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.config import Config, Learning, Mailbox, Role
+from spamnb.base.label import Role
+from spamnb.config import Config, Learning, Mailbox
 from spamnb.config import Spamd as Settings
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.measurements import Measurements
-from spamnb.service.spamd.service import Spamd
+from spamnb.service.spamd.service import SpamdService
 
 PATIENCE = 30.0
 
@@ -27,7 +28,7 @@ class Service:
         mailbox = Mailbox(directory / "Maildir", {"INBOX": Role.INBOX, "Junk": Role.SPAM})
         settings = Settings(listen=(self.path,))
         self.config = Config((mailbox,), directory / "ledger", learning=Learning(minimum_messages=1), spamd=settings)
-        self.spamd = Spamd((), time.time, Measurements())
+        self.spamd = SpamdService((), time.time, Measurements())
         self.spamd.use(self.config)
 
     def use(self, config: Config) -> None:

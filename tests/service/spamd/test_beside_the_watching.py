@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.errors import SpamnbError
 from spamnb.checkup.checkup import checkup
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
-from spamnb.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
 from spamnb.service.daemon import Daemon

@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from spamnb.cli.sample_mail import message
+from spamnb.cli.common.sample_mail import message
 from tests.service.conftest import until
 from tests.service.spamd.conftest import Service, request
 

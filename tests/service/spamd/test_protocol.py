@@ -8,15 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spamnb.label import Label
+from spamnb.base.label import Label
 from spamnb.service.spamd.protocol import (
     SMALL,
     Command,
-    Request,
     RequestError,
-    Status,
+    ResponseStatus,
+    SpamdRequest,
     Stream,
-    Told,
+    VerdictReply,
     answer,
     error,
     learned,
@@ -28,14 +28,14 @@ from spamnb.service.spamd.protocol import (
 from tests.service.spamd.conftest import request
 
 MESSAGE = b"From: Anna <anna@example.org>\nSubject: Library books\n\nHello Bob,\ncaf\xc3\xa9\n"
-SPAM, HAM = Told(True, 7.3), Told(False, -0.9)
+SPAM, HAM = VerdictReply(True, 7.3), VerdictReply(False, -0.9)
 
 
 class IncompleteError(Exception):
     """More would have been waited for."""
 
 
-def read(*pieces: bytes, most: int = 1000, ends: bool = True, admitted: list[int] | None = None) -> Request:
+def read(*pieces: bytes, most: int = 1000, ends: bool = True, admitted: list[int] | None = None) -> SpamdRequest:
     """The request in a stream that comes in these pieces, and then ends, or keeps its reader waiting."""
     left = [piece for piece in pieces if piece]
 
@@ -48,14 +48,14 @@ def read(*pieces: bytes, most: int = 1000, ends: bool = True, admitted: list[int
         if admitted is not None:
             admitted.append(size)
 
-    async def reading() -> Request:
+    async def reading() -> SpamdRequest:
         stream = Stream(receive)
         return await read_rest(stream, await read_first(stream), admit, most)
 
     try:
         reading().send(None)
     except StopIteration as done:
-        found: Request = done.value
+        found: SpamdRequest = done.value
         return found
     raise AssertionError("it waits for something else")
 
@@ -73,13 +73,13 @@ def fault(sent: bytes, most: int = 1000) -> RequestError:
 def test_spamc() -> None:
     """spamc sends its command, the user, the length and the message, and closes its sending half."""
     sent = b"CHECK SPAMC/1.5\r\nUser: bob@example.net\r\nContent-length: %d\r\n\r\n" % len(MESSAGE) + MESSAGE
-    assert read(sent) == Request(Command.CHECK, (1, 5), "bob@example.net", MESSAGE)
+    assert read(sent) == SpamdRequest(Command.CHECK, (1, 5), "bob@example.net", MESSAGE)
 
 
 def test_length_without_end() -> None:
     """amavis keeps the stream open after the message: the request is whole by its length."""
     sent = b"SYMBOLS SPAMC/1.3\r\nContent-length: %d\r\n\r\n" % len(MESSAGE) + MESSAGE
-    assert read(sent, ends=False) == Request(Command.SYMBOLS, (1, 3), "", MESSAGE)
+    assert read(sent, ends=False) == SpamdRequest(Command.SYMBOLS, (1, 3), "", MESSAGE)
 
 
 def test_end_without_length() -> None:
@@ -87,13 +87,13 @@ def test_end_without_length() -> None:
     sent = b"HEADERS SPAMC/1.4\r\nUser: bob\r\n\r\n" + MESSAGE
     with pytest.raises(IncompleteError):
         read(sent, ends=False)
-    assert read(sent) == Request(Command.HEADERS, (1, 4), "bob", MESSAGE)
+    assert read(sent) == SpamdRequest(Command.HEADERS, (1, 4), "bob", MESSAGE)
 
 
 def test_names_and_line_ends() -> None:
     """Field names in any case, line ends of LF alone, blanks, and fields that nobody knows are read."""
     sent = b"REPORT SPAMC/1.2\nuser:bob \nX-Other: 1\nCONTENT-LENGTH : 3\n\nabc"
-    assert read(sent) == Request(Command.REPORT, (1, 2), "bob", b"abc")
+    assert read(sent) == SpamdRequest(Command.REPORT, (1, 2), "bob", b"abc")
 
 
 def test_ping_with_more() -> None:
@@ -162,7 +162,7 @@ def test_names_of_users() -> None:
 def test_malformed(sent: bytes) -> None:
     """What cannot be read is answered by 76 and why, on one line."""
     found = fault(sent)
-    assert found.status is Status.MALFORMED
+    assert found.status is ResponseStatus.MALFORMED
     assert re.fullmatch(rb"SPAMD/1\.0 76 Bad header line: \([ -~]+\)\r\n", error(found.status, found.why))
 
 
@@ -184,7 +184,7 @@ def test_too_large() -> None:
     for sent in (b"CHECK SPAMC/1.5\r\nContent-length: 11\r\n\r\n", b"CHECK SPAMC/1.5\r\n\r\n" + b"x" * 11):
         with pytest.raises(RequestError, match="more than 10 bytes") as caught:
             read(sent, most=10, ends=False)
-        assert caught.value.status is Status.REFUSED
+        assert caught.value.status is ResponseStatus.REFUSED
 
 
 def test_bomb() -> None:
@@ -256,7 +256,7 @@ _HARAKA = re.compile(r"(True|False) ; (-?\d+\.\d) / (-?\d+\.\d)$")
 
 @pytest.mark.parametrize("command", ["CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM"])
 @pytest.mark.parametrize("told", [SPAM, HAM])
-def test_answer_to_exim(command: str, told: Told) -> None:
+def test_answer_to_exim(command: str, told: VerdictReply) -> None:
     """To SPAMC/1.2 no field is answered but the verdict: Exim would find none."""
     asked = read(request(command, MESSAGE, "1.2"))
     assert _EXIM.match(b"".join(answer(asked, told, [b"report"])))
@@ -296,7 +296,7 @@ def test_symbols_end() -> None:
 
 def test_no_empty_line_after_an_error() -> None:
     """An error is one line: an empty one after it is success to `spamc -L`. Nor has the answer to PING one."""
-    for sent in (pong(), *(error(status, "why") for status in Status)):
+    for sent in (pong(), *(error(status, "why") for status in ResponseStatus)):
         assert sent.endswith(b"\r\n")
         assert sent.count(b"\n") == 1
 

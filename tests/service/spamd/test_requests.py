@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.breaker import pause, resume
-from spamnb.cli.sample_mail import message
+from spamnb.acts.undo import undo
+from spamnb.acts.withheld import pause, resume
+from spamnb.base.label import Label, Verdict
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring, Senders
 from spamnb.delivery.spamc import ask as ask_for_pipe
-from spamnb.filter import Filter
-from spamnb.label import Label, Verdict
+from spamnb.filter.judge import Filter
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
-from spamnb.service.spamd.protocol import Command, Request
+from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
 from spamnb.service.spamd.sockets import Peer
-from spamnb.undo import undo
 from tests.service.spamd.conftest import Service, request
 
 SPAM, HAM = message("spam", 900), message("ham", 900)
@@ -251,7 +251,7 @@ def test_few_pages_are_read_again(service: Service) -> None:
     """A verdict that is remembered lets no page of the ledger be read again for the next message."""
     peer, mails = Peer(os.getuid()), [message(kind, number) for kind in ("ham", "spam") for number in range(40)]
     with contextlib.closing(Requests(service.config)) as requests:
-        asked = [Request(Command.CHECK, (1, 5), message=mail) for mail in mails]
+        asked = [SpamdRequest(Command.CHECK, (1, 5), message=mail) for mail in mails]
         for each in asked:  # what is imported and remembered
             requests.answer(each, peer)
         before = reads()

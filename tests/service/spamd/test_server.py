@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.checkup.prometheus import exposition
+from spamnb.base.errors import SpamnbError
 from spamnb.config import Spamd
-from spamnb.errors import SpamnbError
+from spamnb.monitoring.exposition import exposition
 from spamnb.service.measurements import Measurements
-from spamnb.service.spamd.protocol import Pieces, Request, RequestError, Status, Told, answer
-from spamnb.service.spamd.server import Limits, Server
+from spamnb.service.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
+from spamnb.service.spamd.server import ServerLimits, SpamdServer
 from spamnb.service.spamd.sockets import Allowed, Listener, Listeners, Peer
 from tests.service.conftest import until
 from tests.service.spamd.conftest import PATIENCE, exchange, request
@@ -32,11 +32,11 @@ Serve = Callable[..., "Served"]
 class Served:
     """A server with an answer of the test's own."""
 
-    def __init__(self, directory: Path, limits: Limits, reply: Callable[[Request, Peer], Pieces]) -> None:
+    def __init__(self, directory: Path, limits: ServerLimits, reply: Callable[[SpamdRequest, Peer], Pieces]) -> None:
         self.path: str | tuple[str, int] = str(directory / "socket")
         self.listeners = Listeners(())
         self.measurements = Measurements()
-        self.server = Server(reply, limits, measurements=self.measurements)
+        self.server = SpamdServer(reply, limits, measurements=self.measurements)
         self.server.listen(self.listeners.open(Spamd(listen=(self.path,))), ALL)
 
     def connect(self) -> socket.socket:
@@ -67,8 +67,8 @@ class Served:
         self.listeners.close()
 
 
-def checked(asked: Request, _: Peer) -> Pieces:
-    return answer(asked, Told(True, 7.3), [asked.message])
+def checked(asked: SpamdRequest, _: Peer) -> Pieces:
+    return answer(asked, VerdictReply(True, 7.3), [asked.message])
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts a server with these limits; it is ended with the test."""
     made: list[Served] = []
 
-    def start(reply: Callable[[Request, Peer], Pieces] = checked, **limits: float) -> Served:
-        made.append(Served(tmp_path, Limits(**{"tick": 0.05, **limits}), reply))  # type: ignore[arg-type]
+    def start(reply: Callable[[SpamdRequest, Peer], Pieces] = checked, **limits: float) -> Served:
+        made.append(Served(tmp_path, ServerLimits(**{"tick": 0.05, **limits}), reply))  # type: ignore[arg-type]
         return made[-1]
 
     yield start
@@ -175,7 +175,7 @@ def test_large_messages_wait_for_room(serve: Serve) -> None:
     served = serve(held=1 << 20)
     held: list[int] = []
 
-    def reply(asked: Request, peer: Peer) -> Pieces:
+    def reply(asked: SpamdRequest, peer: Peer) -> Pieces:
         held.append(served.server._held)
         return checked(asked, peer)
 
@@ -369,7 +369,7 @@ def test_others_while_workers_are_busy(serve: Serve) -> None:
     """While all workers are at work, who asks whether the service lives is answered, and others wait their turn."""
     release = threading.Event()
 
-    def slow(asked: Request, peer: Peer) -> Pieces:
+    def slow(asked: SpamdRequest, peer: Peer) -> Pieces:
         if asked.message == b"slow":
             release.wait(PATIENCE)
         return checked(asked, peer)
@@ -386,11 +386,11 @@ def test_others_while_workers_are_busy(serve: Serve) -> None:
 def test_fault_of_ours(serve: Serve) -> None:
     """A fault of ours is an error to that client, and to no other."""
 
-    def faulty(asked: Request, peer: Peer) -> Pieces:
+    def faulty(asked: SpamdRequest, peer: Peer) -> Pieces:
         if asked.message == b"bad":
             raise ZeroDivisionError
         if asked.message == b"refused":
-            raise RequestError(Status.REFUSED, "not today")
+            raise RequestError(ResponseStatus.REFUSED, "not today")
         return checked(asked, peer)
 
     served = serve(faulty)
@@ -414,7 +414,7 @@ def test_end_answers_what_is_whole(serve: Serve) -> None:
     """At the end of the service a request at work is answered, and an incomplete one given up."""
     begun = threading.Event()
 
-    def slow(asked: Request, peer: Peer) -> Pieces:
+    def slow(asked: SpamdRequest, peer: Peer) -> Pieces:
         begun.set()
         time.sleep(0.1)
         return checked(asked, peer)
@@ -428,7 +428,7 @@ def test_end_answers_what_is_whole(serve: Serve) -> None:
         served.server.close()
         assert whole.recv(1000) == CHECKED
         assert half.recv(1000) == b""
-    served.server = Server(checked)  # for the fixture to close
+    served.server = SpamdServer(checked)  # for the fixture to close
 
 
 def test_user_who_may_not_ask(serve: Serve) -> None:
@@ -456,9 +456,9 @@ def test_tcp(serve: Serve) -> None:
 def test_requests_are_counted(serve: Serve) -> None:
     """By command and by the code of the answer; what is no request has no command, and is a fault of the protocol."""
 
-    def reply(asked: Request, peer: Peer) -> Pieces:
+    def reply(asked: SpamdRequest, peer: Peer) -> Pieces:
         if asked.message == b"refuse\n":
-            raise RequestError(Status.REFUSED, "not now")
+            raise RequestError(ResponseStatus.REFUSED, "not now")
         return checked(asked, peer)
 
     served = serve(reply)

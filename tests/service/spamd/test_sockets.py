@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.errors import SpamnbError
 from spamnb.config import Spamd
-from spamnb.errors import SpamnbError
 from spamnb.service.spamd.sockets import Allowed, Listeners, Peer, allowed, handed_over, peer_of
 from tests.service.spamd.conftest import Service, request
 
@@ -106,7 +106,7 @@ def test_reload_that_fails(service: Service) -> None:
 _HANDED = """
 import os, sys
 from spamnb.service.spamd.sockets import handed_over
-from spamnb.errors import SpamnbError
+from spamnb.base.errors import SpamnbError
 try:
     found = handed_over({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
     print(found[0].address, found[0].is_unix, os.get_inheritable(3))

@@ -1,0 +1,1 @@
+"""What changes mail or lessons: learn, move, withhold, undo, answer."""

@@ -1,0 +1,161 @@
+"""What follows from a person's answer about a message: learning, forgetting, a move. All of it can be undone.
+
+The move is journalled as any other, so that a crash loses nothing, and the label is changed first: a message that is
+learned and not yet moved is right in the end, also where it stays.
+"""
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from spamnb.acts import training
+from spamnb.acts.current_files import CurrentFiles
+from spamnb.acts.moves import Mover, bases_now, known_folder, of_message
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.config import Config
+from spamnb.filter.judge import UNTAUGHT
+from spamnb.ledger.history.locations import Location
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.port import Relabel
+from spamnb.mail.reading import Reading, read
+from spamnb.maildir.messages import locate
+from spamnb.review.misfiled import Misfiled
+
+WHY = "answered at the prompt"
+ON_A_PAGE = "said on a page"
+
+
+class Answer(Enum):
+    """What a person says of a message."""
+
+    RIGHT = "right"  # it is what it is called
+    OTHERWISE = "otherwise"  # it is the other class
+    FORGET = "forget"  # it teaches nothing
+    NEVER = "never"  # do not ask again
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an answer did: its actions, the one that stands for all of it, and why the message stays, or "".
+
+    answer: to undo this action is to undo them all.
+    """
+
+    actions: tuple[int, ...]
+    answer: int
+    stays: str = ""
+
+
+class _Act(NamedTuple):
+    """What an answer is about, and why and when it was given: all that it does has this one time."""
+
+    message: int
+    why: str
+    at: float
+
+
+class Answers:
+    """Carries out answers. `now` gives seconds since the epoch."""
+
+    def __init__(self, ledger: Ledger, config: Config, now: Callable[[], float] = time.time) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._now = now
+        self._folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
+        self._mover = Mover(ledger, now, bases_now(), self._folder_of)
+        self._mover.resolve()  # what an earlier process that was killed has left open would stand in the way
+
+    def give(self, finding: Misfiled, answer: Answer, why: str = WHY) -> Done:
+        """Do what an answer says. The message is not asked about again, until that is undone.
+
+        Raises LedgerError where the ledger cannot be used, MaildirError where the file cannot be read or moved; what
+        was learned by then is kept.
+        """
+        label = {Answer.RIGHT: finding.label, Answer.OTHERWISE: Label(1 - finding.label)}.get(answer)
+        reading = None if label is None else self._unlearned(finding)  # before the ledger is held
+        at, journal = self._now(), self._ledger.journal
+        with self._ledger.transaction():
+            self._ledger.record_lessons()  # of others, so that what is recorded below is this answer's
+            if label is not None:
+                self._learn(finding, reading, label, why, at)
+            elif answer is Answer.FORGET:
+                training.forget(self._ledger, [finding.digest], why, at)
+            known = self._ledger.messages.ensure(finding.digest, finding.summary)
+            settled = journal.settled(known.id, why, at)
+        stays = "" if label is None else self._move(finding, label, _Act(known.id, why, at))
+        done = [one.id for one in journal.of_answer(settled) if one.state == "done"]
+        return Done(tuple(done), settled, stays)
+
+    def call(self, digest: bytes, label: Label, why: str = WHY) -> Done:
+        """Call a message ham or spam, whatever it was called: learn it so, and move its files where that belongs.
+
+        A message of which no file is left keeps the tokens that it was learned with. Raises what `give` does, and
+        MaildirError where there are neither.
+        """
+        places = CurrentFiles(self._ledger, self._config, [digest]).of(digest)
+        known = self._ledger.messages.find(digest)
+        summary = "" if known is None else known.summary
+        place = next((one for one in places if one.location is not None), None)
+        other = Misfiled(digest, summary, Label(1 - label), False, UNTAUGHT, place=place)
+        return self.give(other, Answer.OTHERWISE, why)
+
+    def end(self) -> None:
+        """Let IMAP servers know which folders messages have left."""
+        self._mover.departures.touch_all(time.sleep)
+
+    def _unlearned(self, finding: Misfiled) -> Reading | None:
+        """What a message says that was never learned; None of one that was, whose tokens are kept."""
+        if self._ledger.lessons.find(finding.digest) is not None:
+            return None
+        location = None if finding.place is None else finding.place.location
+        folder = None if location is None else self._folder_of(location.folder)
+        found = None
+        if location is not None and folder is not None:
+            found = of_message(folder, locate(folder, location.base), finding.digest)
+        if found is None:
+            raise MaildirError("the message is not where it was any more: nothing was learned")
+        return read(found[1])
+
+    def _learn(self, finding: Misfiled, reading: Reading | None, label: Label, why: str, at: float) -> None:
+        """Make a label a person's decision."""
+        lesson = self._ledger.lessons.find(finding.digest)
+        if lesson is None and reading is not None:
+            training.learn(self._ledger, reading, label, why, at)
+        elif lesson is not None and (lesson.label, lesson.weak) != (label, False):
+            change = Relabel(finding.digest, lesson.label, lesson.weak, label, False, why)
+            training.relabel(self._ledger, [change], at)
+        known = self._ledger.messages.find(finding.digest)
+        if label is Label.SPAM and known is not None and known.rescued_at is not None:
+            self._ledger.messages.rescued(known.id, None)  # as `training.learn` does
+
+    def _move(self, finding: Misfiled, label: Label, act: _Act) -> str:
+        """Move the files that lie where the other label belongs, or unsure mail. Returns why one stays, or ""."""
+        places = CurrentFiles(self._ledger, self._config, [finding.digest])
+        stays = ""
+        for place in places.of(finding.digest):
+            if not place.is_unsure and (place.label is not finding.label or label is finding.label):
+                continue
+            if place.location is None:
+                stays = f"{place.path} is in no watched folder, and stays there"
+            else:
+                stays = self._move_file(places, place.location, finding.digest, label, act) or stays
+        return stays
+
+    def _move_file(self, places: CurrentFiles, location: Location, digest: bytes, label: Label, act: _Act) -> str:
+        mailbox, source = places.mailbox(location), self._folder_of(location.folder)
+        if mailbox is None or source is None:
+            return "its folder is gone"
+        goal = mailbox.inbox_folder if label is Label.HAM else mailbox.spam_folder
+        destination = self._folder_of(self._ledger.locations.folder(location.mailbox, goal))
+        if destination is None:
+            return f"there is no folder {goal} in {mailbox.path}: start the service, which makes it"
+        entry = locate(source, location.base)
+        found = of_message(source, entry, digest)
+        if found is None:
+            return "it was moved meanwhile"
+        intent = self._mover.intend(act.message, source, found[0], destination, act.why, at=act.at)
+        return "" if self._mover.carry_out(intent, found[0]) else "it was moved or marked at this very moment"

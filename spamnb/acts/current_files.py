@@ -1,0 +1,121 @@
+"""Where the files of a message lie now: in the watched folders, or where it was trained from."""
+
+import functools
+import os
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from spamnb.acts.moves import known_folder, of_message
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.config import Config, Mailbox
+from spamnb.ledger.history.locations import Location
+from spamnb.ledger.history.trained import TrainedFile
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import Folder
+from spamnb.maildir.messages import locate
+from spamnb.maildir.names import parse_name
+from spamnb.rules.meaning import taught_by
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentFile:
+    """A file of a message: its path, and what its folder says it is (None: nothing).
+
+    location: as the ledger has it, where it is in a folder that is watched. is_unsure: that is the one for unsure mail.
+    """
+
+    path: str
+    label: Label | None
+    location: Location | None = None
+    is_unsure: bool = False
+
+
+class CurrentFiles:
+    """Finds the files of messages, given by their identities."""
+
+    def __init__(self, ledger: Ledger, config: Config, digests: Collection[bytes] = ()) -> None:
+        self._ledger = ledger
+        self._mailboxes = {str(mailbox.path): mailbox for mailbox in config.mailboxes}
+        self._folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
+        self._path_of = functools.cache(lambda folder: ledger.locations.where(folder)[0])
+        self._trained: dict[bytes, list[TrainedFile]] = defaultdict(list)
+        for one in ledger.trained.of_messages(digests) if digests else ():
+            self._trained[one.digest].append(one)
+
+    def mailbox(self, location: Location) -> Mailbox | None:
+        """The configured mailbox of a file, or None."""
+        return self._mailboxes.get(self._path_of(location.folder))
+
+    def may_ask(self, location: Location) -> bool:
+        """Whether what lies there may be asked about: its folder calls it ham, or is for unsure mail."""
+        mailbox, name = self.mailbox(location), location.folder_name
+        if mailbox is None:
+            return False
+        is_unsure = name == mailbox.unsure_folder
+        return is_unsure or taught_by(mailbox.role_of(name)) is Label.HAM
+
+    def of(self, digest: bytes) -> list[CurrentFile]:
+        """All files of a message that are there now: first those in watched folders, the newest first."""
+        known = self._ledger.messages.find(digest)
+        found = [] if known is None else self._ledger.locations.of_message(known.id)[::-1]
+        watched = [self._watched(one) for one in found if one.gone_at is None]
+        trained = [self._trained_from(one) for one in self._trained[digest]]
+        places = {place.path: place for place in (*trained, *watched) if place is not None}
+        return sorted(places.values(), key=lambda place: place.location is None)
+
+    def best(self, digest: bytes, label: Label | None) -> CurrentFile | None:
+        """The file that is where a message of that label belongs; else any, or None where there is none."""
+        found = self.of(digest)
+        return next((place for place in found if place.label is label), found[0] if found else None)
+
+    def read(self, location: Location, digest: bytes) -> tuple[CurrentFile, bytes] | None:
+        """A file of a message as it is now, with its bytes; None where it is gone or cannot be read."""
+        place, folder = self._watched(location), self._folder_of(location.folder)
+        try:
+            found = (
+                None if folder is None else of_message(folder, locate(folder, location.base, location.flags), digest)
+            )
+        except MaildirError:
+            return None
+        return None if place is None or found is None else (place, found[1])
+
+    def _watched(self, location: Location) -> CurrentFile | None:
+        folder, mailbox = self._folder_of(location.folder), self.mailbox(location)
+        try:
+            entry = None if folder is None else locate(folder, location.base, location.flags)
+        except MaildirError:
+            return None  # of a folder that cannot be listed now
+        if folder is None or entry is None:
+            return None
+        name = location.folder_name
+        if mailbox is None:
+            return CurrentFile(entry.path(folder), None, location)
+        is_unsure = name == mailbox.unsure_folder
+        return CurrentFile(entry.path(folder), taught_by(mailbox.role_of(name), is_unsure), location, is_unsure)
+
+    def _trained_from(self, one: TrainedFile) -> CurrentFile | None:
+        path = present(one.path)
+        return None if path is None else CurrentFile(path, one.label)
+
+
+def present(path: str) -> str | None:
+    """Where the file of that path is now: in a Maildir it may have other flags. None where it is gone.
+
+    A message of an mbox is named by the mbox's path, a colon, and a number.
+    """
+    if os.path.lexists(path):
+        return path
+    mbox, _, number = path.rpartition(":")
+    if number.isdecimal() and os.path.isfile(mbox):
+        return path
+    directory, name = os.path.split(path)
+    root, subdir = os.path.split(directory)
+    if subdir not in ("new", "cur"):
+        return None
+    try:
+        entry = locate(Folder(root, root), parse_name(name).key)
+    except MaildirError:
+        return None
+    return None if entry is None else entry.path(Folder(root, root))

@@ -1,0 +1,347 @@
+"""The journalled move: written down, done, and recorded as done, so that a crash at any point can be repaired.
+
+1. The intent is committed to the ledger, durably.
+2. The file is renamed, and both directories are made durable (`maildir.rename`).
+3. One transaction ends the intent and records the file's new place.
+4. IMAP servers are let know that the source has lost a message (`maildir.departures`).
+
+Killed before 2, the file is at its source; after 2, at its destination; a move across file systems may leave both,
+holding the same bytes. The open intent tells which file to look for, and `resolve` ends each one: it makes the move
+that was not made, removes the source of a copy that is complete, and records what is done. Where a folder cannot be
+listed (a disk that is not mounted) the intent stays open: ended too early, the filter's own move would look like a
+person's. So it does while another program may be about to remove the name that it has just linked.
+"""
+
+import errno
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from spamnb.base.errors import MaildirError, SpamnbError
+from spamnb.base.label import Label, Origin
+from spamnb.filter.judge import Judgement
+from spamnb.ledger.history.journal import Action
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.identity import identity, take
+from spamnb.maildir.departures import Departures, touch_cur
+from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
+from spamnb.maildir.messages import Entry, linked_until, locate, number_of_links, read_chunks, read_keywords
+from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letters, parse_name
+from spamnb.maildir.rename import finish, move, remove_drafts
+from spamnb.rules.consequence import MARKS
+
+_log = logging.getLogger(__name__)
+_TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
+# What stands in the way for now: the move is made when it does not any more.
+_PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
+
+
+class MovedSinceError(SpamnbError):
+    """A message is not where the filter moved it: a person has moved it since, and it is left there."""
+
+
+class BeingMovedError(FolderUnavailableError):
+    """Another process has a move of the same file open: what is to be done with it has to wait for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFolder(Folder):
+    """A folder on disk, with its id in the ledger."""
+
+    id: int
+
+
+def bases_now() -> Iterator[str]:
+    """Unique base names, made of the present time, this process and this host."""
+    return fresh_bases(time.time_ns, os.getpid(), socket.gethostname())
+
+
+def known_folder(ledger: Ledger, folder: int) -> KnownFolder | None:
+    """A folder of any mailbox by the ledger's id, or None where it is not on disk any more."""
+    root, name = ledger.locations.where(folder)
+    try:
+        found = find_folders(root)
+    except FolderUnavailableError:
+        return None
+    return next((KnownFolder(name, one.path, folder) for one in found if one.name == name), None)
+
+
+FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A move that is written down but not done: the journal's action, from and to which folder and base name.
+
+    flags: those that the message had when the move was decided. takes_back: the action that the move undoes.
+    """
+
+    action: int
+    message: int
+    digest: bytes
+    source: KnownFolder
+    base: str
+    destination: KnownFolder
+    wanted: str
+    flags: str
+    takes_back: int | None
+
+    @property
+    def origin(self) -> Origin:
+        """Who moves the message."""
+        return "filter" if self.takes_back is None else "undo"
+
+
+class Mover:
+    """Moves messages between folders; `departures` are those that messages have left.
+
+    `now` gives seconds since the epoch; `bases` unique base names; `folder_of` a folder by its id, or None.
+    """
+
+    def __init__(self, ledger: Ledger, now: Callable[[], float], bases: Iterator[str], folder_of: FindFolder) -> None:
+        self._ledger = ledger
+        self._now = now
+        self._bases = bases
+        self._folder_of = folder_of
+        self._logged: set[int] = set()  # actions of which it was logged that they cannot be ended yet
+        self.departures = Departures(now)
+
+    def intend(
+        self,
+        message: int,
+        source: KnownFolder,
+        entry: Entry,
+        destination: KnownFolder,
+        why: str,
+        *,
+        takes_back: int | None = None,
+        judgement: Judgement | None = None,
+        at: float | None = None,
+    ) -> Intent:
+        """Write a move down. In one transaction with the decision, so that a crash does not part the two.
+
+        at: the moment of the decision that it is a part of; without one it is now.
+
+        Raises BeingMovedError where another process has a move of that file open: it could be copied twice.
+        """
+        name = parse_name(entry.name)
+        base, owner = name.key, self._ledger.owner.name()
+        with self._ledger.transaction():
+            if self._ledger.journal.is_leaving(source.id, base, owner):
+                raise BeingMovedError(f"another process is moving a message out of {source.path} just now: try again")
+            action = self._ledger.journal.intend(
+                message,
+                (source.id, base),
+                (destination.id, base),
+                why,
+                self._now() if at is None else at,
+                takes_back=takes_back,
+                verdict=None if judgement is None else judgement.verdict,
+                probability=None if judgement is None else judgement.probability,
+                owner=owner,
+            )
+        digest = self._ledger.messages.get(message).digest
+        return Intent(action, message, digest, source, base, destination, base, name.flags, takes_back)
+
+    def resolve(self) -> int:
+        """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many.
+
+        An intent of another process that lives is its own: ended by both, the message could be copied twice.
+        """
+        return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
+
+    def is_open(self, action: int) -> bool:
+        """Whether a move that was written down has neither been made nor failed."""
+        intent = self._ledger.journal.get(action)
+        return intent is not None and intent.state == "intent"
+
+    def _is_left(self, action: Action) -> bool:
+        former = self._ledger.journal.owner(action.id)
+        if self._ledger.owner.is_another(former):
+            return False
+        # Its owner may have ended it just before its own end, and another process may be about to end it too.
+        return self._ledger.journal.take_over(action.id, former, self._ledger.owner.name())
+
+    def _is_overruled(self, action: Action) -> bool:
+        """Whether a person has rescued the message, or called it ham, since the filter decided to move it."""
+        if action.verdict is None or action.takes_back is not None:
+            return False  # a person's own decision
+        lesson = self._ledger.lessons.find(action.digest)
+        called_ham = lesson is not None and lesson.decision is Label.HAM
+        return called_ham or self._ledger.messages.get(action.message).rescued_at is not None
+
+    def is_brought(self, folder: int, base: str) -> bool:
+        """Whether another process is moving a file of that name to the folder just now: no person brought it."""
+        return any(
+            (intent.destination, intent.destination_base) == (folder, base)
+            and self._ledger.owner.is_another(self._ledger.journal.owner(intent.id))
+            for intent in self._ledger.journal.intents()
+        )
+
+    def take_back(self, action: Action) -> None:
+        """Undo a move: the message returns to the folder it came from, with the flags it has now.
+
+        Raises MovedSinceError where the message has left its destination, SpamnbError where a folder is gone.
+        """
+        source, destination = self._folder(action.source), self._folder(action.destination)
+        if source is None or destination is None:
+            raise SpamnbError(f"cannot undo {action.id}: a folder of that move is gone")
+        entry = locate(destination, action.destination_base)
+        if entry is None:
+            raise MovedSinceError(f"cannot undo {action.id}: the message is not in {destination.name} any more")
+        why = f"undo of {action.id}"
+        intent = self.intend(action.message, destination, entry, source, why, takes_back=action.id)
+        if not self.carry_out(intent, entry):
+            raise MovedSinceError(f"cannot undo {action.id}: the message was moved meanwhile")
+
+    def _folder(self, folder: int | None) -> KnownFolder | None:
+        return None if folder is None else self._folder_of(folder)
+
+    def carry_out(self, intent: Intent, entry: Entry | None, *, waits: bool = False) -> bool:
+        """Make a move that was written down; False where the message stays, or has vanished.
+
+        It stays if a person has read, marked or moved it since the filter decided to move it; and where another program
+        has just linked its file. waits: then the intent stays open, for `resolve`.
+        """
+        letters = matching_letters(read_keywords(intent.source), read_keywords(intent.destination))
+        for _ in range(_TRIES):
+            if entry is None or _is_touched(intent, entry):
+                break
+            name = parse_name(entry.name).for_other_folder(letters)
+            if name.key != intent.wanted:
+                name = name.with_base(intent.wanted.partition(",")[0])
+            try:
+                if self._ledger.locations.get(intent.destination.id, intent.wanted) is not None:
+                    raise FileExistsError
+                found = of_message(intent.source, entry, intent.digest)
+                if found is None:  # what has its name is new mail
+                    self._ledger.locations.gone(intent.source.id, [intent.base], self._now())
+                    break
+                if found[0] != entry:
+                    entry = found[0]
+                    continue
+                if not self._rename(intent, entry, name):
+                    if waits:
+                        return False
+                    break
+            except FileNotFoundError:
+                entry = locate(intent.source, intent.base)
+                continue
+            except FileExistsError:
+                intent = replace(intent, wanted=name.with_base(next(self._bases)).key)
+                self._ledger.journal.redirect(intent.action, intent.wanted)
+                continue
+            except (OSError, MaildirError) as fault:
+                self._after_fault(intent, fault)
+            self._done(intent, name.flags)
+            return True
+        self._ledger.journal.settle(intent.action, "failed")
+        ended = self._ledger.journal.get(intent.action)
+        return ended is not None and ended.state == "done"  # by another process, to which the intent looked left open
+
+    def _rename(self, intent: Intent, entry: Entry, name: Name) -> bool:
+        """Rename the file; False where the filter must leave it to another program, which has just linked it."""
+        path = entry.path(intent.source)
+        names = number_of_links(path)  # counted before the look: a link that comes after it is seen in one of the two
+        if intent.origin == "filter" and linked_until(path) > self._now():
+            return False
+        moved = move(path, intent.destination, entry.subdir, format_name(name))
+        # The server's link may have come between our look and our rename: give the name back in time.
+        linked = intent.origin == "filter" and 0 < names < number_of_links(moved)
+        return not (linked and _returns(moved, intent.source, entry))
+
+    def _after_fault(self, intent: Intent, fault: Exception) -> None:
+        """Look what came of a move that failed. Returns where it was made all the same; else raises MaildirError."""
+        error = MaildirError(f"cannot move a message from {intent.source.path} to {intent.destination.path}: {fault}")
+        try:
+            here, there = locate(intent.source, intent.base), None
+            try:
+                there = locate(intent.destination, intent.wanted)
+            except FolderUnavailableError:
+                if here is None:
+                    raise
+            if here is not None and there is not None:
+                finish(here.path(intent.source), there.path(intent.destination))
+        except (OSError, MaildirError):
+            raise error from fault  # the intent stays open: `resolve` looks again
+        if there is None:
+            if getattr(fault, "errno", None) in _PASSING and intent.origin == "filter":
+                self._logged.add(intent.action)  # and the intent stays open
+            else:
+                self._ledger.journal.settle(intent.action, "failed")
+            raise error from fault
+
+    def _done(self, intent: Intent, flags: str) -> None:
+        now = self._now()
+        last = self._ledger.locations.last(intent.source.id, intent.base)
+        content = last.content if last is not None and last.message == intent.message else b""
+        place = intent.destination.id, intent.wanted, intent.message, intent.origin
+        with self._ledger.transaction():
+            self._ledger.locations.gone(intent.source.id, [intent.base], now, "filter")
+            self._ledger.locations.put(*place, content, flags, now)
+            self._ledger.journal.settle(intent.action, "done")
+            if intent.takes_back is not None:
+                first = self._ledger.journal.taken_back(intent.takes_back)
+                if first.verdict is not None:  # the filter's own decision: a person has rescued the message
+                    self._ledger.messages.rescued(intent.message, now if first.state == "undone" else None)
+        self.departures.add(intent.source.path)
+
+    def _resolve(self, action: Action) -> bool:
+        """End an intent; False where it has to stay open."""
+        source, destination = self._folder(action.source), self._folder(action.destination)
+        if source is None or destination is None:
+            return False  # of another mailbox, or gone for now
+        last = self._ledger.locations.last(source.id, action.source_base)
+        places = source, action.source_base, destination, action.destination_base
+        flags = "" if last is None else last.flags
+        intent = Intent(action.id, action.message, action.digest, *places, flags, action.takes_back)
+        remove_drafts(destination, intent.wanted)
+        remove_drafts(source, intent.base)  # where the message was given back
+        try:
+            there = of_message(destination, locate(destination, intent.wanted), action.digest)
+            here = locate(source, intent.base)
+            if there is None:
+                self.carry_out(intent, None if self._is_overruled(action) else here, waits=True)
+                return not self.is_open(action.id)
+            if here is not None:
+                finish(here.path(source), there[0].path(destination))
+            touch_cur(source.path)  # killed between the rename and this
+        except (OSError, MaildirError) as fault:
+            if action.id not in self._logged:
+                self._logged.add(action.id)
+                _log.warning("a move that was interrupted cannot be ended yet: %s", fault)
+            return False
+        self._done(intent, parse_name(there[0].name).flags)
+        return True
+
+
+def _is_touched(intent: Intent, entry: Entry) -> bool:
+    """Whether a person has read or marked a message since the filter decided to move it."""
+    new = set(parse_name(entry.name).flags) - set(intent.flags)
+    return intent.origin == "filter" and not new.isdisjoint(MARKS)
+
+
+def _returns(moved: str, folder: Folder, entry: Entry) -> bool:
+    """Move a message back to where it was; False where that cannot be done, so that it is moved after all."""
+    try:
+        move(moved, folder, entry.subdir, entry.name)
+    except (OSError, MaildirError):
+        return False
+    return True
+
+
+def of_message(folder: Folder, entry: Entry | None, digest: bytes) -> tuple[Entry, bytes] | None:
+    """The file and its bytes if it holds that message; None if it only has a name that we wanted."""
+    for _ in range(_TRIES):
+        if entry is None:
+            return None
+        try:
+            raw = take(read_chunks(entry.path(folder)))
+        except FileNotFoundError:  # renamed between our look and our reading
+            entry = locate(folder, parse_name(entry.name).key)
+        else:
+            return (entry, raw) if identity(raw) == digest else None
+    raise MaildirError(f"cannot read a message in {folder.path}: it is listed there, and gone whenever it is opened")

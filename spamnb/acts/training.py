@@ -1,0 +1,105 @@
+"""Learning and forgetting messages: what the service, the command line and any other program do alike.
+
+Each first changes the lessons, and then records in the history what has changed: see `Ledger.record_lessons`.
+`at` is when, in seconds since the epoch; `why` is for the history.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from spamnb.base.errors import LedgerError
+from spamnb.base.label import Label
+from spamnb.ledger.history.journal import Action
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.export_format import ExportedCounts
+from spamnb.ledger.lessons.port import Change, Relabel
+from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.sqlite.counts import Dictionary
+from spamnb.mail.reading import Reading, read
+
+
+def learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *, weak: bool = False) -> Change | None:
+    """Learn a message. Returns what it was before, or None where it was learned so already.
+
+    weak: no person may have decided it; a weak label never replaces a decision, and any decision replaces it.
+    """
+    changed = learn_together(ledger, [reading], label, why, at, weak=weak)
+    return changed[0] if changed else None
+
+
+def learn_together(
+    ledger: Ledger, readings: Sequence[Reading], label: Label, why: str, at: float, *, weak: bool = False
+) -> list[Change]:
+    """As `learn`, several messages in one transaction. Returns those that changed, and what they were before."""
+    with ledger.transaction():
+        changed = ledger.lessons.learn(readings, label, why, at, weak=weak)
+        ledger.record_lessons()
+        ledger.messages.came_from((one.digest, one.relations.sender, one.relations.list_id) for one in readings)
+        if label is Label.SPAM and not weak:  # who calls a message spam does not want it out of spam any more
+            for known in filter(None, map(ledger.messages.find, (one.digest for one in readings))):
+                if known.rescued_at is not None:
+                    ledger.messages.rescued(known.id, None)
+    return changed
+
+
+def learn_batches(
+    ledger: Ledger, batches: Sequence[Batch], label: Label, why: str, at: float, dictionary: Dictionary | None = None
+) -> list[Change]:
+    """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before.
+
+    dictionary: remembers tokens from one call to the next (`SqliteLessons.dictionary`).
+    """
+    changed = ledger.lessons.learn_batches(batches, label, why, at, dictionary=dictionary)
+    with ledger.transaction():
+        ledger.record_lessons()
+        ledger.messages.came_from(
+            (digest, one.sender, one.list_id)
+            for batch in batches
+            for digest, one in zip(batch.digests, batch.relations, strict=True)
+        )
+    files = [
+        (digest, path) for one in batches if one.paths for digest, path in zip(one.digests, one.paths, strict=True)
+    ]
+    ledger.trained.record(label, ((digest, path) for digest, path in files if path))
+    return changed
+
+
+def learn_message(
+    ledger: Ledger, raw: bytes, label: Label, why: str, at: float, *, weak: bool = False
+) -> Change | None:
+    """As `learn`, from the bytes of a message."""
+    return learn(ledger, read(raw), label, why, at, weak=weak)
+
+
+def forget(ledger: Ledger, digests: Iterable[bytes], why: str, at: float) -> int:
+    """Forget messages by their identities. Returns how many were learned before."""
+    forgotten = ledger.lessons.forget(digests, why, at)
+    ledger.record_lessons()
+    return forgotten
+
+
+def relabel(ledger: Ledger, changes: Sequence[Relabel], at: float) -> list[bool]:
+    """Give messages other labels. Returns which changes were made: not those of messages that have changed since."""
+    made = ledger.lessons.relabel(changes, at)
+    ledger.record_lessons()
+    return made
+
+
+def import_counts(ledger: Ledger, counts: ExportedCounts, name: str, at: float) -> int:
+    """Add counts of another ledger, from a file of that name. Returns the action, by which they can be taken back.
+
+    Raises LedgerError where the sums would be too large for the ledger.
+    """
+    with ledger.transaction():  # of both parts: an import that was added and not recorded could not be taken back
+        ledger.imports.add(counts)
+        why = f"{counts.ham} ham and {counts.spam} spam messages"
+        return ledger.journal.imported(counts.digest, name, why, at)
+
+
+def take_back_import(ledger: Ledger, action: Action, at: float) -> None:
+    """Take back what an action has imported. Raises LedgerError where that does not count any more."""
+    with ledger.transaction():
+        present = ledger.journal.get(action.id)  # another process may have been first, and the counts be there twice
+        if present is None or present.state != "done":
+            raise LedgerError("that import does not count any more")
+        ledger.imports.take_back(action.digest)
+        ledger.journal.imported(action.digest, action.summary, f"undo of {action.id}", at, takes_back=action.id)

@@ -1,0 +1,1 @@
+"""What all rooms share: errors, labels, how times and numbers are printed, files written whole, patterns, sockets."""

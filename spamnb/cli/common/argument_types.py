@@ -1,0 +1,86 @@
+"""Argument types: whole numbers, lists of them, sizes, spans and times."""
+
+import argparse
+import re
+import time
+from collections.abc import Callable
+
+from spamnb.base.errors import UsageError
+
+_BYTES = {"K": 10**3, "M": 10**6, "G": 10**9}
+_MOST_DIGITS = 15
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of a whole number that is not below `least`."""
+
+    def number(text: str) -> int:
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        if digits == text and len(digits) > _MOST_DIGITS:
+            raise argparse.ArgumentTypeError(f"{text!r} is too large")
+        value = int(text[:_MOST_DIGITS])  # the first digits of a longer negative number say enough
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is too small: it must be {least} or more")
+        return value
+
+    return number
+
+
+def user_name(text: str) -> str:
+    """A user's name for the header of a request: printable ASCII without blanks."""
+    if not re.fullmatch(r"[!-~]{1,254}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot name a user")
+    return text
+
+
+def executor(text: str) -> str:
+    """Where messages are read: `processes`, or `dask://HOST:PORT`."""
+    if text != "processes" and not re.fullmatch(r"dask://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):\d{1,5}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no executor: write processes, or dask://HOST:PORT")
+    return text
+
+
+def several(text: str) -> list[int]:
+    """Whole numbers, divided by commas."""
+    return [at_least(0)(part.strip()) for part in text.split(",")]
+
+
+def size(text: str) -> int:
+    """Bytes; K, M and G are powers of a thousand."""
+    unit = _BYTES.get(text[-1:].upper(), 1)
+    digits = text[:-1] if unit > 1 else text
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 12 or not int(digits):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write 500K, 200M or 1G")
+    return int(digits) * unit
+
+
+def span(text: str) -> int | None:
+    """Seconds, or None where the text is not a span of time.
+
+    >>> span("2h"), span("two hours")
+    (7200, None)
+    """
+    found = re.fullmatch(r"(\d{1,6})\s*([smhdw])", text.strip().lower(), re.ASCII)
+    return None if found is None else int(found[1]) * _SECONDS[found[2]]
+
+
+def moment(text: str, now: float | None = None) -> float:
+    """A time, or a span before now, in seconds since the epoch. Raises UsageError.
+
+    >>> moment("2h", 10_000.0)
+    2800.0
+    """
+    from datetime import datetime, timedelta
+
+    now = time.time() if now is None else now
+    if (seconds := span(text)) is not None:
+        return now - seconds
+    midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {"today": midnight, "yesterday": midnight - timedelta(days=1)}
+    try:
+        return (named.get(text.strip().lower()) or datetime.fromisoformat(text.strip())).timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(f"{text!r} is not a time: write 30m, 2h, 3d, today, yesterday or 2026-01-31 12:00") from None

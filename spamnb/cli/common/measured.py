@@ -1,0 +1,154 @@
+"""What `evaluate` prints: the figures of a run, those of several orders, and which cutoff to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from spamnb.base.wording import plural
+from spamnb.cli.common import output_files
+from spamnb.cli.common.output import table
+
+if TYPE_CHECKING:
+    from spamnb.evaluation.cutoff import Advice
+    from spamnb.evaluation.measures import Measure, Outcome
+    from spamnb.evaluation.runs import Average, Figure
+
+_NAMES = {
+    "hm": "ham taken for spam",
+    "sm": "spam not caught",
+    "unsure": "unsure",
+    "lam": "logistic mean of both",
+    "one_minus_roca": "1 − area under the ROC curve",
+    "sm_at_hm": "spam not caught where 0.1 % of the ham is lost",
+    "brier": "Brier score × 100",
+    "calibration": "calibration error",
+}
+_COUNTS = {
+    "messages": "messages",
+    "ham": "messages that are ham",
+    "spam": "messages that are spam",
+    "ham_lost": "ham taken for spam, messages",
+    "unscored": "judged before a message of each class was learned",
+    "contradicting": "judged the opposite of their label",
+    "one_minus_roca_of_all": "the same with the unscored messages",
+}
+_OF_USER = {
+    "messages": "messages that came, after those learned first",
+    "ham_lost": "ham moved to the spam folder",
+    "hm": "the same in percent",
+    "caught": "spam moved to the spam folder, in percent",
+    "caught_second_half": "the same, of the second half",
+    "one_minus_roca": "1 − area under the ROC curve, in percent",
+    "one_minus_roca_second_half": "the same, of the second half",
+    "learned_ham": "ham that is learned at the end",
+    "learned_spam": "spam that is learned at the end",
+    "switched_on_at": "messages before any was moved",
+    "breaker_tripped": "how often an abnormal share of spam stopped the moving",
+}
+_NAMED = 5  # messages at most, of those that contradict their label
+
+
+def rounded(figures: Mapping[str, Figure]) -> dict[str, object]:
+    """Figures as they are printed: six decimals do for any percentage."""
+    return {name: round(one, 6) if isinstance(one, float) else one for name, one in figures.items()}
+
+
+def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> str:
+    """The measures of one run, with their intervals."""
+    counts = "{messages} messages scored, {ham} ham and {spam} spam; {ham_lost} ham lost\n".format_map(figures)
+    if figures["unscored"]:
+        counts += (
+            "{unscored} of them, before a message of each class was learned, have no rank: with them one_minus_roca is"
+            " {one_minus_roca_of_all:.4f}\n"
+        ).format_map(figures)
+    rows = [("measure", "percent", "95 % interval", "")]
+    for name, meaning in _NAMES.items():
+        one = measures[name]
+        rows.append((name, f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}", meaning))
+    return f"{counts}\n{table(rows)}"
+
+
+def one_user(figures: Mapping[str, Figure]) -> str:
+    """The figures of one run of a simulated user."""
+    rows = [(name, _shown(figures[name]), meaning) for name, meaning in _OF_USER.items()]
+    return table([("figure", "", ""), *rows])
+
+
+def several_runs(averaged: Average) -> str:
+    """The figures of several orders: the mean of each, the least and the greatest."""
+    rows = [("figure", "mean", "least", "greatest", "")]
+    meanings = _OF_USER if "habit" in averaged.mean else _COUNTS | _NAMES
+    for name, meaning in meanings.items():
+        if name in averaged.mean:
+            least, greatest = averaged.spread.get(name, (None, None))
+            rows.append((name, _shown(averaged.mean[name]), _shown(least), _shown(greatest), meaning))
+    return table(rows)
+
+
+def _shown(figure: Figure) -> str:
+    if figure is None:
+        return "-"
+    return f"{figure:.4f}" if isinstance(figure, float) else str(figure)
+
+
+def contradictions(found: Sequence[Outcome], *, own: bool) -> str:
+    """How many messages contradict their label, and the strongest; "" for none.
+
+    `own`: they are the user's own mail, of which `audit` tells more.
+    """
+    if not found:
+        return ""
+    one = len(found) == 1
+    said = (
+        f"{plural(len(found), 'message')} {'is' if one else 'are'} judged the opposite of {'its' if one else 'their'}"
+    )
+    hint = "`spamnb audit` shows what you have taught wrongly.\n\n" if own else ""
+    return f"{said} label:\n\n{_listed(found)}\n\n{hint}"
+
+
+def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
+    """Which cutoff to take, or why there is no saying."""
+    if given.cutoff is None:
+        return (
+            f"This mail contradicts itself, so there is no cutoff to advise: to lose at most one ham in {one_in} it"
+            f" would give up {given.given_up:.0f} % of the spam that is caught now. Look at these first: they are filed"
+            f" as ham and look like spam. Your own mail is checked by `spamnb audit`.\n\n{_listed(given.look_at)}"
+        )
+    doubt = "" if given.enough else f" {n_ham} ham are too few to be sure of that."
+    if given.cutoff == configured:
+        return f"At the cutoff of {configured} at most one ham in {one_in} is lost here: keep it.{doubt}"
+    look_at = f"\n\nThese decide it. Are they ham?\n\n{_listed(given.look_at)}" if given.look_at else ""
+    return (
+        f"To lose at most one ham in {one_in}, write this into the configuration. On mail that it was not chosen on"
+        f" such a cutoff catches {given.caught:.1f} % of the spam and loses {given.ham_lost} of {n_ham} ham, where"
+        f" {configured} catches {given.caught_now:.1f} % and loses {given.ham_lost_now}.{doubt}{look_at}"
+        f"\n\nscoring:\n  spam_cutoff: {given.cutoff}"
+    )
+
+
+def _listed(outcomes: Sequence[Outcome]) -> str:
+    rows = [("probability", "filed as", "message")]
+    rows += [(f"{one.probability:.6f}", one.label.word, one.summary) for one in outcomes[:_NAMED]]
+    more = len(outcomes) - _NAMED
+    return table(rows) + (f"\nand {more} more" if more > 0 else "")
+
+
+def advice_as_object(given: Advice) -> dict[str, object]:
+    """The advice as part of a JSON object; `spam_cutoff` is null where the mail contradicts itself."""
+    return {
+        "spam_cutoff": given.cutoff,
+        "spam_caught": round(given.caught, 4),
+        "spam_caught_now": round(given.caught_now, 4),
+        "look_at": [
+            {"path": one.name, "probability": one.probability, "message": one.summary} for one in given.look_at
+        ],
+    }
+
+
+def write_scores(path: str, outcomes: Iterable[Outcome]) -> None:
+    """Write a line for each message, in the form of the TREC spam track."""
+    with output_files.opened(path) as file:
+        for one in outcomes:
+            line = f"{one.name} judge={one.label.word} class={one.verdict} score={one.score:.9g}\n"
+            file.write(line.encode("utf-8", "surrogateescape"))

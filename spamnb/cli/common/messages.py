@@ -1,0 +1,37 @@
+"""The messages that are named on a command line."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from spamnb.base.errors import UsageError
+from spamnb.bulk.mapping import LeftOut
+from spamnb.bulk.sources import KINDS, STANDARD_INPUT, Source, find_sources
+from spamnb.cli.common.output import is_terminal, warn
+
+MESSAGES = "message files, directories of them, Maildir folders, mbox files, or - for standard input"
+
+
+def standard_input() -> BinaryIO | None:
+    """The bytes of standard input; None where it was closed before the start."""
+    return None if sys.stdin is None else sys.stdin.buffer
+
+
+def messages(paths: Sequence[str]) -> Iterator[Source]:
+    """The messages at these paths, as `find_sources` finds them."""
+    return find_sources(paths, standard_input())
+
+
+def or_standard_input(paths: Sequence[str], command: str) -> Sequence[str]:
+    """The paths, or where none was given standard input, unless that is a terminal: then a UsageError."""
+    if paths:
+        return paths
+    if sys.stdin is None or is_terminal(sys.stdin):
+        raise UsageError(f"{command} what? Give {KINDS}; or pipe a message into spamnb {command}")
+    return [STANDARD_INPUT]
+
+
+def report_left_out(left_out: LeftOut) -> None:
+    """Name messages that cannot be read on standard error."""
+    for source, fault in left_out:
+        warn(f"left out {source.where}: {fault}")

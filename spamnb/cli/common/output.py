@@ -1,0 +1,100 @@
+"""How results look: lines, tables, JSON, progress, and a question."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TextIO, TypeVar
+
+from spamnb.base.wording import escaped
+
+T = TypeVar("T")
+
+_WIDEST = 110  # columns of one cell
+
+
+def warn(text: str) -> None:
+    """A line on standard error."""
+    print(f"spamnb: {escaped(text)}", file=sys.stderr)
+
+
+def inform(options: argparse.Namespace, text: str) -> None:
+    """A line on standard output, unless --quiet was given."""
+    if not options.quiet:
+        print(text)
+
+
+def as_json(values: dict[str, object]) -> str:
+    """One object on one line; ASCII only, so that nothing from mail can reach a terminal as it is."""
+    return json.dumps(values, ensure_ascii=True, sort_keys=False)
+
+
+def is_confirmed(question: str) -> bool:
+    """Whether the person at the terminal answers with yes; the end of input is a no."""
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        print()
+        return False
+
+
+def table(rows: Iterable[Iterable[object]]) -> str:
+    """Columns of text, aligned on a terminal also where characters are wide; numbers are aligned to the right.
+
+    >>> print(table([("token", "ham", "spam"), ("viagra", 0, 12), ("lunch", 7, 1)]))
+    token   ham  spam
+    viagra    0    12
+    lunch     7     1
+    """
+    columns = [_aligned([_cut(escaped(str(cell))) for cell in column]) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def _aligned(column: list[str]) -> list[str]:
+    widest = max(map(_width, column))
+    is_number = len(column) > 1 and all(text.lstrip("+-").replace(".", "", 1).isdecimal() for text in column[1:])
+    blanks = [" " * (widest - _width(text)) for text in column]
+    return [blank + text if is_number else text + blank for blank, text in zip(blanks, column, strict=True)]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at it; Python has None for a stream that was closed before its start."""
+    return stream is not None and stream.isatty()
+
+
+def progress(
+    items: Iterable[T],
+    what: str,
+    quiet: bool,
+    total: int | Callable[[], int | None] | None = None,
+    size: Callable[[T], int] = lambda _: 1,
+) -> Iterator[T]:
+    """The items, with a progress bar on a terminal and nothing in a pipe; a `total` that takes time is called then.
+
+    `size`: by how much an item moves the bar.
+    """
+    if quiet or not is_terminal(sys.stderr):
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # redirect_stdout would send results to the terminal also where standard output is a file
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(what, total=total() if callable(total) else total)
+        for item in items:
+            yield item
+            bar.advance(task, size(item))

@@ -1,0 +1,181 @@
+"""Messages that a person is to be asked about: shown as lines, as JSON, or asked at a terminal."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+
+from spamnb.acts.answers import Answer, Answers
+from spamnb.acts.current_files import CurrentFiles
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped, plural
+from spamnb.cli.common.context import command, open_ledger, open_to_read
+from spamnb.cli.common.output import as_json, is_terminal, warn
+from spamnb.config import Config
+from spamnb.filter.explain import named
+from spamnb.filter.judge import Clue
+from spamnb.ledger.ledger import Ledger
+from spamnb.review.misfiled import Misfiled, contradictions
+
+JSON_HELP = "one JSON object a line: path, label, probability, weak, clues, message, digest"
+Find = Callable[[Ledger, Config], list[Misfiled]]
+_KEYS = {"r": Answer.RIGHT, "m": Answer.OTHERWISE, "f": Answer.FORGET, "n": Answer.NEVER}
+_QUESTION = "[r]ight, [m] it is {other}, [v]iew, [f]orget, [n]ever again, [s]top, [?], Enter: later? "
+_HELP = """\
+   r      right: it is {label}, by your decision
+   m      it is {other}: learned so, and moved to {goal}, if it lies in a watched folder
+   v      view the message; again: what follows
+   f      forget it: it teaches nothing, and stays where it is
+   n      never ask about it again, and change nothing
+   s      stop asking
+   Enter  later: leave it as it is"""
+_OWN_ROWS = 6  # of a screen: the question, and what stands above it
+_LONGEST = 60  # characters of what a clue has met
+
+
+def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: int | None = None) -> int:
+    """Ask about what `find` finds at a terminal, again until nothing is left; elsewhere only show it.
+
+    at_once: how many are asked about before it finds again.
+    """
+    is_asking = not options.json and not options.quiet and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    config, ledger = open_ledger(options) if is_asking else open_to_read(options)
+    if ledger is None:
+        if not options.json:
+            print(nothing)
+        return 0
+    with ledger:
+        found = find(ledger, config)
+        if options.json:
+            for one in found:
+                print(as_json(as_object(one)))
+        elif not found:
+            print(nothing)
+        elif is_asking:
+            _Dialogue(ledger, config, f"{command(options)} undo").ask_all(found, find, at_once)
+        else:
+            for number, one in enumerate(found, 1):
+                print("\n".join(_lines(one, f"{number}.")))
+    return 0
+
+
+def where_to_look_first(options: argparse.Namespace) -> str:
+    """That mail that was learned looks as if it were filed wrongly, in words; "" where none does."""
+    config, ledger = open_to_read(options)
+    if ledger is None:
+        return ""
+    with ledger:
+        number = contradictions(ledger, config.scoring)
+    looks = "looks as if it were" if number == 1 else "look as if they were"
+    return f"{plural(number, 'message')} {looks} filed wrongly. Look first: {command(options)} audit" if number else ""
+
+
+def as_object(one: Misfiled) -> dict[str, object]:
+    """A finding for JSON."""
+    return {
+        "path": None if one.place is None else one.place.path,
+        "label": one.label.word,
+        "probability": round(one.judgement.probability, 6),
+        "weak": one.weak,
+        "clues": [
+            {"token": clue.token, "ham": clue.ham, "spam": clue.spam, "log_odds": round(clue.log_odds, 6)}
+            for clue in one.clues
+        ],
+        "message": one.summary,
+        "digest": one.digest.hex(),
+    }
+
+
+class _Dialogue:
+    """Asks about messages at the terminal. way_back: the command that takes an answer back, but for its number."""
+
+    def __init__(self, ledger: Ledger, config: Config, way_back: str) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._way_back = way_back
+        self._answers = Answers(ledger, config)
+
+    def ask_all(self, found: Sequence[Misfiled], find: Find, at_once: int | None) -> None:
+        """Ask about all findings, and then about those that the answers have brought up, until a person stops."""
+        asked: set[tuple[bytes, Label]] = set()
+        try:
+            while some := [one for one in found if (one.digest, one.label) not in asked][:at_once]:
+                if asked:
+                    print(f"\nWith what you have said, {plural(len(some), 'more message')} to look at:")
+                asked.update((one.digest, one.label) for one in some)
+                if not self._ask(some):
+                    return
+                found = find(self._ledger, self._config)
+            print("That was all.")
+        finally:
+            self._answers.end()
+
+    def _ask(self, found: Sequence[Misfiled]) -> bool:
+        """Ask about each; whether the person has not stopped."""
+        for number, one in enumerate(found, 1):
+            print("\n".join(("", *_lines(one, f"{number} of {len(found)}:"))))
+            typed = self._typed(one)
+            if typed == "s":
+                return False
+            if typed:
+                self._give(one, _KEYS[typed])
+        return True
+
+    def _typed(self, one: Misfiled) -> str:
+        """The key of an answer, "" for later, or "s", also at the end of input."""
+        other, goal = ("spam", "the spam folder") if one.label is Label.HAM else ("ham", "the inbox")
+        waiting: list[str] = []  # screens of the message that are not shown yet
+        while True:
+            try:
+                typed = input(_QUESTION.format(other=other)).strip().lower()
+            except EOFError:
+                print()
+                return "s"
+            if typed in ("", "s") or typed in _KEYS:
+                return typed
+            if typed == "v":
+                waiting = waiting or self._screens(one)
+                print(f"\n{waiting.pop(0)}\n")
+                print("[v] shows what follows. " if waiting else "", end="")
+            else:
+                print(_HELP.format(label=one.label.word, other=other, goal=goal))
+
+    def _screens(self, one: Misfiled) -> list[str]:
+        """The message that is asked about, in pieces for the terminal."""
+        from spamnb.cli.common.message_text import file_of, screens
+
+        place, raw = one.place, None
+        if place is not None and place.location is not None:
+            found = CurrentFiles(self._ledger, self._config).read(place.location, one.digest)
+            raw = None if found is None else found[1]
+        elif place is not None:
+            raw = file_of(place.path, one.digest)
+        if raw is None:
+            return ["Its file is gone, or cannot be read: only the words and marks that it was learned with are kept."]
+        columns, rows = shutil.get_terminal_size()
+        return screens(raw, max(columns, 20), max(rows - _OWN_ROWS, 10))
+
+    def _give(self, one: Misfiled, answer: Answer) -> None:
+        try:
+            done = self._answers.give(one, answer)
+        except MaildirError as fault:
+            warn(f"that was not done: {fault}")
+            return
+        stays = f"Learned; the file stays: {escaped(done.stays)}. " if done.stays else ""
+        print(f"{stays}To take that back: {self._way_back} {done.answer}")
+
+
+def _lines(one: Misfiled, number: str) -> Iterable[str]:
+    how = " weakly" if one.weak else ""
+    yield f"{number} {escaped(one.summary)}"
+    yield f"   called {one.label.word}{how}; without it, the probability of spam is {one.judgement.probability:.4f}"
+    yield f"   {'where it lies is not known' if one.place is None else escaped(one.place.path)}"
+    if one.clues:
+        yield f"   {'; '.join(map(_clue, one.clues))}"
+
+
+def _clue(clue: Clue) -> str:
+    one = named(clue)
+    met = escaped(one.text if len(one.text) <= _LONGEST else f"{one.text[:_LONGEST]}…")
+    return f"{one.kind}{f' “{met}”' if met else ''} (ham {clue.ham}, spam {clue.spam})"

@@ -1,0 +1,1 @@
+"""The filter: a message's tokens and the counts give a verdict, and why."""

@@ -1,0 +1,109 @@
+"""Why a message is judged as it is, for a person: clues in words, what it would be today, and what would change it."""
+
+from dataclasses import dataclass
+
+from spamnb.base.label import Verdict
+from spamnb.filter.judge import Clue, Explanation, Filter, Judgement
+from spamnb.ledger.lessons.port import Lessons
+from spamnb.mail.reading import Reading
+from spamnb.mail.tokens.kinds import Note, row_of
+
+_MOST_REMOVED = 12
+_SAID = 3
+_FIRST, _LAST = "^ ", " $"  # of a pair: the place before the first word, and behind the last
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A clue in words: what kind it is, and what was met ("" where the kind says it all), which is a stranger's text.
+
+    share: how strong it is beside the strongest, from 0 to 1.
+    """
+
+    clue: Clue
+    kind: str
+    text: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Without its strongest clues a message would be something else. number: how many of them."""
+
+    number: int
+    judgement: Judgement
+
+
+def named(clue: Clue, strongest: float = 0.0) -> Named:
+    """A clue in words; strongest: the contribution that is the longest bar.
+
+    >>> named(Clue("subject:hello", 3, 0, -2.0, 1.0)).kind, named(Clue("hello", 3, 0, -2.0, 1.0)).text
+    ('in the subject,', 'hello')
+    >>> pair = named(Clue("subject-pair:^ hello", 3, 0, -2.0, 1.0)); pair.kind, pair.text
+    ('a subject that begins with', 'hello')
+    >>> named(Clue("charset-wrong", 3, 0, -2.0, 1.0)).kind
+    'a text in another character set than it names'
+    """
+    share = abs(clue.contribution) / strongest if strongest else 0.0
+    row = row_of(clue.token)
+    if row is None:
+        return Named(clue, "the mark", clue.token, share)
+    if isinstance(row, Note):
+        return Named(clue, row.words, "", share)
+    text = clue.token.removeprefix(f"{row.prefix}:")
+    if row.first and text.startswith(_FIRST):
+        return Named(clue, row.first, text.removeprefix(_FIRST), share)
+    if row.last and text.endswith(_LAST):
+        return Named(clue, row.last, text.removesuffix(_LAST), share)
+    return Named(clue, row.words, text, share)
+
+
+def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:
+    """All clues, the strongest first: those for spam, and those for ham. Both sides are on one scale."""
+    strongest = max((abs(clue.contribution) for clue in explanation.clues), default=0.0)
+    found: dict[Verdict, list[Named]] = {Verdict.SPAM: [], Verdict.HAM: []}
+    for clue in explanation.clues:
+        if clue.log_odds:
+            found[Verdict.SPAM if clue.log_odds > 0 else Verdict.HAM].append(named(clue, strongest))
+    return found
+
+
+def main_reasons(explanation: Explanation) -> list[Named]:
+    """The strongest clue of each of the three strongest kinds that speak for the verdict; for an unsure one, none."""
+    judgement = explanation.judgement
+    if judgement.verdict is Verdict.UNSURE or judgement.listed:
+        return []
+    found: dict[str, Named] = {}
+    for one in sides(explanation)[judgement.verdict]:
+        found.setdefault(one.kind, one)
+    return list(found.values())[:_SAID]
+
+
+def kept_reading(lessons: Lessons, digest: bytes) -> Reading | None:
+    """A learned message as it was read then: its tokens are kept, also where its file is gone; None where it is not."""
+    found = lessons.learned([digest])
+    if not found.lessons:
+        return None
+    ids = found.ids[found.columns].tolist()
+    texts = lessons.texts(ids)
+    pairs = zip(ids, found.occurrences.tolist(), strict=True)
+    return Reading(digest, found.lessons[0].summary, {texts[number]: count for number, count in pairs})
+
+
+def flip(judge: Filter, reading: Reading, explanation: Explanation, *, without_itself: bool) -> Flip | None:
+    """How few of the clues for its verdict make the verdict, the strongest counted; None where it takes too many."""
+    verdict = explanation.judgement.verdict
+    if verdict is Verdict.UNSURE or explanation.judgement.listed:
+        return None
+    ours = [one.clue.token for one in sides(explanation)[verdict] if one.clue.token in reading.tokens]
+    low, high, found = 1, min(_MOST_REMOVED, len(ours)), None
+    while low <= high:  # the more is left out, the less speaks for the verdict
+        middle = (low + high) // 2
+        left_out = set(ours[:middle])
+        less = reading._replace(tokens={text: n for text, n in reading.tokens.items() if text not in left_out})
+        judgement = judge.explain(less, strongest=0, without_itself=without_itself).judgement
+        if judgement.verdict is verdict:
+            low = middle + 1
+        else:
+            found, high = Flip(middle, judgement), middle - 1
+    return found

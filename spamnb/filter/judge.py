@@ -1,0 +1,201 @@
+"""The filter: a message's tokens and their counts make a score, a probability and a verdict.
+
+All of it is plain numbers: arrays of one message's tokens are no quicker, and numpy takes longer to be imported than a
+message to be judged.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from spamnb.base.label import Label, Verdict
+from spamnb.bayes.calibration import SLOPE, probability
+from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
+from spamnb.bayes.score import in_crowd, kind, score, shares, silent, strength, weights
+from spamnb.config import Model, Scoring, Senders
+from spamnb.ledger.lessons.evidence import Evidence, Evident
+from spamnb.ledger.lessons.known import Known, tokens_of
+from spamnb.mail.reading import Content, Reading
+from spamnb.mail.relations import Relations
+
+if TYPE_CHECKING:  # numpy is not imported to judge one message
+    from spamnb.ledger.lessons.port import Lessons, Teacher
+
+_ESTIMATES: dict[Model, Estimate] = {
+    "bernoulli": bernoulli,
+    "multinomial": multinomial,
+    "multinomial-boolean": multinomial_boolean,
+}
+
+
+class Judgement(NamedTuple):
+    """A verdict, the calibrated probability of spam, and the score (mean log-odds) it was made from.
+
+    listed: the pattern of `senders` that has made the verdict, whatever the probability; or "".
+    """
+
+    verdict: Verdict
+    probability: float
+    log_odds: float
+    listed: str = ""
+
+
+class Clue(NamedTuple):
+    """One token's part in a verdict. `log_odds` above 0 speaks for spam; ham and spam: learned messages that hold it.
+
+    `weight`: of the token in the score. `share`: what it adds to the log-odds of the probability; the shares of all
+    clues sum to these.
+    """
+
+    token: str
+    ham: int
+    spam: int
+    log_odds: float
+    weight: float
+    share: float = 0.0
+
+    @property
+    def contribution(self) -> float:
+        """What the token adds to the score's numerator: its weight times its log-odds."""
+        return self.weight * self.log_odds
+
+
+class Explanation(NamedTuple):
+    """A judgement with its clues, by what they contribute, and the messages that taught the first of them.
+
+    history: what the person's decisions and sent mail say of sender, thread and list. silent: the part of the weight,
+    from 0 to 1, that speaks for nothing.
+    """
+
+    judgement: Judgement
+    clues: tuple[Clue, ...]
+    teachers: "dict[str, list[Teacher]]"
+    tokens: int
+    history: frozenset[Known] = frozenset()
+    silent: float = 1.0
+
+    @property
+    def known(self) -> int:
+        """How many of the message's tokens were ever learned."""
+        return len(self.clues)
+
+
+_NOBODY = Senders()
+_MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
+UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
+
+
+class Judge:
+    """Judges messages, each by the counts of its tokens as they are at that moment."""
+
+    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
+        self._evident = lessons
+        self._scoring = scoring
+        self._senders = senders
+        self._estimate = _ESTIMATES[scoring.model]
+
+    def judge(self, reading: Reading | Content) -> Judgement:
+        """Score a message; a filter that has learned nothing of a class is unsure."""
+        (history,) = self._evident.known([reading.relations])
+        tokens = [*reading.tokens, *tokens_of(history)]
+        evidence = self._evident.evidence(tokens)
+        judgement = UNTAUGHT
+        if evidence.is_taught:
+            found = self._log_odds(tokens, evidence)
+            judgement = self._judged(score(found, weights(found, list(map(kind, tokens)))))
+        return self._as_listed(judgement, reading.relations)
+
+    def _as_listed(self, judgement: Judgement, relations: Relations) -> Judgement:
+        """The judgement, or what the person says of the sender or the list; the probability stays what it is."""
+        named = self._senders.named(relations.sender, relations.list_id)
+        if named is None:
+            return judgement
+        verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
+        return judgement._replace(verdict=verdict, listed=named[1])
+
+    def _log_odds(self, tokens: Sequence[str], evidence: Evidence) -> list[float]:
+        """The log-odds of each token; above 0 for spam, 0 for tokens never learned."""
+        estimate, alpha = self._estimate, self._scoring.alpha
+        of_ham, of_spam = map(evidence.of_class, Label)
+        never = 0, 0, 0, 0
+        held: list[tuple[int, ...]] = list(map(tuple, map(evidence.counts.get, tokens, itertools.repeat(never))))
+        by_counts: dict[tuple[int, ...], float] = {never: 0.0}
+        for counts in {*held} - {never}:  # many tokens have the same
+            ham, spam, ham_occurrences, spam_occurrences = counts
+            by_counts[counts] = log_odds(
+                estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)
+            )
+        return list(map(by_counts.__getitem__, held))
+
+    def _judged(self, mean: float) -> Judgement:
+        p = probability(mean)
+        return Judgement(self._verdict(p), p, mean)
+
+    def _verdict(self, probability: float) -> Verdict:
+        if probability >= self._scoring.spam_cutoff:
+            return Verdict.SPAM
+        return Verdict.HAM if probability <= self._scoring.ham_cutoff else Verdict.UNSURE
+
+
+class Filter(Judge):
+    """Judges messages, and gives reasons."""
+
+    def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders = _NOBODY) -> None:
+        super().__init__(lessons, scoring, senders)
+        self._lessons = lessons
+
+    def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
+        """Judge a message, and give the reasons; `without_itself`: as if it were not learned, where it is."""
+        without = reading.digest if without_itself else None
+        (history,) = self._lessons.known([reading.relations], without)
+        tokens = [*reading.tokens, *tokens_of(history)]
+        evidence = self._lessons.evidence(tokens, without)
+        found = self._log_odds(tokens, evidence)
+        weight = weights(found, list(map(kind, tokens)))
+        judgement = self._judged(score(found, weight)) if evidence.is_taught else UNTAUGHT
+        share = [SLOPE * one if evidence.is_taught else 0.0 for one in shares(found, weight)]
+        clues = sorted(
+            (
+                Clue(token, *evidence.counts[token][:2], *of_token)
+                for token, *of_token in zip(tokens, found, weight, share, strict=True)
+                if any(evidence.counts.get(token, ()))
+            ),
+            key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token),
+        )
+        teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
+        judgement = self._as_listed(judgement, reading.relations)
+        return Explanation(judgement, tuple(clues), teachers, len(tokens), history, silent(found, weight))
+
+
+class FrozenFilter(Judge):
+    """Judges many messages by lessons that do not change meanwhile: each token is looked up once."""
+
+    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
+        super().__init__(lessons, scoring, senders)
+        self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and kind of each token
+
+    def judge_all(self, messages: Sequence[Content]) -> list[Judgement]:
+        """Judge several messages, each as `judge` does."""
+        known = self._evident.known([one.relations for one in messages])
+        held = [[*one.tokens, *tokens_of(history)] for one, history in zip(messages, known, strict=True)]
+        judgements = [UNTAUGHT] * len(messages)
+        if self._look_up(set(itertools.chain.from_iterable(held))):
+            judgements = list(map(self._judge_met, held))
+        return [self._as_listed(one, each.relations) for one, each in zip(judgements, messages, strict=True)]
+
+    def _judge_met(self, tokens: Sequence[str]) -> Judgement:
+        if not tokens:
+            return self._judged(score((), ()))
+        log_odds, strengths, kinds = zip(*map(self._met.__getitem__, tokens), strict=True)
+        return self._judged(score(log_odds, in_crowd(strengths, kinds)))
+
+    def _look_up(self, vocabulary: Iterable[str]) -> bool:
+        """Look up the tokens that are new; whether the filter has learned anything of both classes."""
+        if len(self._met) > _MOST_REMEMBERED:
+            self._met.clear()
+        new = [token for token in vocabulary if token not in self._met]
+        evidence = self._evident.evidence(new)
+        if evidence.is_taught:
+            odds = self._log_odds(new, evidence)
+            self._met.update(zip(new, zip(odds, map(strength, odds), map(kind, new), strict=True), strict=True))
+        return evidence.is_taught

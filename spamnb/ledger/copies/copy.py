@@ -1,0 +1,281 @@
+"""Copying a ledger: whole, of one moment, while others work with it, and compressed.
+
+SQLite's backup API copies the pages as they are at one moment: the reading transaction that is held meanwhile
+sees none of what others write, so the copy never has to begin again. It is made under a name that no one takes for
+a copy, examined, compressed, made durable, and only then given its name: a copy with its name is whole.
+"""
+
+import contextlib
+import errno
+import gzip
+import os
+import shutil
+import sqlite3
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from spamnb.base import durable
+from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerSpaceError
+from spamnb.ledger.file.parts import PACKED, directory_of, of_day, rolling
+from spamnb.ledger.file.readonly import Alive, faults_of, look_into
+from spamnb.ledger.file.replacement import present
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.sqlite import count_table
+from spamnb.ledger.sqlite_errors import FAULTS, plain, primary_code
+
+_PAGES = 2048  # a step: 8 MB, some hundredths of a second
+_OF_THE_TARGET = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+_TAKES = 2  # times the ledger's size: a copy must not be what fills the disk that mail is delivered to
+_STALE_SECONDS = 3600.0  # after that an unfinished copy is not being written any more
+_CHUNK = 1 << 20  # bytes
+_LEVEL = 1  # most of a ledger is tokens that are compressed already: a higher level or xz gains little, and is slower
+_SPARE = 16_000_000  # bytes of the disk that unpacking leaves free
+# What a compressed copy may hold, in times its size, beside _SPARE bytes: a new ledger has 43 to one, one with 50
+# messages 9, with 1,000 messages 3; DEFLATE itself reaches a thousand.
+_LARGEST_RATIO = 100
+
+# What the ledger keeps as sums, and the messages that it has sums of.
+_TOTALS = (
+    "SELECT ham_messages, spam_messages, ham_token_messages, spam_token_messages, ham_occurrences, spam_occurrences,"
+    " vocabulary FROM total"
+)
+_MESSAGES = (
+    "SELECT (SELECT count(*) FROM lesson WHERE label = 0) + (SELECT total(ham_messages) FROM import),"
+    " (SELECT count(*) FROM lesson WHERE label = 1) + (SELECT total(spam_messages) FROM import)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a ledger holds: the learned messages of both kinds, and the tokens that were met in them."""
+
+    ham: int
+    spam: int
+    tokens: int
+
+
+def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
+    """Make the copy of the day, then remove all but the newest `keep`; its path. An older copy of the day is replaced.
+
+    Of its counts only the sums are compared: the service has not the memory for the proof of all of them. Raises
+    LedgerDamagedError where the pages or indexes of the ledger are damaged, LedgerError where the copy cannot be made
+    or the sums are not right; then no other copy is touched.
+    """
+    final = of_day(ledger, at)
+    directory = os.path.dirname(final)
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        _sweep(directory, at)
+        with _copied(ledger, directory, alive) as plain_copy:
+            if faults := faults_of(plain_copy, alive):
+                if not faults_of(ledger, alive):  # nothing is the matter with that: the service can go on
+                    step = f"the ledger itself is sound: check the disk of {directory}"
+                    raise LedgerError(f"the copy was damaged as it was written ({faults[0]}); {step}")
+                raise LedgerDamagedError(_not_copied(ledger, faults[0]))
+            if faults := look_into(plain_copy, _unequal_sums, alive):
+                raise LedgerError(_not_copied(ledger, faults[0]))
+            _store(plain_copy, final, alive)
+        others = [copy for copy in rolling(ledger, at) if copy != final]
+        for old in others[keep - 1 :]:
+            os.unlink(old)
+    except OSError as fault:
+        raise LedgerError(f"the ledger could not be copied to {final}: {fault.strerror or fault}") from fault
+    return final
+
+
+def write(ledger: str, final: str, alive: Alive = lambda: None, *, replace: bool = True) -> Held:
+    """Copy a ledger to a path, which appears only when the copy is whole and proven; what it holds.
+
+    A ledger whose replacement was interrupted is copied as it will be. The copy is compressed if its name ends so.
+    Raises as `durable.draft` does, and LedgerError where the disk is too full or the ledger is not sound.
+    """
+    durable.check(final, replace=replace)
+    with _copied(present(ledger), os.path.dirname(os.path.realpath(final)), alive) as plain_copy:
+        held = _proven(ledger, plain_copy)
+        _store(plain_copy, final, alive, replace=replace)
+    return held
+
+
+def send(ledger: str, descriptor: int) -> Held:
+    """Copy a ledger into what is open already, once the copy is whole and proven; what it holds. Raises OSError too."""
+    directory = directory_of(ledger)
+    with contextlib.suppress(OSError):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        directory = tempfile.gettempdir()
+    with _copied(present(ledger), directory) as plain_copy:
+        held = _proven(ledger, plain_copy)
+        with open(plain_copy, "rb") as file, open(descriptor, "wb", closefd=False) as out:
+            shutil.copyfileobj(file, out, _CHUNK)
+    return held
+
+
+def copy(source: str, target: str, alive: Alive = lambda: None) -> None:
+    """Copy the pages of a ledger, as they are at this moment, to a new file that only its owner can read."""
+    _new_file(target).close()
+    try:
+        look_into(source, lambda old: _copy_pages(old, target, alive))
+    except FAULTS as fault:
+        raise plain(fault, target if primary_code(fault) in _OF_THE_TARGET else source) from fault
+
+
+def copy_from(source: str, target: str) -> None:
+    """Copy a ledger, or a copy of one that may be compressed, to a new file. Raises LedgerError, OSError."""
+    (unpack if source.endswith(PACKED) else copy)(source, target)
+
+
+def all_faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
+    """What is wrong with a ledger: its pages, its parts, and then its values and counts. Raises as `faults_of`."""
+    if faults := faults_of(path, alive):
+        return faults
+    try:
+        with Ledger(path, only_read=True) as ledger:
+            for found in ledger.verification():
+                faults += found
+                alive()
+    except LedgerDamagedError as fault:
+        faults.append(str(fault))
+    return faults
+
+
+def held_of(path: str, alive: Alive = lambda: None) -> Held:
+    """What a sound ledger holds, after the proof of its pages, its parts and its counts.
+
+    Raises LedgerDamagedError where they are not right, LedgerError where it cannot be used.
+    """
+    if faults := all_faults_of(path, alive):
+        raise LedgerDamagedError(faults[0])
+    with Ledger(path, only_read=True) as ledger:
+        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
+    return Held(ham, spam, tokens)
+
+
+def faults_of_copy(path: str) -> list[str]:
+    """What is wrong with a copy. Changes nothing, and unpacks nothing to the disk.
+
+    A copy was examined before it was compressed, and gzip's checksum says whether it is still the same.
+    """
+    if not path.endswith(PACKED):
+        return faults_of(path)
+    try:
+        for _ in _unpacked(path):
+            pass
+    except FileNotFoundError:
+        return ["it is missing"]
+    except OSError as fault:
+        raise LedgerError(f"{path} cannot be read ({fault.strerror}): check who owns it") from fault
+    except LedgerDamagedError as fault:
+        return [str(fault)]
+    return []
+
+
+def unpack(source: str, target: str) -> None:
+    """Write what a compressed copy holds to a new file that only its owner can read.
+
+    Raises LedgerDamagedError where it is not whole, LedgerSpaceError where the disk has too little space.
+    """
+    space = shutil.disk_usage(os.path.dirname(os.path.abspath(target))).free - _SPARE
+    try:
+        with _new_file(target) as file:
+            for piece in _unpacked(source):
+                space -= len(piece)
+                if space < 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                file.write(piece)
+    except OSError as fault:
+        if fault.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise LedgerSpaceError(f"there is too little space to unpack {source} beside the ledger: free some") from fault
+
+
+def _unpacked(source: str) -> Iterator[bytes]:
+    """What a compressed copy holds, in pieces. Raises LedgerDamagedError where it is not whole."""
+    size, most = 0, _LARGEST_RATIO * os.stat(source).st_size + _SPARE
+    try:
+        with gzip.open(source) as packed:
+            while piece := packed.read(_CHUNK):
+                size += len(piece)
+                if size > most:
+                    raise LedgerDamagedError(f"it holds more than {_LARGEST_RATIO} times its size, which no copy does")
+                yield piece
+    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+        raise LedgerDamagedError(str(fault)) from fault
+    if not size:
+        raise LedgerDamagedError("it is empty")
+
+
+def _store(plain_copy: str, final: str, alive: Alive, *, replace: bool = True) -> None:
+    """Give a copy its final name, compressed where the name ends so."""
+    with durable.draft(final, replace=replace) as draft:
+        if not final.endswith(PACKED):
+            os.rename(plain_copy, draft)
+            return
+        with open(plain_copy, "rb") as file, open(draft, "wb") as out, gzip.GzipFile("", "wb", _LEVEL, out) as packed:
+            while piece := file.read(_CHUNK):
+                packed.write(piece)
+                alive()
+
+
+def _new_file(path: str) -> BinaryIO:
+    """An empty file to write to, which only its owner can read if it is new."""
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600))
+
+
+@contextlib.contextmanager
+def _copied(ledger: str, directory: str, alive: Alive = lambda: None) -> Iterator[str]:
+    """A copy in that directory, which is removed at the end if it is still there. Raises LedgerSpaceError."""
+    size = sum(os.stat(ledger + part).st_size for part in ("", "-wal") if os.path.exists(ledger + part))
+    lacking = _TAKES * size - shutil.disk_usage(directory).free
+    if lacking > 0:
+        raise LedgerSpaceError(
+            f"there is too little space in {directory} for a copy of the ledger: free {lacking // 10**6 + 1} MB more"
+        )
+    with durable.scratch(directory) as path:
+        copy(ledger, path, alive)
+        yield path
+
+
+def _proven(ledger: str, plain_copy: str) -> Held:
+    try:
+        return held_of(plain_copy)
+    except LedgerDamagedError as fault:
+        raise LedgerError(_not_copied(ledger, str(fault))) from fault
+
+
+def _not_copied(ledger: str, fault: str) -> str:
+    return f"the ledger {ledger} was not copied, it is damaged ({fault}): see `spamnb verify`"
+
+
+def _copy_pages(old: sqlite3.Connection, target: str, alive: Alive) -> None:
+    with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
+        new.execute("PRAGMA synchronous = OFF")  # it is made durable as a whole, before it gets its name
+        new.execute("PRAGMA journal_mode = OFF")
+        old.execute("BEGIN")
+        old.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from here on all is of one moment
+        old.backup(new, pages=_PAGES, progress=lambda *_: alive())
+        old.execute("ROLLBACK")
+    # The pages say that the file has a write-ahead log; a copy should be one file for every program.
+    with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
+        new.execute("PRAGMA synchronous = OFF")
+        new.execute("PRAGMA journal_mode = DELETE")
+
+
+def _unequal_sums(sqlite: sqlite3.Connection) -> list[str]:
+    kept, messages = ([*map(int, sqlite.execute(statement).fetchone())] for statement in (_TOTALS, _MESSAGES))
+    try:
+        summed = messages + count_table.sums(sqlite.execute(count_table.ALL))
+    except LedgerError as fault:
+        return [str(fault)]
+    return [] if kept == summed else [f"totals: counted {kept}, the rows sum to {summed}"]
+
+
+def _sweep(directory: str, at: float) -> None:
+    """Remove what killed copies left."""
+    for name in os.listdir(directory):
+        if name.startswith(".") and name.endswith(".part"):
+            with contextlib.suppress(FileNotFoundError):
+                if at - os.stat(os.path.join(directory, name)).st_mtime > _STALE_SECONDS:
+                    os.unlink(os.path.join(directory, name))

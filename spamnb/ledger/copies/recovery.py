@@ -1,0 +1,180 @@
+"""Going back to an earlier ledger: what it must forget, and how a service does it by itself.
+
+A copy knows the labels and counts of its day, but not where the mail is today. What the filter has moved since
+would look as if the user had put it into spam, and be learned; mail in the inbox would look new, and be moved. So
+with the labels and counts of the copy, nothing of what it knows of locations is kept: the next start records each
+mailbox as at first sight, and nothing in it is moved. Moves that were open in the copy were ended long before, in one
+way or the other, and are given up. All of this is done before the copy gets the ledger's name.
+"""
+
+import contextlib
+import errno
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spamnb.base.errors import LedgerBusyError, LedgerDamagedError, LedgerError, LedgerLostError, LedgerSpaceError
+from spamnb.ledger.copies.copy import Held, all_faults_of, copy_from, held_of
+from spamnb.ledger.file.last_end import EndRecord
+from spamnb.ledger.file.parts import directory_of, rolling
+from spamnb.ledger.file.readonly import Alive, faults_of
+from spamnb.ledger.file.replacement import finish, holding, put
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.sqlite_errors import plain_faults
+
+_log = logging.getLogger(__name__)
+RESTORED_NOTE = "restored"  # in the ledger: when an earlier one was put in its place, seconds since the epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was done: from which copy of when, and the path of the former ledger (None: there was none).
+
+    why: what was wrong with the former ledger; None where it was replaced by hand. held: what the copy holds.
+    """
+
+    source: str
+    made_at: float
+    aside: str | None
+    held: Held
+    why: str | None = None
+
+
+def restore(ledger: str, source: str, at: float) -> Restored:
+    """Put a copy in the ledger's place, as far as labels and counts go, once they are proven.
+
+    Raises LedgerError where the copy is not sound in every respect, LedgerBusyError while another process has the
+    ledger open, OSError or LedgerError where the copy cannot be made; then the ledger is as it was.
+    """
+    with _draft(ledger) as draft:
+        try:
+            copy_from(source, draft)
+            held = held_of(draft)
+        except LedgerDamagedError as fault:
+            why = fault.__cause__ or fault  # without what to do about the ledger in use
+            raise LedgerError(f"{source} is not restored, it is damaged ({why}): try another copy") from fault
+        except LedgerError as fault:
+            raise type(fault)(str(fault).replace(draft, source)) from fault  # nobody knows the draft by its name
+        with holding(ledger):
+            finish(ledger)
+            return _put(ledger, draft, source, at, held)
+
+
+def recover(ledger: str, at: float, *, wholly: bool = False, alive: Alive = lambda: None) -> Restored | None:
+    """If the ledger is damaged or gone, put the newest sound copy in its place.
+
+    wholly: its values and counts are examined too, as those of a copy always are. None where nothing is wrong, or where
+    there neither is nor was a ledger. Others may have it open as long as there is nothing to put in its place. Raises
+    LedgerLostError where it is damaged and there is no sound copy: then nothing is touched.
+    """
+    with _draft(ledger) as draft:  # where a restore that was killed may have left something
+        with holding(ledger, exclusive=False):
+            if not os.path.lexists(ledger) and not rolling(ledger):
+                return None
+            former = _inode(ledger)
+            faults = all_faults_of(ledger, alive) if wholly else faults_of(ledger, alive)
+        if not faults:
+            return None
+        copy, held = _newest_sound(ledger, draft, at, faults[0], alive)
+        with holding(ledger):
+            finish(ledger)
+            if _inode(ledger) == former:
+                return _put(ledger, draft, copy, at, held, why=faults[0])
+    return recover(ledger, at, wholly=wholly, alive=alive)  # another process has put another file in its place
+
+
+def open_sound(path: str, now: float, record: EndRecord, alive: Alive = lambda: None) -> Ledger:
+    """The ledger, once it is known to be sound; where it is not, its newest sound copy is in its place.
+
+    It is examined where what the last service left does not vouch for it; all of it where that ended over damage.
+    """
+    last, examined_at = record.last, record.last.examined_at
+    if not last.vouches_for(path, now):
+        _told(path, last.damage, recover(path, now, wholly=bool(last.damage), alive=alive))
+        examined_at = now
+    record.begin()
+    try:
+        ledger = Ledger(path)
+    except LedgerDamagedError as fault:
+        if last.damage:  # it is damage that no examination sees
+            raise
+        record.damaged(str(fault))
+        return open_sound(path, now, record, alive)
+    record.opened(examined_at)
+    return ledger
+
+
+def _told(path: str, damage: str, restored: Restored | None) -> None:
+    if restored is not None:
+        aside = "" if restored.aside is None else f", and the damaged one is kept as {restored.aside}"
+        _log.warning(
+            "the ledger %s could not be used (%s): its copy of %s is in its place%s. What was learned since then is"
+            " missing, and the mail that is in the folders now stays where it is. See `spamnb history`",
+            path,
+            restored.why,
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(restored.made_at)),
+            aside,
+        )
+    elif damage:
+        _log.warning("the last service ended over damage, but the ledger was examined and is sound. It was: %s", damage)
+
+
+def _newest_sound(ledger: str, draft: str, at: float, fault: str, alive: Alive) -> tuple[str, Held]:
+    """The newest sound copy, which is at the draft's path then, and what it holds."""
+    for copy in rolling(ledger, at):
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        if (held := _held(copy, draft, alive)) is not None:
+            return copy, held
+    raise LedgerLostError(
+        f"The ledger {ledger} cannot be used ({fault}), and there is no sound copy of it: restore one with"
+        f" `spamnb restore FILE`, or move it and {directory_of(ledger)} away to begin again. Nothing was touched"
+    )
+
+
+def _held(copy: str, draft: str, alive: Alive) -> Held | None:
+    """What a copy holds, which is at the draft's path then; None where it cannot be used."""
+    try:
+        copy_from(copy, draft)
+        return held_of(draft, alive)
+    except (LedgerSpaceError, LedgerBusyError):  # an older copy would take as much, or be as busy
+        raise
+    except OSError as fault:
+        if fault.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            return None
+        raise LedgerSpaceError(f"there is too little space to put {copy} in the ledger's place: free some") from fault
+    except LedgerError:  # damaged, of a later version, or unreadable: the next one
+        return None
+
+
+def _inode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return None
+
+
+@contextlib.contextmanager
+def _draft(ledger: str) -> Iterator[str]:
+    """The path at which a copy is prepared, always the same one; nothing is left there."""
+    draft = f"{ledger}.restored.part"
+    try:
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+
+
+def _put(ledger: str, draft: str, source: str, at: float, held: Held, *, why: str | None = None) -> Restored:
+    with plain_faults(draft), contextlib.closing(sqlite3.connect(os.fsencode(draft), isolation_level=None)) as sqlite:
+        sqlite.execute("BEGIN IMMEDIATE")
+        sqlite.execute("DELETE FROM file")
+        sqlite.execute("UPDATE mailbox SET started_at = NULL")
+        sqlite.execute("UPDATE action SET state = 'failed' WHERE state = 'intent'")
+        sqlite.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (RESTORED_NOTE, str(at)))
+        sqlite.execute("COMMIT")
+    aside = put(ledger, draft, at, "replaced" if why is None else "damaged")
+    return Restored(source, os.stat(source).st_mtime, aside, held, why)

@@ -1,0 +1,1 @@
+"""The store of lessons in SQLite."""

@@ -1,0 +1,254 @@
+"""The counts of tokens and their dictionary: looking them up, and adding up changes that are written once."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.base.errors import LedgerDamagedError
+from spamnb.base.label import Label
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.sqlite import count_table
+from spamnb.ledger.lessons.sqlite.batch import HASHED_BY, TokenMatrix, hash_of
+from spamnb.ledger.lessons.sqlite.kind_codes import encode
+from spamnb.ledger.lessons.sqlite.lookup import look_up_ids, total
+from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
+
+_MOST_REMEMBERED = 1_000_000  # tokens, in 16 MB
+ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
+
+
+class Dictionary:
+    """The ids of tokens. Those that were looked up are remembered as long as no other connection writes.
+
+    Others may learn and prune meanwhile, so that a token gets an id, or loses it; none gets another. To be dropped
+    where a transaction fails in which ids were given.
+
+    Tokens are remembered by their hashes (SipHash of 64 bits, by a key that no message can know), in arrays: in a
+    tenth of the time and of the memory that a dictionary of texts takes. That two of a million have the same, and count
+    as one token, has the probability 3e-8.
+    """
+
+    def __init__(self, db: Connection, *, is_kept: bool = True) -> None:
+        """is_kept: more tokens will be asked for."""
+        self._db = db
+        self._is_kept = is_kept
+        self._hashes = np.zeros(0, dtype=np.int64)  # sorted
+        self._ids = np.zeros(0, dtype=np.int64)
+        self._version = 0
+        self._are_all = False  # that are remembered: the ledger had none when it was asked
+
+    def ids(
+        self, tokens: Sequence[str], hashes: NDArray[np.int64], met: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], list[tuple[str, int]]]:
+        """The id of each token, int64 (n,); and of those that had none, text and id as they are on disk, by text.
+
+        tokens: distinct. hashes, met: int64 (n,), the hash of each, and when it is met. Tokens without an id get the
+        next ones in the order in which they are met: those that a message is the first to hold follow one another,
+        which makes it small (`token_blob`). To be asked in the transaction that writes these.
+        """
+        ids = self._remembered(hashes)
+        text_of = {place: encode(tokens[place]) for place in np.flatnonzero(ids == 0).tolist()}
+        unknown = sorted(text_of, key=text_of.__getitem__)  # quick where runs are sorted
+        places = np.array(unknown, dtype=np.int64)
+        (last,) = total(self._db, "last_token")
+        self._are_all |= not last
+        if not self._are_all:  # neighbours in the index come together: a page is read once
+            known = np.array(look_up_ids(self._db, [text_of[place] for place in unknown]), dtype=np.int64)
+            asked, ids_known = known.reshape(-1, 2).T
+            ids[places[asked]] = ids_known
+        new = places[ids[places] == 0]
+        ids[new[np.argsort(met[new])]] = np.arange(last + 1, last + 1 + len(new))
+        if self._is_kept:
+            self._remember(hashes[places], ids[places])
+        return ids, list(zip([text_of[place] for place in new.tolist()], ids[new].tolist(), strict=True))
+
+    def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ids of those that are remembered, int64 (n,), and 0 for the others."""
+        (version,) = self._db.row("PRAGMA data_version")
+        if version != self._version or len(self._ids) > _MOST_REMEMBERED:
+            self._hashes, self._ids = self._hashes[:0], self._ids[:0]
+            self._version, self._are_all = version, False
+        places = np.searchsorted(self._hashes, hashes)
+        ids = np.append(self._ids, 0)[places]
+        ids[np.append(self._hashes, 0)[places] != hashes] = 0
+        return ids
+
+    def _remember(self, hashes: NDArray[np.int64], ids: NDArray[np.int64]) -> None:
+        order = np.argsort(hashes)
+        places = np.searchsorted(self._hashes, hashes[order])
+        self._hashes, self._ids = (
+            np.insert(self._hashes, places, hashes[order]),
+            np.insert(self._ids, places, ids[order]),
+        )
+
+
+def hashes_of(tokens: Sequence[str]) -> NDArray[np.int64]:
+    """The hashes of tokens, int64 (n,), by which a dictionary remembers them."""
+    return np.fromiter(map(hash_of, tokens), np.int64, len(tokens))
+
+
+def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The counts of tokens of learned messages, int64 (n, 4), by their ids, int64 (n,).
+
+    Raises LedgerError where one of them is in no message.
+    """
+    counts = count_table.read(db, ids)
+    if not counts[:, :2].any(axis=1).all():
+        raise LedgerDamagedError("a learned message holds a token that has no counts: see `spamnb verify`")
+    return counts
+
+
+def of_class(label: Label, messages: NDArray[np.int64] | int, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Counts of tokens of one class, int64 (n, 4): messages and occurrences, int64 (n,), in its two columns."""
+    table = np.zeros((len(occurrences), 4), dtype=np.int64)
+    table[:, label], table[:, 2 + label] = messages, occurrences
+    return table
+
+
+class Rows(NamedTuple):
+    """Token matrices as numpy takes them, one behind the other; the fields are those of `TokenMatrix`.
+
+    vocabulary: the distinct tokens of all; hashes: int64 (n_tokens,), theirs. lengths: int64 (n_messages,). columns,
+    occurrences: int64 (n_entries,).
+    """
+
+    vocabulary: list[str]
+    hashes: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, matrices: Sequence[TokenMatrix]) -> Self:
+        """The rows of all matrices, in order."""
+        sizes = np.array([len(matrix.vocabulary) for matrix in matrices])
+        columns = [np.array(matrix.columns, dtype=np.int64) for matrix in matrices]
+        tokens = list(chain.from_iterable(matrix.vocabulary for matrix in matrices))
+        hashes = np.concatenate([_hashes_of_matrix(matrix) for matrix in matrices])
+        begins = np.repeat(np.cumsum(sizes) - sizes, list(map(len, columns)))
+        first, column = _distinct(hashes) if len(matrices) > 1 else (np.arange(len(tokens)),) * 2
+        return cls(
+            [tokens[place] for place in first.tolist()],
+            hashes[first],
+            np.concatenate([np.array(matrix.lengths, dtype=np.int64) for matrix in matrices]),
+            column[np.concatenate(columns) + begins],
+            np.concatenate([np.minimum(matrix.occurrences, OCCURRENCES_MAX, dtype=np.int64) for matrix in matrices]),
+        )
+
+    def first_met(self) -> NDArray[np.int64]:
+        """Where each token of the vocabulary stands first among the entries, int64 (n_tokens,)."""
+        entries = np.arange(len(self.columns))
+        met = np.full(len(self.vocabulary), len(entries))
+        met[self.columns[::-1]] = entries[::-1]  # of several values for one place, numpy keeps the last
+        return met
+
+    def with_more(self, more: Sequence[Sequence[str]]) -> Self:
+        """The same messages, each with more tokens, once each; no message has one of these yet."""
+        added = list(chain.from_iterable(more))
+        if not added:
+            return self
+        numbers = np.fromiter(map(len, more), np.int64, len(more))
+        ends = np.repeat(np.cumsum(self.lengths), numbers)
+        tokens = sorted(set(added))
+        columns = [len(self.vocabulary) + tokens.index(token) for token in added]
+        return type(self)(
+            [*self.vocabulary, *tokens],
+            np.concatenate([self.hashes, hashes_of(tokens)]),
+            self.lengths + numbers,
+            np.insert(self.columns, ends, columns),
+            np.insert(self.occurrences, ends, 1),
+        )
+
+    def take(self, rows: Sequence[int]) -> Self:
+        """Some of the messages, in their order, with the tokens that they hold."""
+        if len(rows) == len(self.lengths):
+            return self
+        taken = np.zeros(len(self.lengths), dtype=bool)
+        taken[rows] = True
+        entries = np.repeat(taken, self.lengths)
+        columns = self.columns[entries]
+        is_held = np.zeros(len(self.vocabulary), dtype=bool)
+        is_held[columns] = True
+        held = np.flatnonzero(is_held)
+        vocabulary = [self.vocabulary[column] for column in held.tolist()]
+        columns = (np.cumsum(is_held) - 1)[columns]
+        return type(self)(vocabulary, self.hashes[held], self.lengths[taken], columns, self.occurrences[entries])
+
+
+def _hashes_of_matrix(matrix: TokenMatrix) -> NDArray[np.int64]:
+    is_ours = matrix.hashed_by == HASHED_BY
+    return np.array(matrix.hashes, dtype=np.int64) if is_ours else hashes_of(matrix.vocabulary)
+
+
+def _distinct(hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct hash is first, int64 (n_distinct,), sorted; and which of these each hash has, int64 (n,).
+
+    As `np.unique`, in their order, and in half of its time.
+    """
+    order = np.argsort(hashes)
+    begins = np.diff(hashes[order], prepend=0) != 0
+    begins[:1] = True
+    first = np.minimum.reduceat(order, np.flatnonzero(begins)) if len(order) else order
+    is_first = np.zeros(len(hashes), dtype=bool)
+    is_first[first] = True
+    column = np.empty_like(order)
+    column[order] = (np.cumsum(is_first) - 1)[first[np.cumsum(begins) - 1]]
+    return np.flatnonzero(is_first), column
+
+
+class Sum:
+    """What a batch of messages adds to the counts, or takes from them.
+
+    `new` are tokens that the dictionary does not hold yet, as they are on disk, with their ids, sorted by text; each
+    must get a count.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+        self._ids: list[NDArray[np.int64]] = []
+        self._changes: list[NDArray[np.int64]] = []
+        self._total = np.zeros(6, dtype=np.int64)
+        self.new: list[tuple[str, int]] = []
+
+    def add(self, ids: NDArray[np.int64], occurrences: NDArray[np.int64], label: Label, sign: int) -> None:
+        """Count a message's tokens (int64 (n,) ids and occurrences) for a class, or take them back (sign -1)."""
+        self.add_counts(ids, of_class(label, sign, sign * occurrences), sign * ONE[label])
+
+    def add_rows(self, ids: NDArray[np.int64], rows: Rows, label: Label) -> None:
+        """Count messages of one class. ids: int64 (n,), those of the vocabulary of `rows`."""
+        messages = np.bincount(rows.columns, minlength=len(ids))
+        occurrences = np.bincount(rows.columns, rows.occurrences, len(ids)).astype(np.int64)  # exact up to 2**53
+        self.add_counts(ids, of_class(label, messages, occurrences), len(rows.lengths) * ONE[label])
+
+    def add_counts(self, ids: NDArray[np.int64], changes: NDArray[np.int64], messages: NDArray[np.int64]) -> None:
+        """Add sums of many messages: int64 (n,) ids, (n, 4) changes of a token's counts, (2,) messages a class."""
+        self._ids.append(ids)
+        self._changes.append(changes)
+        self._total[:2] += messages
+        self._total[2:] += changes.sum(axis=0)
+
+    def write(self) -> None:
+        """Write the counts of the tokens that changed, and the totals."""
+        if not self._ids:
+            return
+        ids, changes = self._added_up()
+        self._db.insert("INSERT INTO token VALUES", 2, list(chain.from_iterable(self.new)))
+        vocabulary = count_table.add(self._db, ids, changes)
+        self._db.execute(
+            "UPDATE total SET ham_messages = ham_messages + ?, spam_messages = spam_messages + ?,"
+            " ham_token_messages = ham_token_messages + ?, spam_token_messages = spam_token_messages + ?,"
+            " ham_occurrences = ham_occurrences + ?, spam_occurrences = spam_occurrences + ?,"
+            " vocabulary = vocabulary + ?, last_token = last_token + ?",
+            (*self._total.tolist(), vocabulary, len(self.new)),
+        )
+
+    def _added_up(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The ids of all tokens that changed, int64 (n,), sorted, and by how much, int64 (n, 4)."""
+        ids, changes = np.concatenate(self._ids), np.concatenate(self._changes)
+        order = np.argsort(ids)
+        ids = ids[order]
+        first = np.flatnonzero(np.diff(ids, prepend=-1))
+        return ids[first], np.add.reduceat(changes[order], first)

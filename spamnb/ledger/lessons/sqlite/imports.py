@@ -1,0 +1,146 @@
+"""Imports: counts that came from other ledgers, kept apart from what was learned here.
+
+The messages behind them are not here, so what was imported is kept as it came: the counts are the sum over the
+learned messages and the imports, `verify` can prove it, and an import can be taken back.
+"""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.base.errors import LedgerDamagedError, LedgerError
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Sum, hashes_of
+
+_TOKENS = 20_000  # added up at once
+_BYTES = 40  # of a token: five numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import that counts.
+
+    messages: int64 (2,), ham then spam. ids: int64 (n,). counts: int64 (n, 4): ham messages, spam messages, ham
+    occurrences, spam occurrences.
+    """
+
+    id: int
+    messages: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class Imports:
+    """The imports of a ledger. Each is known by the digest of its counts; the same counts may be added twice."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def messages(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
+        ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
+        return ham, spam
+
+    def add(self, counts: ExportedCounts) -> None:
+        """Add counts to those of the ledger. Raises LedgerError where the sums would be too large for it."""
+        digest = counts.digest
+        with self._db.transaction():
+            self._check_sums(counts)
+            ids = self._count(counts)
+            self._db.execute("UPDATE total SET change = change + 1")
+            self._db.execute(
+                "INSERT INTO import (digest, change, ham_messages, spam_messages, tokens)"
+                " SELECT ?, change, ?, ?, ? FROM total",
+                (digest, counts.ham, counts.spam, _packed(ids, counts.counts)),
+            )
+
+    def _check_sums(self, added: ExportedCounts) -> None:
+        """Raise LedgerError where a total would be too large; then no count of a token is, as each is part of one."""
+        totals = self._db.row(
+            "SELECT ham_messages, spam_messages, ham_token_messages, spam_token_messages, ham_occurrences,"
+            " spam_occurrences FROM total"
+        )
+        more = [added.ham, added.spam, *added.counts.sum(axis=0).tolist()]
+        if any(had + plus > MOST_TOTAL for had, plus in zip(totals, more, strict=True)):
+            raise LedgerError(
+                "these counts and those of the ledger are too large to be added up: nothing was imported; take back"
+                " other imports first (spamnb undo), or export what you want to add from a smaller ledger"
+            )
+
+    def _count(self, added: ExportedCounts) -> NDArray[np.int64]:
+        """Add up the counts, some thousands of tokens at a time. Returns the tokens' ids, int64 (n,)."""
+        ids = np.empty(len(added.tokens), dtype=np.int64)
+        messages = np.array([added.ham, added.spam], dtype=np.int64)
+        dictionary = Dictionary(self._db)
+        for start in range(0, max(1, len(ids)), _TOKENS):
+            part = slice(start, start + _TOKENS)
+            sum_ = Sum(self._db)
+            tokens = added.tokens[part]
+            ids[part], sum_.new = dictionary.ids(tokens, hashes_of(tokens), np.arange(len(tokens)))
+            sum_.add_counts(ids[part], added.counts[part], messages if not start else 0 * messages)
+            sum_.write()
+        return ids
+
+    def take_back(self, digest: bytes) -> None:
+        """Take the counts of an import from those of the ledger. Raises LedgerError where they do not count."""
+        with self._db.transaction():
+            last = self._db.row("SELECT max(id) FROM import WHERE digest = ?", (digest,))[0]
+            if last is None:
+                raise LedgerError("that import does not count any more")
+            (found,) = imported(self._db, "WHERE id = ?", last)
+            sum_ = Sum(self._db)
+            sum_.add_counts(found.ids, -found.counts, -found.messages)
+            sum_.write()
+            self._db.execute("DELETE FROM import WHERE id = ?", (last,))
+
+
+def imported(db: Connection, where: str = "", *parameters: int) -> Iterator[Import]:
+    """The imports that count. Raises LedgerError for one whose bytes are damaged."""
+    for number, ham, spam, blob in db.rows(
+        f"SELECT id, ham_messages, spam_messages, tokens FROM import {where}",  # noqa: S608 - of this package
+        parameters,
+    ):
+        # Each token of an import is in the dictionary: no more is unpacked than that has.
+        (tokens,) = db.row("SELECT count(*) FROM token")
+        try:
+            yield Import(number, np.array([ham, spam], dtype=np.int64), *_unpacked(blob, tokens))
+        except (ValueError, zlib.error) as fault:
+            raise LedgerDamagedError(
+                f"the tokens of import {number} in the ledger are damaged: restore a copy of it"
+            ) from fault
+
+
+def keep_only(db: Connection, one: Import, kept: NDArray[np.bool_]) -> None:
+    """Forget tokens of an import: `kept`, bool (n,), says which stay. Their counts are the caller's to change."""
+    blob = _packed(one.ids[kept], one.counts[kept])
+    db.execute("UPDATE import SET tokens = ? WHERE id = ?", (blob, one.id))
+
+
+def _packed(ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:
+    """The ids as steps, and four numbers of eight bytes a token: sums have no such bound as one message has.
+
+    Equal bytes of all numbers of a column stand together: most of the high ones are zero, and cost next to nothing.
+    """
+    order = np.argsort(ids)
+    packer = zlib.compressobj()
+    parts = []
+    for column in (np.diff(ids[order], prepend=0), *(counts[order, place] for place in range(4))):
+        planes = column.astype("<i8").view(np.uint8).reshape(-1, 8).T.tobytes()  # one column at a time: in less memory
+        parts.append(packer.compress(planes))
+    return b"".join([*parts, packer.flush()])
+
+
+def _unpacked(blob: bytes, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ids of an import and their counts. Raises ValueError or zlib.error where it holds more tokens than `most`."""
+    inflate = zlib.decompressobj()
+    planes = np.frombuffer(inflate.decompress(blob, _BYTES * most + 1), np.uint8)
+    if len(planes) % _BYTES or not inflate.eof:
+        raise ValueError("the tokens of an import are damaged, or more than the ledger has")
+    table = np.empty((len(planes) // _BYTES, 5), dtype=np.int64)
+    for place, column in enumerate(planes.reshape(5, 8, -1)):
+        table[:, place] = column.T.copy().view("<i8").ravel()
+    return np.cumsum(table[:, 0]), table[:, 1:]

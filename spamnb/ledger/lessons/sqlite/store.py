@@ -1,0 +1,432 @@
+"""The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.base.label import Label, label_or_none
+from spamnb.bayes.base import Counts
+from spamnb.bayes.score import kind
+from spamnb.ledger.lessons.evidence import Evidence
+from spamnb.ledger.lessons.export_format import write
+from spamnb.ledger.lessons.known import (
+    Changes,
+    Known,
+    known,
+    of_lesson,
+    of_sent,
+    pack,
+    tokens_of,
+)
+from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
+from spamnb.ledger.lessons.sqlite import count_table
+from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
+from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
+from spamnb.ledger.lessons.sqlite.known_counts import write_changes
+from spamnb.ledger.lessons.sqlite.lookup import (
+    TOTALS,
+    SqliteEvidence,
+    all_asked,
+    look_up_bound,
+    look_up_counts,
+    look_up_seen,
+    total,
+)
+from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
+from spamnb.ledger.lessons.sqlite.verification import verification
+from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations, Sent
+from spamnb.mail.tokens.tokenizer import VERSION
+
+_NEWEST = 5000
+_EXPORTED = 20_000  # tokens together
+_LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_back FROM lesson"
+_LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
+# One after the other by the index, which DISTINCT would read from end to end.
+_TOKENIZERS = """
+    WITH RECURSIVE version (number) AS (
+        SELECT min(tokenizer) FROM lesson WHERE label IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(tokenizer) FROM lesson WHERE label IS NOT NULL AND tokenizer > number) FROM version
+        WHERE number IS NOT NULL
+    )
+    SELECT number FROM version WHERE number IS NOT NULL"""
+# Tokens whose kind has no code: bare words are gone through; the tokens with one prefix stand together, since `;`
+# follows `:`. To group by the prefix, for which all tokens are sorted, takes three times as long.
+_NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND text < ? AND instr(text, ':') LIMIT 1"
+_BETWEEN = "SELECT group_concat(id) FROM token WHERE text >= ? AND text < ?"
+# The second parameter has a byte for each id, 1 where it is wanted: of 500,000 tokens 80 of the most frequent are found
+# in 24 ms, and 250 of any in 60 ms. By IN (SELECT value FROM json_each(?)) it is 42 ms and 82 to 92 ms.
+_TEXTS = "SELECT id, text FROM token WHERE id < ?1 AND substr(?2, id + 1, 1) = x'01'"
+
+
+class _New(NamedTuple):
+    """A message to be learned, beside its tokens."""
+
+    digest: bytes
+    summary: str
+    relations: Relations
+
+
+class SqliteLessons(SqliteEvidence):
+    """The learned messages of a ledger, and their counts, as the port `Lessons` has them. The only writer of counts."""
+
+    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
+        """The counts of these tokens."""
+        if without is None:
+            return super().evidence(tokens)
+        with self._db.snapshot():
+            rows, totals = look_up_counts(self._db, tokens), self.totals()
+            own = self._learned(without)
+            if own is None:
+                return Evidence({text: counts for _, text, counts in rows}, totals.tolist())
+            _, label, ids, occurrences = own
+            totals[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
+            totals[6] -= int((counts_of(self._db, ids)[:, :2].sum(axis=1) == 1).sum())
+        held = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
+        counts = {text: list(each) for _, text, each in rows}
+        for id_, text, _ in rows:
+            if id_ in held:
+                counts[text][label] -= 1
+                counts[text][2 + label] -= held[id_]
+        return Evidence(counts, totals.tolist())
+
+    def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
+        """The counts of these tokens, in their order; zeros for tokens never learned."""
+        return as_counts(self.evidence(tokens, without), tokens)
+
+    def totals(self) -> NDArray[np.int64]:
+        """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
+        return np.array(total(self._db, TOTALS), dtype=np.int64)
+
+    def last_at(self) -> float | None:
+        """When a message was learned last, seconds since the epoch; None where none was."""
+        row = self._db.row("SELECT learned_at FROM lesson WHERE label IS NOT NULL ORDER BY change DESC LIMIT 1")
+        return None if row is None else float(row[0])
+
+    def tokenizers(self) -> set[int]:
+        """The versions of the tokenizer with which the learned messages were read."""
+        return {row[0] for row in self._db.rows(_TOKENIZERS)}
+
+    def find(self, digest: bytes) -> Lesson | None:
+        """What the message of that identity was learned as last, or None where it never was."""
+        return next(map(_lesson, self._db.all(f"{_LESSON} WHERE digest = ?", (digest,))), None)
+
+    def changes(self, since: int, most: int = 1000) -> list[Lesson]:
+        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+        return list(map(_lesson, self._db.all(f"{_LESSON} WHERE change > ? ORDER BY change LIMIT ?", (since, most))))
+
+    def last_change(self) -> int:
+        """The number of the last change of a lesson or an import; 0 before the first."""
+        return total(self._db, "change")[0]
+
+    def newest(self, label: Label, most: int) -> list[Lesson]:
+        """The messages that were learned last with this label, and at most so many, the newest first."""
+        found = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
+        return list(map(_lesson, found))
+
+    def learned(self, digests: Sequence[bytes]) -> Learned:
+        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+        with self._db.snapshot():
+            rows = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
+            found = [rows[digest] for digest in digests if digest in rows]
+            unpacked_ = [unpacked(row[0], row[-1]) for row in found]
+            none = np.zeros(0, dtype=np.int64)
+            lengths = np.array([len(ids) for ids, _ in unpacked_], dtype=np.int64)
+            ids, columns = _distinct(np.concatenate([none, *(ids for ids, _ in unpacked_)]))
+            occurrences = np.concatenate([none, *(one for _, one in unpacked_)])
+            counts, totals = counts_of(self._db, ids).T, self.totals()
+        sums = Counts.of(counts, totals)
+        return Learned([_lesson(row[:-1]) for row in found], lengths, columns, occurrences, ids, sums)
+
+    def kinds(self) -> NDArray[np.int64]:
+        """Which tokens are of one kind: int64 (n,), a number for each id."""
+        with self._db.snapshot():
+            (last,) = total(self._db, "last_token")
+            kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
+            for number, bounds in enumerate(self._spans_of_kinds(), 1):
+                (ids,) = self._db.row(_BETWEEN, bounds)
+                if ids is not None:
+                    kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
+        return kinds
+
+    def _spans_of_kinds(self) -> Iterator[tuple[str, str | bytes]]:
+        """Where the tokens of each kind with a prefix begin on disk, and what none of them reaches."""
+        for first, end, code in spans():
+            if code:
+                yield first, end
+                continue
+            begin = first
+            while (row := self._db.row(_NEXT_WITH_PREFIX, (begin, end))) is not None:
+                prefix = kind(decode(row[0]))
+                begin = encode(f"{prefix[:-1]};")
+                yield encode(prefix), begin
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of these ids; all of the dictionary is looked through for them."""
+        wanted = bytearray(max(ids, default=0) + 1)
+        for id_ in ids:
+            wanted[id_] = 1
+        return {id_: decode(text) for id_, text in self._db.all(_TEXTS, (len(wanted), bytes(wanted)))}
+
+    def learn(
+        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
+    ) -> list[Change]:
+        """Learn messages. Returns those that changed, with what they were before."""
+        return self.learn_batches([Batch.of(readings)], label, why, at, weak=weak)
+
+    def dictionary(self) -> Dictionary:
+        """One that remembers tokens from one call of `learn_batches` to the next."""
+        return Dictionary(self._db)
+
+    def learn_batches(
+        self,
+        batches: Sequence[Batch],
+        label: Label,
+        why: str,
+        at: float,
+        *,
+        weak: bool = False,
+        dictionary: Dictionary | None = None,
+    ) -> list[Change]:
+        """As `learn`, for messages in batches."""
+        messages = [
+            _New(*one) for batch in batches for one in zip(batch.digests, batch.summaries, batch.relations, strict=True)
+        ]
+        rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
+        first: dict[bytes, int] = {}
+        for row, one in enumerate(messages):
+            first.setdefault(one.digest, row)
+        with self._db.transaction():
+            found = look_up_bound(
+                self._db, "SELECT digest, label, weak, relations FROM lesson WHERE digest", list(first)
+            )
+            lessons = {
+                digest: (label_or_none(before), bool(was_weak), kept) for digest, before, was_weak, kept in found
+            }
+            changes = [
+                Relabel(digest, before, was_weak, label, weak, why)
+                for digest in first
+                for before, was_weak, _ in [lessons.get(digest, (None, False, b""))]
+                if replaces(label, weak, before, was_weak)
+            ]
+            sum_ = Sum(self._db)
+            new = [first[one.digest] for one in changes if one.before is None]
+            history = Changes(look_up_seen(self._db, all_asked(messages[row].relations for row in new)))
+            more = []  # tokens of each new message, by what those before it have made known
+            for change in changes:
+                kept = lessons[change.digest][2] if change.before is not None else b""
+                if change.before is None:
+                    relations = messages[first[change.digest]].relations
+                    more.append(tokens_of(known(relations, history.seen)))
+                    kept = pack(relations.values())
+                _count(history, kept, change)
+            learned = int(label), weak, at, why
+            rows = rows.take(new).with_more(more)
+            self._learn_new(
+                sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
+            )
+            for change in changes:
+                if change.before is not None:
+                    self._set_label(sum_, change, at)
+            sum_.write()
+            write_changes(self._db, history)
+        return [Change(one.digest, one.before) for one in changes]
+
+    def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
+        """Make the kept tokens of messages count for other labels. Returns which changes were made."""
+        made = []
+        with self._db.transaction():
+            sum_, history = Sum(self._db), Changes({})
+            for one in changes:
+                found = self.find(one.digest)
+                made.append(found is not None and (found.label, found.weak) == (one.before, one.before_weak))
+                if made[-1]:
+                    self._set_label(sum_, one, at)
+                    _count(history, self._relations(one.digest), one)
+            sum_.write()
+            write_changes(self._db, history)
+        return made
+
+    def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
+        """Forget messages by their identities. Returns how many were learned."""
+        with self._db.transaction():
+            return sum(self.relabel(forgetting(self, digests, why), at))
+
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
+        """What decisions and sent mail say of each of these messages."""
+        with self._db.snapshot():
+            history = Changes(look_up_seen(self._db, all_asked(messages)))
+            own = None if without is None else self.find(without)
+            if own is not None:
+                history.add(of_lesson(self._relations(own.digest), own.label, own.weak), -1)
+        return [known(one, history.seen) for one in messages]
+
+    def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
+        """Keep what messages that the person has sent make known, by their identities; each once.
+
+        A copy that makes nobody known, since it was delivered, gives way to another one.
+        """
+        with self._db.transaction():
+            kept = "SELECT digest FROM sent WHERE relations <> x'' AND digest"
+            there = {row[0] for row in look_up_bound(self._db, kept, list(messages))}
+            new = {digest: pack(one.values()) for digest, one in messages.items() if digest not in there}
+            self._db.executemany("INSERT OR REPLACE INTO sent VALUES (?, ?)", sorted(new.items()))
+            self._count_sent(new.values(), 1)
+
+    def drop_sent(self, digests: Iterable[bytes]) -> None:
+        """Forget messages that the person has sent."""
+        with self._db.transaction():
+            rows = look_up_bound(
+                self._db, "SELECT digest, relations FROM sent WHERE digest", list(dict.fromkeys(digests))
+            )
+            self._db.executemany("DELETE FROM sent WHERE digest = ?", [row[:1] for row in rows])
+            self._count_sent((row[1] for row in rows), -1)
+
+    def _count_sent(self, kept: Iterable[bytes], sign: int) -> None:
+        changes = Changes({})
+        for packed in kept:
+            changes.add(of_sent(packed), sign)
+        write_changes(self._db, changes)
+
+    def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+        """The first identities of sent messages above that one, and at most so many, sorted."""
+        rows = self._db.all("SELECT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
+        return [row[0] for row in rows]
+
+    def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
+        """For each token learned messages that hold it, the newest first and at most `most` of them.
+
+        Looked for among the newest 5,000 learned messages: most tokens of a clue are met there, and those that only
+        older messages hold, or imports, of which no message is here, cost no more than that.
+        """
+        own = self._learned(without)
+        rows = look_up_counts(self._db, tokens)
+        texts = {id_: text for id_, text, _ in rows}
+        wanted = np.zeros(max(texts, default=0) + 1, dtype=bool)
+        wanted[list(texts)] = True
+        # A rare token has fewer teachers than `most`.
+        missing = {id_: min(most, sum(in_[:2]) - (own is not None and id_ in own[2])) for id_, _, in_ in rows}
+        left = sum(missing.values())
+        found: dict[str, list[Teacher]] = {token: [] for token in tokens}
+        columns = "id, summary, label, learned_at, digest, tokens"
+        newest = f"SELECT {columns} FROM lesson WHERE label IS NOT NULL AND digest IS NOT ?"  # noqa: S608
+        for message, summary, label, at, digest, blob in self._db.rows(
+            f"{newest} ORDER BY change DESC LIMIT ?", (without, _NEWEST)
+        ):
+            if not left:
+                break
+            ids = unpacked(message, blob)[0]
+            ids = ids[: np.searchsorted(ids, len(wanted))]
+            for token in ids[wanted[ids]].tolist():
+                if len(found[texts[token]]) < missing[token]:
+                    found[texts[token]].append(Teacher(message, summary, Label(label), at, digest))
+                    left -= 1
+        return found
+
+    def verify(self) -> list[str]:
+        """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+        return list(chain.from_iterable(self.verification()))
+
+    def verification(self) -> Iterator[list[str]]:
+        """As `verify`, in steps: about one for each learned message."""
+        with self._db.snapshot():
+            yield from verification(self._db, self.totals().tolist())
+
+    def export(self) -> Iterator[str]:
+        """All counts as lines of text, as they are at this moment, imports included."""
+        with self._db.snapshot():
+            ham, spam, *_, number = self.totals().tolist()
+            yield from write(self._counted(), number, ham, spam, self.tokenizers())
+
+    def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
+        """The counts and the text of each token that learned messages hold, sorted by text."""
+        tokens = in_order(self._db)
+        while some := list(islice(tokens, _EXPORTED)):
+            counts = count_table.read(self._db, np.array([id_ for _, id_ in some], dtype=np.int64)).tolist()
+            yield from ((*of, text) for of, (text, _) in zip(counts, some, strict=True) if of[0] or of[1])
+
+    def _learned(self, digest: bytes | None) -> tuple[int, Label, NDArray[np.int64], NDArray[np.int64]] | None:
+        """A learned message: its number, its label, and the ids of its tokens, sorted, with their occurrences."""
+        row = digest and self._db.row(
+            "SELECT id, label, tokens FROM lesson WHERE digest = ? AND label IS NOT NULL", (digest,)
+        )
+        return (row[0], Label(row[1]), *unpacked(row[0], row[2])) if row else None
+
+    def _numbers(self, count: int) -> range:
+        """The numbers of the next changes."""
+        self._db.execute("UPDATE total SET change = change + ?", (count,))
+        (last,) = total(self._db, "change")
+        return range(last + 1 - count, last + 1)
+
+    def _learn_new(
+        self,
+        sum_: Sum,
+        messages: "list[_New]",
+        rows: Rows,
+        learned: tuple[int, bool, float, str],
+        dictionary: Dictionary,
+    ) -> None:
+        """Learn messages that are not learned yet, each with its row of tokens.
+
+        learned: label, whether it is weak, when and why, as they are written.
+        """
+        if not messages:
+            return
+        ids, sum_.new = dictionary.ids(rows.vocabulary, rows.hashes, rows.first_met())
+        sum_.add_rows(ids, rows, Label(learned[0]))
+        blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
+        # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
+        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
+        self._db.executemany(
+            "INSERT INTO lesson"
+            " (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens, relations)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (one.digest, one.summary, number, *learned, VERSION, blob, pack(one.relations.values()))
+                for one, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
+            ],
+        )
+
+    def _relations(self, digest: bytes) -> bytes:
+        """What is kept of the relations of a message that is or was learned."""
+        row = self._db.row("SELECT relations FROM lesson WHERE digest = ?", (digest,))
+        return b"" if row is None else bytes(row[0])
+
+    def _set_label(self, sum_: Sum, change: Relabel, at: float) -> None:
+        """Make the kept tokens of a message count for another label."""
+        if change.before is not change.after:
+            row = self._db.row("SELECT id, tokens FROM lesson WHERE digest = ?", (change.digest,))
+            ids, occurrences = unpacked(*row)
+            if change.before is not None:
+                sum_.add(ids, occurrences, change.before, -1)
+            if change.after is not None:
+                sum_.add(ids, occurrences, change.after, 1)
+        number = self._numbers(1)[0]
+        self._db.execute(
+            "UPDATE lesson SET (change, label, weak, learned_at, why, takes_back) = (?, ?, ?, ?, ?, ?)"
+            " WHERE digest = ?",
+            (number, change.after, change.after_weak, at, change.why, change.takes_back, change.digest),
+        )
+
+
+def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct ids, sorted, and the place of each id among them: as `np.unique`, without sorting."""
+    there = np.zeros(int(ids.max(initial=-1)) + 1, dtype=bool)
+    there[ids] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]
+
+
+def _count(history: Changes, kept: bytes, change: Relabel) -> None:
+    """Change what a message makes known, by what it is learned as from now on."""
+    history.add(of_lesson(kept, change.before, change.before_weak), -1)
+    history.add(of_lesson(kept, change.after, change.after_weak), 1)
+
+
+def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, int | None]) -> Lesson:
+    number, digest, summary, label, weak, at, why, takes_back = row
+    return Lesson(number, digest, summary, label_or_none(label), bool(weak), at, why, takes_back)

@@ -1,0 +1,1 @@
+"""How it is going: the status, and the metrics."""

@@ -1,0 +1,171 @@
+"""What a monitor watches. Its names are those of Prometheus' conventions; no folder is in a label, and no user but by
+the instance of the unit, as `anna` of spamnb@anna.
+
+Counters are those of the ledger: they only grow, whatever is started again or forgotten. What a service measures itself
+(`spamnb/service/measurements.py`) begins at 0 with it.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from spamnb import __version__
+from spamnb.acts.answers import ON_A_PAGE, WHY
+from spamnb.base import durable
+from spamnb.base.label import Label, Verdict
+from spamnb.config import Config
+from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.history.early_verdicts import PIPE
+from spamnb.ledger.history.tallies import Tally
+from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.exposition import Histogram, Labels, Metric, exposition
+from spamnb.monitoring.status import Status, status
+from spamnb.rules.weak_lessons import LAY_IN_SPAM
+
+# How a message was learned, by what the reason in the history begins with; the first that fits.
+_LEARNED_BY = {
+    "marked by a mail client": "keyword",
+    WHY: "hand",
+    ON_A_PAGE: "hand",
+    "answered": "kept",
+    "read and kept": "kept",
+    LAY_IN_SPAM: "kept",
+    "trained by hand": "hand",
+    "was in a": "hand",
+    "spamc -L": "tell",
+}
+_TOLD, _BY_PIPE = "judged at delivery", f"judged at delivery ({PIPE}"
+_WAYS = ("move", "keyword", "kept", "hand", "tell")
+
+
+def how(kind: str, why: str) -> str:
+    """How a message was judged or learned, by the reason that the history gives.
+
+    >>> how("judged", "spam, probability 0.9990; judged at delivery (spamc)"), how("judged", "stays, ham")
+    ('spamd', 'maildir')
+    >>> how("judged", "spam, judged at delivery (spamnb filter)")
+    'pipe'
+    >>> how("learned", "taken out of spam"), how("learned", "trained by hand")
+    ('move', 'hand')
+    """
+    if kind == "judged":
+        return "maildir" if _TOLD not in why else "pipe" if _BY_PIPE in why else "spamd"
+    return next((way for beginning, way in _LEARNED_BY.items() if why.startswith(beginning)), "move")
+
+
+def write(path: str, text: str) -> None:
+    """Put metrics into the place of a file, whole, for everybody to read. Raises OSError."""
+    with durable.draft(path) as part:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(part, 0o644)  # node_exporter is another user
+
+
+def of_instance(path: Path, instance: str) -> Path:
+    """The file of one of several services: with its instance in the name, so that each has its own.
+
+    >>> str(of_instance(Path("/m/spamnb.prom"), "anna")), str(of_instance(Path("/m/spamnb.prom"), ""))
+    ('/m/spamnb@anna.prom', '/m/spamnb.prom')
+    """
+    return path.with_name(f"{path.stem}@{instance}{path.suffix}") if instance else path
+
+
+def metrics(
+    config: Config,
+    ledger: Ledger | None,
+    now: float,
+    of_service: Iterable[Metric | Histogram] = (),
+    instance: str = "",
+) -> str:
+    """What is known of the filter of a configuration, as text. Raises LedgerError.
+
+    of_service: what the service alone knows. instance: the label `service` of all samples, or "" for none; without it
+    the series of two services of a host would be the same.
+    """
+    found = status(config, ledger, now)
+    tallies: Counter[Tally] = Counter()
+    last = None
+    if ledger is not None:
+        with ledger.snapshot():
+            tallies, last = ledger.tallies.read(how, now), ledger.messages.last_judged_at()
+    common: Labels = (("service", instance),) if instance else ()
+    return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service], common)
+
+
+def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
+    labels = [label.word for label in Label]
+    verdicts = list(Verdict)
+
+    def counter(name: str, help_: str, kind: str, names: Sequence[str], values: Iterable[tuple[str, str]]) -> Metric:
+        samples = {
+            tuple(zip(names, pair, strict=False)): float(tallies[Tally(kind, *pair)]) for pair in values
+        }  # 0 for what never was: a series that begins at 1 shows no increase
+        return Metric(f"spamnb_{name}_messages_total", "counter", help_, samples)
+
+    yield counter(
+        "judged",
+        "Messages judged as they came into a mailbox, by verdict and where it was given.",
+        "judged",
+        ("verdict", "via"),
+        [(verdict, via) for verdict in verdicts for via in ("maildir", "spamd", "pipe")],
+    )
+    yield counter(
+        "moved",
+        "Messages moved by the filter; to the inbox: brought back, or filed from a training folder.",
+        "moved",
+        ("to",),
+        [(to, "") for to in ("spam", "unsure", "inbox")],
+    )
+    yield counter(
+        "learned",
+        "Messages learned, by label and by what taught it.",
+        "learned",
+        ("label", "by"),
+        [(label, by) for label in labels for by in _WAYS],
+    )
+    yield counter(
+        "corrected",
+        "Messages that a person called the other thing than the filter had, and for an hour at least.",
+        "corrected",
+        ("verdict", "label"),
+        [(labels[1 - label], labels[label]) for label in Label],
+    )
+
+
+def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metric]:
+    def gauge(name: str, help_: str, value: float | None) -> Iterator[Metric]:
+        if value is not None:
+            yield Metric(f"spamnb_{name}", "gauge", help_, {(): float(value)})
+
+    stop = found.stop
+    is_open = stop is not None and stop.tripped_at is not None
+    is_paused = stop is not None and stop.paused_until is not None
+    info: Labels = (("version", __version__), ("model", config.scoring.model))
+    yield Metric("spamnb_build_info", "gauge", "The version of spamnb and its event model.", {info: 1.0})
+    yield from gauge("service_running", "Whether the service runs.", found.is_running)
+    known: dict[Labels, float] = {(("label", "ham"),): float(found.ham), (("label", "spam"),): float(found.spam)}
+    yield Metric("spamnb_known_messages", "gauge", "Messages that the counts are made of.", known)
+    yield from gauge("known_tokens", "Tokens with counts.", found.tokens)
+    yield from gauge("armed", "Whether enough is learned to move mail.", not found.missing)
+    yield from gauge("breaker_open", "Whether the filter has stopped moving mail by itself.", is_open)
+    yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
+    yield from gauge("withheld_messages", "Messages that were not moved since moving is stopped.", found.withheld)
+    yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
+    yield from gauge("missing_mailboxes", "Mailboxes that are not there, or have no inbox.", len(found.without_inbox))
+    yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)
+    yield from gauge("copies_bytes", "Size of the rolling copies of the ledger.", found.disk.copies)
+    yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", last)
+    yield from gauge("last_copy_timestamp_seconds", "When the ledger was last copied; 0: never.", _last_copy(config))
+
+
+def _last_copy(config: Config) -> float | None:
+    """When the newest rolling copy was made; None where none are to be made."""
+    if not config.service.copies:
+        return None
+    for path in rolling(str(config.ledger)):
+        try:
+            return os.stat(path).st_mtime
+        except OSError:  # an older one is being removed
+            continue
+    return 0.0

@@ -1,0 +1,87 @@
+"""What the filter knows, and whether it works."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from spamnb.acts import arming
+from spamnb.acts.withheld import Stop, stop_of
+from spamnb.config import Config, Learning, Mailbox, Scoring
+from spamnb.ledger.file.locks import is_running, running_since
+from spamnb.ledger.file.parts import Sizes, sizes
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
+from spamnb.rules.may_move import missing_lessons
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is known of the filter. Times are seconds since the epoch.
+
+    judged: numbers of messages by verdict. missing: what has still to be learned before mail is moved. withheld:
+    messages that were not moved because moving is stopped. watched_since: by the path of each mailbox; None: not yet.
+    without_inbox: the paths of mailboxes that are not there. last: time and kind of the last action.
+    """
+
+    disk: Sizes
+    is_running: bool
+    running_since: float | None
+    watched_since: dict[str, float | None]
+    without_inbox: tuple[str, ...]
+    missing: str
+    ham: int = 0
+    spam: int = 0
+    tokens: int = 0
+    judged: dict[str, int] = field(default_factory=dict)
+    stop: Stop | None = None
+    withheld: int = 0
+    last: tuple[float, str] | None = None
+
+
+def status(
+    config: Config,
+    ledger: Ledger | None,
+    now: float,
+    missing: Callable[[Ledger, Scoring, Learning], str] = arming.missing,
+) -> Status:
+    """What the filter of a configuration knows. Without a ledger it has learned nothing. Raises LedgerError.
+
+    `missing`: an `arming.Remembered`, where it is asked again and again.
+    """
+    path = str(config.ledger)
+    watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
+    nothing = Status(
+        sizes(path),
+        is_running(path),
+        running_since(path),
+        watched,
+        tuple(str(mailbox.path) for mailbox in config.mailboxes if not _has_inbox(mailbox)),
+        missing_lessons(0, 0, config.learning),
+    )
+    if ledger is None:
+        return nothing
+    with ledger.snapshot():
+        ham, spam, *_, tokens = ledger.lessons.totals().tolist()
+        stop = stop_of(ledger, now)
+        return replace(
+            nothing,
+            watched_since={path: ledger.locations.started_at(path) for path in watched},
+            missing=missing(ledger, config.scoring, config.learning),
+            ham=ham,
+            spam=spam,
+            tokens=tokens,
+            judged=ledger.messages.numbers(),
+            stop=stop,
+            withheld=0 if stop is None else len(ledger.journal.withheld()),
+            last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
+        )
+
+
+def _has_inbox(mailbox: Mailbox) -> bool:
+    """Whether the folder for new mail is there: a disk that is not mounted looks like an empty directory."""
+    root, inbox = str(mailbox.path), mailbox.inbox_folder
+    if inbox == INBOX and is_maildir(root):  # no need to look through all folders
+        return True
+    try:
+        return any(folder.name == inbox for folder in find_folders(root, mailbox.layout))
+    except FolderUnavailableError:
+        return False

@@ -1,0 +1,1 @@
+"""What to ask a person: mail that is filed wrongly, and what teaches most."""

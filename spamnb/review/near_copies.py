@@ -1,0 +1,47 @@
+"""Near-copies: messages of one sender whose subjects differ in numbers, list tags and reply marks only.
+
+Issues of a newsletter and waves of one spam share most of their tokens. If all of them are called the same, each is
+vouched for by the others, right or wrong.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from spamnb.base.label import Label
+from spamnb.ledger.lessons.port import Lesson
+
+_LIST_TAG = re.compile(r"\[[^\]]{0,60}\]")
+_REPLY = re.compile(r"\b(?:re|fwd?|aw|wg|sv|tr)(?:\[\d+\])?\s*:", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+
+
+def shape(summary: str) -> tuple[str, str]:
+    """The sender, and what the subject has in common with those of its near-copies, of a message's summary.
+
+    >>> shape("Re: [dev] Build 17 failed (ci@host.example)") == shape("build 4 failed (ci@host.example)")
+    True
+    """
+    subject, _, sender = summary.rpartition(" (")
+    for removed in (_LIST_TAG, _REPLY, _NUMBER):
+        subject = removed.sub(" ", subject)
+    return sender.rstrip(")"), " ".join(subject.lower().split())
+
+
+def groups(lessons: Iterable[Lesson]) -> Iterator[list[bytes]]:
+    """The identities of learned messages, in groups that are to be left out together.
+
+    Near-copies are, so that they do not vouch for one another. Where they are called both ham and spam, those of which
+    there are fewer are left out together, and each of the others by itself: else a few that are called otherwise would
+    bring all the others under suspicion.
+    """
+    copies: dict[tuple[str, str], tuple[list[bytes], list[bytes]]] = defaultdict(lambda: ([], []))
+    for one in lessons:
+        if one.label is not None:
+            copies[shape(one.summary)][one.label].append(one.digest)
+    for both in copies.values():
+        for mine, others in ((both[Label.HAM], both[Label.SPAM]), (both[Label.SPAM], both[Label.HAM])):
+            if len(mine) > len(others) > 0:
+                yield from ([digest] for digest in mine)
+            elif mine:
+                yield mine

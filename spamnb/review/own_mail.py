@@ -1,0 +1,76 @@
+"""All learned mail judged without itself, once: for the cutoffs, the calibration, and what may be filed wrongly.
+
+Near-copies are left out together (`near_copies`), so that the issues of a newsletter do not vouch for one another.
+"""
+
+from array import array
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.base.label import Label
+from spamnb.config import Scoring
+from spamnb.filter.leave_one_out import JudgedWithoutItself, learned, without_groups
+from spamnb.ledger.ledger import Ledger
+from spamnb.review.misfiled import Misfiled, suspected, with_clues
+from spamnb.review.near_copies import groups
+
+MOST = 30_000  # messages: the newest; judging them takes some 5 s
+_TOLD_EVERY = 250  # messages
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnMail:
+    """The newest learned messages as a filter judges them that has learned all others.
+
+    change: the number of the last lesson that is in it. learned: how many messages were learned in all. digests: the
+    identities of the messages judged; is_spam: bool (n,), their labels; probability: float64 (n,); learned_at: float64
+    (n,), seconds since the epoch. findings: what may be filed wrongly, as `misfiled` has it, but where
+    its files are is not looked for.
+    """
+
+    change: int
+    learned: int
+    digests: tuple[bytes, ...]
+    is_spam: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+    learned_at: NDArray[np.float64]
+    findings: tuple[Misfiled, ...]
+
+
+def own_mail(
+    ledger: Ledger, scoring: Scoring, tell: Callable[[int, int], None] = lambda done, of: None, most: int = MOST
+) -> OwnMail:
+    """Judge the newest learned messages, at most so many. tell: is told how many of how many are judged."""
+    with ledger.snapshot():
+        lessons = ledger.lessons
+        change, learned_in_all = lessons.last_change(), int(lessons.totals()[:2].sum())
+        copies = list(groups(deque(learned(lessons), maxlen=most)))
+        of = sum(map(len, copies))
+        disputed = {file.digest for file in ledger.trained.called_otherwise()}
+        digests: list[bytes] = []
+        is_spam, probability, learned_at = array("b"), array("d"), array("d")
+        kept: dict[bytes, JudgedWithoutItself] = {}  # only what may be a finding: each takes a kilobyte
+        for number, one in enumerate(without_groups(lessons, scoring, copies)):
+            lesson, judgement = one.lesson, one.judgement
+            digests.append(lesson.digest)
+            is_spam.append(lesson.label is Label.SPAM)
+            probability.append(judgement.probability)
+            learned_at.append(lesson.at)
+            if (judgement.log_odds > 0) is not (lesson.label is Label.SPAM) or lesson.digest in disputed:
+                kept[lesson.digest] = one
+            if number % _TOLD_EVERY == 0:
+                tell(number, of)
+        findings = with_clues(lessons, scoring, suspected(ledger, kept), copies)
+    return OwnMail(
+        change,
+        learned_in_all,
+        tuple(digests),
+        np.array(is_spam, dtype=bool),
+        np.array(probability),
+        np.array(learned_at),
+        tuple(findings),
+    )

@@ -1,0 +1,1 @@
+"""What a place, a silence and a verdict mean. Pure: values in, a decision out."""

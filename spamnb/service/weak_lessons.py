@@ -1,0 +1,188 @@
+"""Mail that a person has not touched: read and kept, or left where the filter has put it; what that teaches, weakly.
+
+What it means is decided by `policy.kept` and `silence`; this module finds the files, and learns them some at a time.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from spamnb.acts import training
+from spamnb.base.label import Label, Role
+from spamnb.base.wording import plural
+from spamnb.filter.judge import Filter
+from spamnb.ledger.history.locations import Location
+from spamnb.ledger.lessons.known import is_known
+from spamnb.mail.reading import Reading
+from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.messages import locate
+from spamnb.maildir.names import Name
+from spamnb.rules import weak_lessons
+from spamnb.rules.may_move import missing_lessons
+from spamnb.rules.meaning import KEPT_ORIGINS, Do, Meaning, kept, learns_kept
+from spamnb.service.context import DAY, Context
+from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.service.recurring import Recurring
+
+_log = logging.getLogger(__name__)
+_Item = TypeVar("_Item")
+# Messages and tokens of a transaction, which is to hold the ledger for less than a tenth of a second. Each message
+# learned by itself writes 375 KB to the write-ahead log and takes 4.1 ms of the processor, of fifty together each 95 KB
+# and 1.0 ms (csdmc2010, `benchmarks/kept.py`).
+_TOGETHER, _TOKENS = 50, 20_000
+_OPENED = "spam folders looked at, mailbox "  # and its id: a note, seconds since the epoch
+_OPENED_SECONDS = 3600.0  # a later look is written down no sooner
+
+
+class _Found(NamedTuple):
+    """A message that may be learned."""
+
+    folder: WatchedFolder
+    place: Location
+    meant: Meaning
+
+
+def _key(one: _Found) -> tuple[int, str]:
+    """The file of a message: folder and base name."""
+    return one.folder.id, one.place.base
+
+
+class UntouchedMail:
+    """The untouched mail of one mailbox."""
+
+    def __init__(self, folders: Folders, context: Context) -> None:
+        self._folders = folders
+        self._context = context
+        self._config = context.config
+        self._ledger = context.ledger
+        self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
+        self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
+        self._spam_looked_at = 0.0
+
+    def opened_spam(self, place: Location | None) -> None:
+        """A file in spam has got marks or has left: a person has looked there, if the filter has moved it there.
+
+        Long after, a server may have removed it.
+        """
+        now, note = self._context.now(), f"{_OPENED}{self._folders.id}"
+        if place is None or place.origin != "filter":
+            return
+        if now - place.since <= weak_lessons.SILENT_DAYS * DAY and now - self._opened_at() > _OPENED_SECONDS:
+            self._ledger.set_note(note, str(now))
+
+    def _opened_at(self) -> float:
+        return self._ledger.number(f"{_OPENED}{self._folders.id}") or 0.0
+
+    def learn_kept(self) -> None:
+        """Learn what was answered; and what was read and kept, unless the filter doubts that it is ham.
+
+        What it doubts is looked at again each day: it may know more by then, of the message or of the person.
+        """
+        found = [one for folder in self._folders for one in self._kept(folder)]
+        keys = set(map(_key, found))
+        self._look_again = {key: at for key, at in self._look_again.items() if key in keys}
+        now = self._context.now()
+        due = (one for one in found if not one.meant.weak or self._look_again.get(_key(one), 0.0) <= now)
+        for some in _grouped(due):
+            self._learn(some, Label.HAM, self._teaches_ham)
+            self._context.alive(f"learning what was kept in {self._folders.root}")
+
+    def _kept(self, folder: WatchedFolder) -> Iterator[_Found]:
+        learning, now = self._config.learning, self._context.now()
+        if not learns_kept(folder.role, folder.unsure, learning):
+            return
+        for place in self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS):
+            name = Name(place.base).with_flags(place.flags)
+            meant = kept(name, folder.role, now - place.since, learning, place.origin)
+            if meant is not None:
+                yield _Found(folder, place, meant)
+
+    def _teaches_ham(self, one: _Found, reading: Reading) -> bool:
+        if not one.meant.weak:
+            return True
+        ham, spam = self._ledger.lessons.totals().tolist()[:2]
+        is_taught = not missing_lessons(ham, spam, self._config.learning)
+        probability = self._filter.judge(reading).probability
+        teaches = weak_lessons.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
+        if not teaches:
+            self._context.doubted[reading.digest] = probability
+            self._look_again[_key(one)] = self._context.now() + DAY
+        return teaches
+
+    def learn_left_in_spam(self) -> None:
+        """Learn what the filter has moved to spam long ago, which nobody has taken out, though somebody has looked."""
+        now = self._context.now()
+        if 0 <= now - self._spam_looked_at < DAY:
+            return
+        self._spam_looked_at = now
+        enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
+        before = min(now - weak_lessons.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
+        meant = Meaning(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, weak=True)
+        found = (
+            _Found(folder, place, meant)
+            for folder in self._folders
+            if folder.role is Role.SPAM
+            for place in self._ledger.locations.left_in_spam(folder.id, before)
+        )
+        for some in _grouped(found):
+            self._learn(some, Label.SPAM, self._teaches_spam)
+            self._context.alive(f"learning what was left in spam in {self._folders.root}")
+
+    def _teaches_spam(self, one: _Found, reading: Reading) -> bool:
+        then = self._ledger.messages.get(one.place.message).probability
+        if then is None or is_known(self._ledger.lessons.known([reading.relations])[0]):
+            return False
+        return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
+
+    def _learn(self, some: Sequence[_Found], label: Label, teaches: Callable[[_Found, Reading], bool]) -> None:
+        """Learn those of some messages that teach it."""
+        read = [(one, reading) for one in some if (reading := self._read(one)) is not None]
+        wanted = [(one, reading) for one, reading in read if teaches(one, reading)]
+        for why, weak in dict.fromkeys((one.meant.why, one.meant.weak) for one, _ in wanted):
+            readings = [reading for one, reading in wanted if (one.meant.why, one.meant.weak) == (why, weak)]
+            for together in _portions(readings):
+                self._context.learn_together(together, label, why, weak=weak)
+
+    def _read(self, one: _Found) -> Reading | None:
+        try:
+            entry = locate(one.folder, one.place.base, one.place.flags)
+        except FolderUnavailableError:
+            return None  # the comparison of the folders has logged it
+        unread = None if entry is None else self._folders.read(one.folder, entry)
+        return None if unread is None else unread.reading
+
+
+class OutdatedLessons(Recurring):
+    """Forgets weak lessons that what was learned since contradicts."""
+
+    def __init__(self, context: Context) -> None:
+        every = weak_lessons.OUTDATED_DAYS * DAY
+        super().__init__(context.ledger, "weak lessons looked at", every, "weak lessons are not looked at")
+        self._context = context
+
+    def _work(self, now: float) -> Iterator[None]:
+        forgotten, scoring, missed = 0, self._context.config.scoring, self._context.missed_spam()
+        for changes in weak_lessons.outdated(self._ledger.lessons, scoring, missed):
+            forgotten += sum(training.relabel(self._ledger, changes, now))
+            yield
+        if forgotten:
+            _log.info("forgot %s, %s", plural(forgotten, "message"), weak_lessons.OUTDATED)
+
+
+def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    rest = iter(items)
+    while some := list(islice(rest, _TOGETHER)):
+        yield some
+
+
+def _portions(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    """The messages in order, each portion with at most `_TOKENS` tokens, or of one message."""
+    portion: list[Reading] = []
+    for reading in readings:
+        if portion and sum(len(one.tokens) for one in (*portion, reading)) > _TOKENS:
+            yield portion
+            portion = []
+        portion.append(reading)
+    if portion:
+        yield portion

@@ -1,0 +1,94 @@
+"""A Maildir that is to be watched: its folders, the roles that they may have, and what its mail would be learned as."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spamnb.base.errors import ConfigError, MaildirError
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped
+from spamnb.bulk.sources import Source
+from spamnb.checkup.finding import name_of, owner_of
+from spamnb.config import Mailbox
+from spamnb.config.folder_names import proposed_roles
+from spamnb.config.settings import Layout
+from spamnb.maildir.folders import Folder, FolderUnavailableError, detect_layout, find_folders
+from spamnb.maildir.messages import scan
+from spamnb.maildir.names import parse_name
+from spamnb.rules.meaning import taught_by
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A mailbox as it is or might be configured, its folders, and their messages by folder; faults of reading them."""
+
+    mailbox: Mailbox
+    folders: tuple[Folder, ...]
+    messages: dict[str, list[Source]]
+    faults: list[str]
+
+    def label(self, folder: str) -> Label | None:
+        """What the messages of a folder teach."""
+        return taught_by(self.mailbox.role_of(folder), folder == self.mailbox.unsure_folder)
+
+    def labelled(self, label: Label) -> list[Source]:
+        """The messages that teach one label."""
+        return [source for folder, some in self.messages.items() if self.label(folder) is label for source in some]
+
+
+def propose(root: Path) -> Proposal:
+    """A role for each folder of a Maildir, by its name."""
+    layout = detect_layout(str(root))
+    folders, messages, faults = _found(root, layout)
+    roles = proposed_roles({name: len(some) for name, some in messages.items()})
+    return Proposal(Mailbox(path=root, roles=roles, layout=layout), folders, messages, faults)
+
+
+def as_configured(mailbox: Mailbox) -> Proposal:
+    """The folders of a mailbox with the roles that they have."""
+    return Proposal(mailbox, *_found(mailbox.path, mailbox.layout))
+
+
+def check_apart(proposals: Sequence[Proposal], configured: Sequence[Mailbox]) -> None:
+    """Raise ConfigError for a mailbox inside another: its mail would be seen twice."""
+    paths = [mailbox.path for mailbox in configured]
+    for here in (one.mailbox.path for one in proposals):
+        for other in paths:
+            if here.is_relative_to(other) or other.is_relative_to(here):
+                inner, outer = sorted(map(str, (here, other)), key=len, reverse=True)
+                raise ConfigError(f"{escaped(inner)} is inside the mailbox {escaped(outer)}: choose one of the two")
+        paths.append(here)
+
+
+def check_rights(proposal: Proposal) -> str:
+    """Raise MaildirError where spam could not be moved. Returns a warning where the mail is another user's, or ""."""
+    mailbox, known = proposal.mailbox, {folder.name: folder for folder in proposal.folders}
+    ends = [known[name] for name in (mailbox.inbox_folder, mailbox.spam_folder) if name in known]
+    directories = [folder.subdir(which) for folder in ends for which in ("new", "cur")]
+    if mailbox.spam_folder not in known:
+        directories.append(str(mailbox.path))
+    me, owner = name_of(os.geteuid()), name_of(owner_of(directories[0]))
+    for directory in directories:
+        if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+            raise MaildirError(
+                f"{escaped(directory)} may not be read and written by {me}: run spamnb as {owner}, the owner of the"
+                " mail, or correct the permissions"
+            )
+    return "" if me == owner else f"this mail belongs to {owner}, and you are {me}: run the service as {owner}"
+
+
+def _found(root: Path, layout: Layout) -> tuple[tuple[Folder, ...], dict[str, list[Source]], list[str]]:
+    """The folders, their messages in the order of their names but for deleted ones, and what could not be read."""
+    messages: dict[str, list[Source]] = {}
+    faults: list[str] = []
+    folders = find_folders(str(root), layout)
+    for folder in folders:
+        try:
+            entries = sorted(scan(folder), key=lambda entry: entry.name)
+        except FolderUnavailableError as fault:
+            entries = []
+            faults.append(str(fault))
+        paths = [entry.path(folder) for entry in entries if not parse_name(entry.name).trashed]
+        messages[folder.name] = [Source(path, path) for path in paths]
+    return folders, messages, faults

@@ -1,0 +1,165 @@
+"""The systemd units with the path of the program that they start: written for one installation, and removed again.
+
+A unit that is written begins with a line that says so and holds a checksum of the rest: what a person has changed, or
+has put there themselves, is neither replaced nor removed, unless it is a plain copy of the file here.
+"""
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from spamnb.base import durable
+from spamnb.base.errors import UnitError
+from spamnb.base.wording import escaped
+from spamnb.config.places import first_directory
+
+Manager = Literal["user", "system"]
+
+_SOURCES = Path(__file__).parents[1] / "systemd"
+_OF_PACKAGE = Path("/usr/bin/spamnb")  # where a distribution's package has it, which brings its own units
+_COMMAND = re.compile(r"^(Exec\w+=)\S*/spamnb(?=\s)", re.MULTILINE)
+_TO_QUOTE = re.compile(r"[\s\"'\\;]")
+_TO_ESCAPE = re.compile(r"[\"\\]")
+_MARK = re.compile(r"# Written by `spamnb install-unit` \(([0-9a-f]{16})\)[^\n]*\n")
+# What the sandbox of the units hides: ProtectHome=tmpfs, PrivateTmp=yes.
+_HIDDEN: Mapping[Manager, Sequence[str]] = {
+    "user": ("/tmp", "/var/tmp"),  # noqa: S108 - nothing is written there
+    "system": ("/home", "/root", "/run/user", "/tmp", "/var/tmp"),  # noqa: S108
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnitDirectory:
+    """Where a service manager looks for units. systemctl: how it is called."""
+
+    manager: Manager
+    directory: Path
+    systemctl: str
+
+
+def place(manager: Manager, environ: Mapping[str, str]) -> UnitDirectory:
+    """The place for units of one person, or of the machine. Raises UnitError where there is no home."""
+    if manager == "system":
+        return UnitDirectory(manager, Path("/etc/systemd/system"), "systemctl")
+    above = first_directory(environ, "XDG_CONFIG_HOME", ".config")
+    if above is None:
+        raise UnitError("HOME is not set, so there is no place for a user's units: set it, or write --system")
+    return UnitDirectory(manager, above / "systemd" / "user", "systemctl --user")
+
+
+def program(called: str, scripts: str) -> Path:
+    """The full path of the program: as it was called, or else in the directory of Python's programs.
+
+    Symbolic links stay: they are what a later version keeps. Raises UnitError.
+    """
+    named = [Path(called)] if os.path.basename(called) == "spamnb" and os.sep in called else []
+    for path in [*named, Path(scripts, "spamnb")]:
+        if path.is_file() and os.access(path, os.X_OK):
+            return Path(os.path.abspath(path))
+    raise UnitError(f"there is no program in {escaped(scripts)}: call spamnb by its full path")
+
+
+def install(where: UnitDirectory, path: Path) -> list[Path]:
+    """Write the units that start the program at that path. Raises UnitError, before anything is written."""
+    _check_program(where, path)
+    made = {where.directory / name: text for name, text in texts(where.manager, path).items()}
+    for unit in made:
+        if os.path.lexists(unit):
+            _check_ours(unit)
+    try:
+        where.directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        for unit, text in made.items():
+            with durable.draft(str(unit)) as draft:
+                Path(draft).write_text(text, encoding="utf-8")
+                os.chmod(draft, 0o644)
+    except OSError as fault:
+        raise UnitError(f"cannot write to {escaped(str(where.directory))}: {fault.strerror}") from fault
+    return list(made)
+
+
+def remove(where: UnitDirectory) -> list[Path]:
+    """Remove the units that were written there. Raises UnitError, before anything is removed, while one is enabled."""
+    units = [unit for pattern in ("spamnb*.service", "spamnb*.socket") for unit in where.directory.glob(pattern)]
+    for unit in units:
+        _check_ours(unit)
+    if enabled := sorted(_enabled(where)):
+        named = escaped(" ".join(enabled))
+        raise UnitError(f"{named} would start again: first call {where.systemctl} disable --now {named}")
+    for unit in units:
+        try:
+            unit.unlink()
+        except OSError as fault:
+            raise UnitError(f"cannot remove {escaped(str(unit))}: {fault.strerror}") from fault
+    return units
+
+
+def texts(manager: Manager, path: Path) -> dict[str, str]:
+    """The text of each unit by its name; those of the system are templates, one instance a user."""
+    units = sorted(unit for unit in _SOURCES.iterdir() if ("@" in unit.name) == (manager == "system"))
+    return {unit.name: _marked(with_program(unit.read_text(encoding="utf-8"), path)) for unit in units}
+
+
+def with_program(text: str, path: Path) -> str:
+    r"""The text of a unit that starts another program, quoted as systemd.syntax(7) has it.
+
+    >>> with_program("ExecStart=%h/.local/bin/spamnb run\n", Path("/opt/100% mail/spamnb"))
+    'ExecStart="/opt/100%% mail/spamnb" run\n'
+    """
+    written = str(path).replace("%", "%%")
+    if _TO_QUOTE.search(written):
+        written = '"' + _TO_ESCAPE.sub(r"\\\g<0>", written) + '"'
+    return _COMMAND.sub(lambda found: found[1] + written, text)
+
+
+def _marked(text: str) -> str:
+    line = f"# Written by `spamnb install-unit` ({_checksum(text)}); lines of your own: systemctl edit\n"
+    return line + text
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _check_program(where: UnitDirectory, path: Path) -> None:
+    if path == _OF_PACKAGE:
+        raise UnitError("the units came with the package of your distribution; enable them by systemctl")
+    for used in (path, Path(os.path.realpath(path)), Path(sys.prefix), Path(sys.base_prefix)):
+        hidden = next((above for above in _HIDDEN[where.manager] if used.is_relative_to(above)), None)
+        if hidden is not None:
+            raise UnitError(
+                f"the service cannot see {escaped(str(used))}, since its sandbox hides {hidden}: install the program in"
+                " another place, such as /opt/spamnb"
+            )
+
+
+def _check_ours(unit: Path) -> None:
+    """Raise UnitError for a unit that was not written here, or was changed since."""
+    shown = escaped(str(unit))
+    try:
+        text = unit.read_text(encoding="utf-8", errors="replace")
+    except OSError as fault:
+        raise UnitError(f"cannot read {shown}: {fault.strerror}; move it away") from fault
+    mark = _MARK.match(text)
+    if mark is None and _is_copy(text, unit.name):
+        return
+    if mark is None:
+        raise UnitError(f"{shown} was not written by this command: move it away first")
+    if mark[1] != _checksum(text[mark.end() :]):
+        raise UnitError(f"{shown} was changed by hand: move it away first, and use `systemctl edit` for your lines")
+
+
+def _is_copy(text: str, name: str) -> bool:
+    """Whether it is the unit of that name as it is here, whatever the path of its program."""
+    source, path = _SOURCES / name, Path("/spamnb")
+    return source.exists() and with_program(source.read_text(encoding="utf-8"), path) == with_program(text, path)
+
+
+def _enabled(where: UnitDirectory) -> Iterator[str]:
+    """The units that something starts: links to them in directories such as default.target.wants."""
+    for link in where.directory.glob("*.wants/spamnb*"):
+        yield link.name

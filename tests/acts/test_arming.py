@@ -1,0 +1,101 @@
+"""When the filter begins to move mail."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.acts import arming
+from spamnb.acts.arming import Arming, lacks, missing
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Learning, Scoring
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
+
+SCORING, LEARNING = Scoring(), Learning()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """An empty ledger."""
+    with Ledger(str(tmp_path / "ledger")) as found:
+        yield found
+
+
+def teach(ledger: Ledger, kind: str, numbers: range, label: Label, *, weak: bool = False) -> None:
+    """Learn made-up messages of a kind as this."""
+    ledger.lessons.learn((read(message(kind, number)) for number in numbers), label, "a test", 1.0, weak=weak)
+
+
+def test_numbers_come_first(ledger: Ledger) -> None:
+    """So many of each class are learned at least."""
+    teach(ledger, "ham", range(19), Label.HAM)
+    teach(ledger, "spam", range(30), Label.SPAM)
+    assert missing(ledger, SCORING, LEARNING) == "1 more ham message to learn"
+
+
+def test_proof(ledger: Ledger) -> None:
+    """Ham that would be taken for spam without itself shows that the filter would do harm; how much, is told."""
+    teach(ledger, "ham", range(20), Label.HAM)
+    teach(ledger, "spam", range(60), Label.SPAM)
+    assert lacks(ledger.lessons, SCORING, LEARNING) == ""
+    teach(ledger, "spam", range(100, 103), Label.HAM, weak=True)
+    assert lacks(ledger.lessons, SCORING, LEARNING) == "3 of the newest 20 ham messages would be taken for spam"
+    teach(ledger, "ham", range(100, 117), Label.HAM, weak=True)
+    assert "3 of the newest 20" in lacks(ledger.lessons, SCORING, LEARNING)
+    teach(ledger, "ham", range(117, 120), Label.HAM, weak=True)
+    assert lacks(ledger.lessons, SCORING, LEARNING) == "", "only the newest count"
+
+
+def test_it_stays(ledger: Ledger) -> None:
+    """A filter that has begun goes on, whatever is learned, unless a higher minimum is configured."""
+    teach(ledger, "ham", range(20), Label.HAM)
+    teach(ledger, "spam", range(60), Label.SPAM)
+    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    teach(ledger, "spam", range(100, 110), Label.HAM)
+    assert missing(ledger, SCORING, LEARNING) == ""
+    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    assert "to learn" in missing(ledger, SCORING, Learning(minimum_messages=1_000_000))
+    assert missing(ledger, SCORING, Learning(minimum_messages=5)) == ""
+
+
+def test_asking_begins_nothing(ledger: Ledger) -> None:
+    """Only the service and `train` begin: what `status` asks is not written down."""
+    teach(ledger, "ham", range(20), Label.HAM)
+    teach(ledger, "spam", range(60), Label.SPAM)
+    assert missing(ledger, SCORING, LEARNING) == ""
+    teach(ledger, "spam", range(100, 110), Label.HAM)
+    assert "would be taken for spam" in missing(ledger, SCORING, LEARNING)
+
+
+def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
+    """The answer is kept until then."""
+    of_one = Arming(ledger, SCORING, Learning(minimum_messages=1))
+    assert of_one.missing() == "1 more ham message and 1 more spam message to learn"
+    teach(ledger, "ham", range(1), Label.HAM)
+    assert of_one.missing() == "1 more spam message to learn"
+    teach(ledger, "spam", range(1), Label.SPAM)
+    assert of_one.missing() == ""
+
+
+def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a ledger that is only read says is looked at once, until something is learned or the service begins."""
+    asked = []
+
+    def counted(*arguments: object) -> str:
+        asked.append(arguments)
+        return "something"
+
+    monkeypatch.setattr(arming, "lacks", counted)
+    remembered = arming.Remembered()
+    assert [remembered(ledger, SCORING, LEARNING) for _ in range(3)] == ["something"] * 3
+    assert len(asked) == 1
+    teach(ledger, "ham", range(1), Label.HAM)
+    assert remembered(ledger, SCORING, LEARNING) == "something"
+    assert len(asked) == 2
+    assert remembered(ledger, SCORING, Learning(minimum_messages=3)) == "something"
+    assert len(asked) == 3
+    monkeypatch.setattr(arming, "lacks", lambda *_: "")
+    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    assert remembered(ledger, SCORING, LEARNING) == ""

@@ -1,0 +1,69 @@
+"""The filter: one message, or many at once."""
+
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spamnb.filter.judge
+from spamnb.base.label import Label, Verdict
+from spamnb.config import Model, Scoring
+from spamnb.filter.judge import Filter, FrozenFilter
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.mail.reading import Content, Reading
+
+TOKENS = st.dictionaries(st.from_regex(r"([ab]:)?[xyz]{0,2}", fullmatch=True), st.integers(1, 3), max_size=6)
+LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
+
+
+def reading(tokens: dict[str, int]) -> Reading:
+    """A message that holds these tokens."""
+    return Reading(b"", "", tokens)
+
+
+def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLessons:
+    """A memory that learned these."""
+    learned = MemoryLessons()
+    for n, (label, tokens) in enumerate(lessons):
+        learned.learn([Reading(bytes([n]), "", tokens)], Label(label), "", 0.0)
+    return learned
+
+
+@pytest.mark.parametrize("model", get_args(Model))
+def test_every_event_model_that_may_be_configured_judges(model: Model) -> None:
+    """Each event model that `scoring.model` may name judges a message, and the filter knows no other."""
+    assert list(spamnb.filter.judge._ESTIMATES) == list(get_args(Model))
+    learned = taught([(0, {"x": 1}), (1, {"y": 1})])
+    judge = Filter(learned, Scoring(model=model)).judge
+    assert judge(reading({"x": 2})).log_odds < 0 < judge(reading({"y": 2})).log_odds
+
+
+@settings(max_examples=20)
+@given(LESSONS, st.lists(st.lists(TOKENS, max_size=4), max_size=4), st.integers(0, 5))
+def test_many_messages_are_judged_as_each_by_itself(
+    lessons: list[tuple[int, dict[str, int]]], batches: list[list[dict[str, int]]], remembered: int
+) -> None:
+    """Judged in batches, however few tokens are kept in mind between them, a message gets the judgement of its own."""
+    learned = taught(lessons)
+    alone, together = Filter(learned, Scoring()), FrozenFilter(learned, Scoring())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spamnb.filter.judge, "_MOST_REMEMBERED", remembered)
+        for batch in batches:
+            readings = [reading(tokens) for tokens in batch]
+            for one, other in zip(
+                together.judge_all(list(map(Content, batch))), map(alone.judge, readings), strict=True
+            ):
+                assert one.verdict == other.verdict
+                assert one.log_odds == pytest.approx(other.log_odds, abs=1e-12)
+                assert one.probability == pytest.approx(other.probability, abs=1e-12)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_filter_that_knows_one_class_is_unsure(label: int) -> None:
+    """Without a learned message of both classes every message is unsure, one by one and together."""
+    learned = taught([(label, {"x": 1})])
+    message = reading({"x": 1})
+    assert Filter(learned, Scoring()).judge(message).verdict is Verdict.UNSURE
+    both = FrozenFilter(learned, Scoring()).judge_all([Content(message.tokens)] * 2)
+    assert [found.verdict for found in both] == ["unsure"] * 2

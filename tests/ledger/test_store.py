@@ -1,0 +1,263 @@
+"""What was learned, and the counts that are its sum."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spamnb.base.errors import LedgerError
+from spamnb.base.label import Label
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import Reading
+from tests.ledger.lessons import known, learn, lesson, set_label
+from tests.lessons import label_of, wrong_count
+
+HAM, SPAM = 0, 1
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+def test_learned_once(ledger: Ledger) -> None:
+    """A message is never learned twice."""
+    assert learn(ledger, [lesson("a", SPAM, {"x": 2})]) == [(b"a", None)]
+    assert learn(ledger, [lesson("a", SPAM, {"x": 2})]) == []
+    assert known(ledger, "x") == [0, 1, 0, 2]
+
+
+def test_learned_once_within_a_batch(ledger: Ledger) -> None:
+    """A message that stands twice in one batch is learned once."""
+    assert len(learn(ledger, [lesson("a", SPAM, {"x": 2})] * 3)) == 1
+    assert known(ledger, "x") == [0, 1, 0, 2]
+    assert ledger.lessons.verify() == []
+
+
+@pytest.mark.parametrize("before", [None, HAM, SPAM])
+def test_both_labels(ledger: Ledger, before: int | None) -> None:
+    """Of two labels one after the other the last one stands, whatever the message was before."""
+    if before is not None:
+        learn(ledger, [lesson("a", before, {"x": 1})])
+    learn(ledger, [lesson("a", HAM, {"x": 1}), lesson("b", HAM, {"y": 1}), lesson("a", SPAM, {"x": 1})])
+    assert label_of(ledger, b"a") == SPAM
+    assert known(ledger, "x") == [0, 1, 0, 1]
+    assert ledger.lessons.verify() == []
+    actions = [action for action in ledger.journal.newest(9) if action.digest == b"a"]
+    assert [(action.before, action.after) for action in actions] == {
+        None: [(HAM, SPAM), (None, HAM)],
+        HAM: [(HAM, SPAM), (None, HAM)],
+        SPAM: [(HAM, SPAM), (SPAM, HAM), (None, SPAM)],
+    }[before]
+
+
+def test_correction_is_exact(ledger: Ledger) -> None:
+    """A correction takes back the very tokens that were learned, though the message reads otherwise by now."""
+    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1})])
+    learn(ledger, [lesson("a", HAM, {"z": 5})])
+    assert (known(ledger, "x"), known(ledger, "y"), known(ledger, "z")) == ([1, 0, 2, 0], [1, 0, 1, 0], [0, 0, 0, 0])
+    assert ledger.lessons.verify() == []
+
+
+def test_forgotten_leaves_nothing(ledger: Ledger) -> None:
+    """Forgetting the only message brings every count and total back to zero."""
+    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1})])
+    found = ledger.messages.find(b"a")
+    assert found is not None
+    assert set_label(ledger, found.id, None, 2.0)
+    assert known(ledger, "x") == [0, 0, 0, 0]
+    assert ledger.lessons.totals().tolist() == [0] * 7
+    assert ledger.lessons.verify() == []
+
+
+def test_forgotten_learned_anew(ledger: Ledger) -> None:
+    """A forgotten message that is learned anew counts with the tokens it has then."""
+    learn(ledger, [lesson("a", SPAM, {"x": 2})])
+    found = ledger.messages.find(b"a")
+    assert found is not None
+    set_label(ledger, found.id, None, 2.0, "a test")
+    learn(ledger, [lesson("a", HAM, {"z": 1})])
+    assert (known(ledger, "x"), known(ledger, "z")) == ([0, 0, 0, 0], [1, 0, 1, 0])
+    assert ledger.lessons.verify() == []
+
+
+def test_all_or_nothing(ledger: Ledger) -> None:
+    """A batch that fails leaves no trace."""
+
+    def lessons() -> Iterator[Reading]:
+        yield lesson("a", SPAM, {"x": 1}).reading
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.lessons.learn(lessons(), Label.SPAM, "a test", 1.0)
+    with pytest.raises(UnicodeEncodeError):
+        learn(ledger, [lesson("b", SPAM, {"x": 1}), lesson("c", SPAM, {"\ud800": 1})])
+    assert ledger.messages.find(b"a") is None
+    assert ledger.messages.find(b"b") is None
+    assert ledger.lessons.totals().tolist() == [0] * 7
+    assert ledger.lessons.verify() == []
+
+
+def test_no_label_without_tokens(ledger: Ledger) -> None:
+    """A message that was only seen cannot be given a label: its tokens are not known."""
+    seen = ledger.messages.ensure(b"a", "a")
+    assert not set_label(ledger, seen.id, HAM, 2.0)
+    assert label_of(ledger, b"a") is None
+
+
+def test_empty_message(ledger: Ledger) -> None:
+    """A message without tokens is a message all the same."""
+    learn(ledger, [lesson("a", HAM, {})])
+    assert ledger.lessons.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert ledger.lessons.verify() == []
+
+
+def test_more_tokens_than_a_statement_takes(ledger: Ledger) -> None:
+    """The counts of a long message come in the order asked for, with zeros for what was never learned."""
+    learn(ledger, [lesson("a", SPAM, {f"t{i}": i + 1 for i in range(3000)})])
+    counts = ledger.lessons.counts([f"t{i}" for i in reversed(range(4000))])
+    assert counts.messages[1].tolist() == [0] * 1000 + [1] * 3000
+    assert counts.occurrences[1].tolist() == [0] * 1000 + list(range(3000, 0, -1))
+
+
+@given(st.dictionaries(TEXT, st.integers(1, 0xFFFF)))
+@settings(max_examples=30)
+def test_any_text_is_a_token(tokens: dict[str, int]) -> None:
+    """Any text is a token, NUL, quotes and private characters among it, and none is taken for another."""
+    with TemporaryDirectory() as directory, Ledger(f"{directory}/ledger") as ledger:
+        learn(ledger, [lesson("a", HAM, tokens)])
+        counts = ledger.lessons.counts(list(tokens))
+        assert counts.occurrences[0].tolist() == list(tokens.values())
+        assert counts.vocabulary_size == len(tokens)
+        assert ledger.lessons.verify() == []
+
+
+def test_alike_is_not_equal(ledger: Ledger) -> None:
+    """Tokens that differ in case, in a NUL or in how an accent is written are different tokens."""
+    alike = ["a", "A", "a\0", "a\0b", "é", "e\u0301", "a ", "'a'"]
+    learn(ledger, [lesson("m", HAM, {token: i + 1 for i, token in enumerate(alike)})])
+    assert ledger.lessons.counts(alike).occurrences[0].tolist() == list(range(1, 9))
+
+
+def test_teachers(ledger: Ledger) -> None:
+    """The newest learned messages with a token are its teachers; a forgotten one is none."""
+    for number in range(5):
+        learn(ledger, [lesson(f"m{number}", number % 2, {"x": 1, f"y{number}": 1}, at=float(number))])
+    gone = ledger.messages.find(b"m4")
+    assert gone is not None
+    set_label(ledger, gone.id, None, 9.0, "a test")
+    found = ledger.lessons.teachers(["x", "y0", "never"], most=2)
+    assert [teacher.summary for teacher in found["x"]] == ["m3", "m2"]
+    assert [teacher.summary for teacher in found["y0"]] == ["m0"]
+    assert found["never"] == []
+
+
+def test_teachers_are_looked_for_among_the_newest(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many messages were learned, only so many of the newest are unpacked: `explain` does not slow down."""
+    monkeypatch.setattr("spamnb.ledger.lessons.sqlite.store._NEWEST", 10)
+    learn(ledger, [lesson(f"m{number}", 0, {"x": 1, f"y{number}": 1}, at=float(number)) for number in range(20)])
+    ledger._connection.execute("UPDATE lesson SET tokens = x'00' WHERE learned_at < 10.0")  # as if it were damaged
+    found = ledger.lessons.teachers(["y19", "y10", "y9"])
+    assert [[teacher.summary for teacher in found[token]] for token in found] == [["m19"], ["m10"], []]
+
+
+def test_tokenizers(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The versions of the tokenizer are those of the learned messages; none where nothing is learned."""
+    assert ledger.lessons.tokenizers() == set()
+    for version in (7, 1, 3, 3, 300):
+        monkeypatch.setattr("spamnb.ledger.lessons.sqlite.store.VERSION", version)
+        learn(ledger, [lesson(str(version), 0, {"x": 1})])
+    gone = ledger.messages.find(b"300")
+    assert gone is not None
+    set_label(ledger, gone.id, None, 2.0, "a test")
+    assert ledger.lessons.tokenizers() == {1, 3, 7}
+
+
+DAMAGE = {
+    "a changed count": (wrong_count(1), "token 1: counted [99, "),
+    "a count of no token": (wrong_count(30), "token 30: counted [99, 0, 0, 0], learned messages give [0, 0, 0, 0]"),
+    "a changed total": ("UPDATE total SET spam_occurrences = spam_occurrences - 1", "totals"),
+    "a changed vocabulary": ("UPDATE total SET vocabulary = 99", "totals"),
+    "tokens cut short": ("UPDATE lesson SET tokens = substr(tokens, 1, 5) WHERE digest = x'61'", "message 1"),
+    "counts deleted": ("DELETE FROM counts", "token 1: learned, but not counted"),
+    "counts cut short": ("UPDATE counts SET numbers = substr(numbers, 1, 50)", "the counts in the ledger are damaged"),
+    "an id that is given again": ("UPDATE total SET last_token = 2", "the last token is said to be 2, but there is 3"),
+    "a token without counts": ("INSERT INTO token VALUES ('w', 77)", "token 77: it has no counts"),
+    "a token's text deleted": ("DELETE FROM token WHERE text = 'x'", "it has no text"),
+    "an id that is none": ("UPDATE token SET id = 'x' WHERE text = 'x'", "something other than numbers"),
+    "counts that are none": ("UPDATE counts SET numbers = 'x'", "the counts in the ledger are damaged"),
+    "a text given to another token": ("UPDATE token SET id = 1", "token 1: it has several texts"),
+    "a changed label": ("UPDATE lesson SET label = 1 - label WHERE digest = x'61'", "token"),
+    "a learned message deleted": ("DELETE FROM message WHERE digest = x'61'", "refers to nothing"),
+    "a lesson deleted": ("DELETE FROM lesson WHERE digest = x'61'", "token 1: counted"),
+    "a place in no folder": (
+        "INSERT INTO file VALUES (77, x'61', 1, 'before', x'', '', 1.0, NULL, NULL)",
+        "refers to nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "said"), DAMAGE.values(), ids=DAMAGE)
+def test_verify_finds(ledger: Ledger, path: str, damage: str, said: str) -> None:
+    """Each kind of damage to the counts is found and named."""
+    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1}), lesson("b", HAM, {"x": 1, "z": 3})])
+    assert ledger.lessons.verify() == []
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(damage)
+        other.commit()
+    faults = ledger.lessons.verify()
+    assert any(said in fault for fault in faults), faults
+
+
+def test_lost_totals_are_an_error(ledger: Ledger, path: str) -> None:
+    """Without its totals a ledger says that it is damaged, instead of scoring with nothing."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DELETE FROM total")
+        other.commit()
+    with pytest.raises(LedgerError, match="damaged"):
+        ledger.lessons.counts(["x"])
+    with pytest.raises(LedgerError, match="damaged"):
+        ledger.lessons.verify()
+    with pytest.raises(LedgerError, match="damaged"):
+        learn(ledger, [lesson("a", SPAM, {"x": 2})])
+    assert ledger.lessons.find(b"a") is None
+
+
+def test_no_lesson_is_lost_to_a_number(ledger: Ledger, path: str) -> None:
+    """Where the number of the last change is damaged, nothing is learned: no lesson takes another one's number."""
+    learn(ledger, [lesson("a", SPAM, {"x": 2}), lesson("b", HAM, {"y": 1}, 2.0)])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE total SET change = 1")
+        other.commit()
+    with pytest.raises(LedgerError, match="cannot be used"):
+        learn(ledger, [lesson("c", SPAM, {"x": 2})])
+    assert [label_of(ledger, digest) for digest in (b"a", b"b", b"c")] == [SPAM, HAM, None]
+    assert ledger.lessons.verify() == []
+
+
+def test_damaged_tokens_are_an_error(ledger: Ledger, path: str) -> None:
+    """A correction that would need damaged tokens fails with what to do next, and changes nothing."""
+    learn(ledger, [lesson("a", SPAM, {"x": 2})])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE lesson SET tokens = x'00'")
+        other.commit()
+    with pytest.raises(LedgerError, match="spamnb verify"):
+        learn(ledger, [lesson("a", HAM, {"x": 2})])
+    with pytest.raises(LedgerError, match="spamnb verify"):
+        ledger.lessons.teachers(["x"])
+    assert label_of(ledger, b"a") == SPAM
+    assert known(ledger, "x") == [0, 1, 0, 2]
+
+
+def test_names_of_any_bytes(ledger: Ledger) -> None:
+    """A base name of any bytes comes back as it was."""
+    folder = ledger.locations.folder(ledger.locations.mailbox("/mail/\udcff")[0], "INBOX")
+    seen = ledger.messages.ensure(b"a", "")
+    base = os.fsdecode(bytes(range(1, 256)).replace(b"/", b""))
+    ledger.locations.put(folder, base, seen.id, "appeared", b"", "S", 1.0)
+    assert ledger.locations.files_in(folder) == {base: "S"}
+    assert ledger.locations.where(folder) == ("/mail/\udcff", "INBOX")
+    action = ledger.journal.intend(seen.id, (folder, base), (folder, base + "'"), "a test", 1.0)
+    intents = ledger.journal.intents()
+    assert [(one.id, one.source_base, one.destination_base) for one in intents] == [(action, base, base + "'")]

@@ -1,0 +1,303 @@
+"""Metrics: what a monitor reads, and the rules by which it calls a person."""
+
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from spamnb.acts.answers import WHY
+from spamnb.acts.training import learn_message
+from spamnb.base.label import Label, Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Config, Mailbox
+from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.file.parts import of_day
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import create_folder
+from spamnb.monitoring.exposition import Metric, exposition
+from spamnb.monitoring.metrics import metrics, of_instance, write
+from spamnb.rules import may_move, meaning
+from spamnb.rules.weak_lessons import LAY_IN_SPAM
+from spamnb.service.measurements import Measurements
+from tests.documents import ROOT, read
+from tests.lessons import learn, sample_lessons
+
+RULES = ROOT / "docs" / "spamnb.rules.yaml"
+STRANGE = 'a\\b"c\nd'
+NOW = time.time()  # of the ledger's copies, whose names are days
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """A ledger that has learned a little, and judged one message."""
+    with Ledger(str(tmp_path / "ledger.sqlite")) as opened:
+        learn(opened, sample_lessons(3))
+        known = opened.messages.ensure(b"1", "")
+        opened.messages.judged(known.id, "ham", 0.01, 1_000_000.25)
+        opened.locations.folder(opened.locations.mailbox("/mail")[0], "INBOX")
+        opened.journal.judged(known.id, (1, "a"), "ham", 0.01, "stays, ham", 1_000_000.25)
+        yield opened
+
+
+@pytest.fixture
+def config(ledger: Ledger) -> Config:
+    """A configuration over that ledger."""
+    mailbox = Mailbox(path=Path("/mail"), roles={"INBOX": Role.INBOX, "Junk": Role.SPAM})
+    return Config(mailboxes=(mailbox,), ledger=Path(ledger.path))
+
+
+def values(text: str) -> dict[str, float]:
+    """The samples of a text, by name with labels."""
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")}
+
+
+def test_what_is_told(ledger: Ledger, config: Config) -> None:
+    """The ledger's numbers are there, with zero for what never was, and the times of what was."""
+    found = values(metrics(config, ledger, NOW, Measurements().metrics(12)))
+    assert found['spamnb_known_messages{label="ham"}'] == 3
+    assert found['spamnb_learned_messages_total{label="spam",by="move"}'] == 3
+    assert found['spamnb_judged_messages_total{verdict="ham",via="maildir"}'] == 1
+    assert found['spamnb_judged_messages_total{verdict="spam",via="maildir"}'] == 0
+    assert found["spamnb_last_judgement_timestamp_seconds"] == 1_000_000.25
+    assert found["spamnb_watched_directories"] == 12
+    assert found["spamnb_breaker_open"] == found["spamnb_paused"] == found["spamnb_service_running"] == 0
+    assert found["spamnb_last_copy_timestamp_seconds"] == 0
+    assert found["spamnb_armed"] == 0
+
+
+def test_what_taught_it(config: Config, ledger: Ledger) -> None:
+    """Answers to `audit` and `review` are given by hand; what was answered by mail, or left lying, was kept."""
+    for number, why in enumerate((WHY, "answered", LAY_IN_SPAM)):
+        learn_message(ledger, message("spam", 100 + number), Label.SPAM, why, NOW)
+    found = values(metrics(config, ledger, NOW))
+    ways = {way: found[f'spamnb_learned_messages_total{{label="spam",by="{way}"}}'] for way in ("move", "hand", "kept")}
+    assert ways == {"move": 3, "hand": 1, "kept": 2}
+
+
+def test_changes(ledger: Ledger, config: Config) -> None:
+    """A stop, a pause and a copy show; and where no copies are to be made, nothing is said of them."""
+    ledger.set_note(may_move.BREAKER_NOTE, "5.0")
+    ledger.set_note(may_move.PAUSE_NOTE, "inf")
+    roll(ledger.path, NOW, 3)
+    found = values(metrics(config, ledger, NOW))
+    assert found["spamnb_breaker_open"] == found["spamnb_paused"] == 1
+    assert found["spamnb_last_copy_timestamp_seconds"] == Path(of_day(ledger.path, NOW)).stat().st_mtime
+    without = replace(config, service=replace(config.service, copies=0))
+    assert "last_copy" not in metrics(without, ledger, NOW)
+
+
+def test_mailboxes_that_are_not_there(ledger: Ledger, config: Config, tmp_path: Path) -> None:
+    """How many mailboxes have no inbox is told, by no name; an empty directory, where a disk belongs, is none."""
+    roles = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
+    create_folder(str(tmp_path / "one"), "maildir++", "INBOX")
+    create_folder(str(tmp_path / "two"), "fs", "Inbox")
+    (tmp_path / "empty").mkdir()
+    for names, number in (((), 0), (("one", "two"), 0), (("one", "empty", "none"), 2)):
+        mailboxes = tuple(Mailbox(path=tmp_path / name, roles=roles) for name in names)
+        text = metrics(replace(config, mailboxes=mailboxes), ledger, NOW)
+        assert values(text)["spamnb_missing_mailboxes"] == number
+        assert str(tmp_path) not in text
+
+
+def test_without_a_ledger(config: Config, tmp_path: Path) -> None:
+    """Before there is a ledger, all counters are zero."""
+    found = values(metrics(replace(config, ledger=tmp_path / "none"), None, NOW))
+    assert {value for name, value in found.items() if "_total" in name} == {0.0}
+
+
+def test_the_form(ledger: Ledger, config: Config) -> None:
+    """Each metric has its help and its type once, before its samples; counters end in _total; no line has a time."""
+    text = metrics(config, ledger, NOW, Measurements().metrics(1))
+    assert text.endswith("\n")
+    names = re.findall(r"^# HELP (\w+) ", text, re.MULTILINE)
+    assert names == re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)
+    assert max(Counter(names).values()) == 1
+    here = ""
+    for line in text.splitlines():
+        if line.startswith("#"):
+            here = line.split()[2]
+        else:
+            assert re.fullmatch(rf'{here}(?:_bucket|_sum|_count)?(?:\{{(?:\w+="[^"]*",?)+\}})? [\d.e+-]+', line)
+    for name in names:
+        assert (f"# TYPE {name} counter" in text) == name.endswith("_total")
+    assert max(Counter(line.rsplit(" ", 1)[0] for line in text.splitlines()).values()) == 1
+
+
+def test_read_by_prometheus(ledger: Ledger, config: Config) -> None:
+    """Prometheus's own parser reads the text, and strange labels come back as they were."""
+    parser = pytest.importorskip("prometheus_client.parser")
+    measured = Measurements()
+    measured.request("CHECK", 0)
+    text = metrics(config, ledger, NOW, measured.metrics(3)) + exposition(
+        [Metric("odd", "gauge", STRANGE, {(("of", STRANGE),): 1.5})]
+    )
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in parser.text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert found["odd", STRANGE] == 1.5
+    assert found["spamnb_known_messages", "ham"] == 3
+    assert len(found) == len(values(text))
+
+
+def test_the_document() -> None:
+    """docs/monitoring.md names each metric, and no other."""
+    text = metrics(Config(mailboxes=(), ledger=Path("/none/ledger")), None, NOW, Measurements().metrics(1))
+    written = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) | {"spamnb_last_judgement_timestamp_seconds"}
+    named = set(re.findall(r"`(spamnb_\w+)`", read("docs/monitoring.md")))
+    assert named == written
+
+
+def test_the_file(tmp_path: Path) -> None:
+    """The file is replaced as a whole, everybody may read it, and no other file is left for the collector to find."""
+    path = tmp_path / "spamnb.prom"
+    for text in ("a 1\n" * 1000, "b 2\n"):
+        write(str(path), text)
+        assert path.read_text() == text
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_services_of_a_host(ledger: Ledger, config: Config, tmp_path: Path) -> None:
+    """Each instance has a file and series of its own; the only service of a host has no label."""
+    measured = Measurements()
+    texts = {one: metrics(config, ledger, NOW, measured.metrics(1), one) for one in ("", "anna", "bob@b.example")}
+    series = [set(values(text)) for text in texts.values()]
+    assert len(set().union(*series)) == sum(map(len, series)) > 0
+    assert all('service="bob@b.example"' in one for one in series[2])
+    assert not any("service=" in one for one in series[0])
+    assert 'spamnb_judge_seconds_bucket{service="anna",le="+Inf"} 0\n' in texts["anna"]
+    assert len({of_instance(tmp_path / "spamnb.prom", one) for one in texts}) == 3
+    assert [one.replace('service="anna",', "").replace('{service="anna"}', "") for one in sorted(series[1])] == sorted(
+        series[0]
+    )
+
+
+@pytest.mark.real_system
+def test_read_by_node_exporter(ledger: Ledger, config: Config, tmp_path: Path) -> None:
+    """node_exporter tells of two services of a host; where their series are named alike it leaves one of them out."""
+    program = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
+    if program is None:
+        pytest.skip("needs node_exporter (Debian: prometheus-node-exporter)")
+    for instances, taken in ((("anna", "bob"), 2), (("", ""), 1)):
+        directory = tmp_path / "-".join(instances)
+        directory.mkdir()
+        for number, one in enumerate(instances):
+            later = [Metric("spamnb_number", "gauge", "Of the service.", {(): float(number)})]
+            write(str(directory / f"spamnb{number}.prom"), metrics(config, ledger, NOW, later, one))
+        with exporter(program, directory) as read:
+            found = read()
+        assert len(re.findall("^spamnb_armed", found, re.MULTILINE)) == taken
+        assert len(re.findall("^spamnb_number", found, re.MULTILINE)) == taken
+
+
+@contextmanager
+def exporter(program: str, directory: Path) -> Iterator[Callable[[], str]]:
+    """node_exporter over a directory; gives what it tells."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    only = ["--collector.disable-defaults", "--collector.textfile", "--web.disable-exporter-metrics"]
+    where = [f"--collector.textfile.directory={directory}", f"--web.listen-address={address}"]
+    process = subprocess.Popen([program, *only, *where], stderr=subprocess.DEVNULL)
+
+    def read() -> str:
+        end = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://{address}/metrics", timeout=20) as answer:
+                    return str(answer.read().decode())
+            except urllib.error.HTTPError as refused:
+                return refused.read().decode()
+            except OSError:
+                assert time.monotonic() < end
+                time.sleep(0.05)
+
+    try:
+        yield read
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+# Alerts
+
+
+def rules() -> list[dict[str, object]]:
+    """The rules for alerts."""
+    (group,) = yaml.safe_load(RULES.read_text())["groups"]
+    return list(group["rules"])
+
+
+def test_rules_name_what_is_there(ledger: Ledger, config: Config) -> None:
+    """Each rule is about metrics and labels that are written, and says what to do."""
+    text = metrics(config, ledger, NOW, Measurements().metrics(1))
+    for rule in rules():
+        expression = str(rule["expr"])
+        for name, labels in re.findall(r"(spamnb_\w+)(?:\{([^}]*)\})?", expression):
+            assert re.search(rf"^{name}[{{ ]", text, re.MULTILINE), name
+            assert all(label in text for label in labels.split(",") if label)
+        assert {"summary", "description"} == set(rule["annotations"])  # type: ignore[call-overload]
+
+
+# What is so, and which alerts are raised: series, and minutes after which they have to be.
+ALERTS = {
+    "SpamnbStoppedMoving": ("spamnb_breaker_open", "0 1x20", "6m"),
+    "SpamnbNotRunning": ("spamnb_service_running", "1 0x20", "7m"),
+    "SpamnbMailboxMissing": ("spamnb_missing_mailboxes", "0 1x20", "12m"),
+    "SpamnbJudgesNothing": ("spamnb_last_judgement_timestamp_seconds", "0x1600", "1455m"),
+    "SpamnbTakesHamForSpam": ('spamnb_corrected_messages_total{verdict="spam",label="ham"}', "0x100 5x10", "105m"),
+    "SpamnbLedgerNotCopied": ("spamnb_last_copy_timestamp_seconds", "0x3100", "2950m"),
+}
+
+
+def promtool(*arguments: str, stdin: str = "") -> str:
+    """What promtool says of what is right."""
+    if shutil.which("promtool") is None:
+        pytest.skip("needs promtool (Debian: prometheus)")
+    done = subprocess.run(["promtool", *arguments], input=stdin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.real_system
+def test_promtool_on_metrics(ledger: Ledger, config: Config) -> None:
+    """promtool finds nothing to say about names and units."""
+    assert promtool("check", "metrics", stdin=metrics(config, ledger, NOW, Measurements().metrics(1))) == ""
+
+
+@pytest.mark.real_system
+@pytest.mark.parametrize("alert", ALERTS)
+def test_promtool_on_rules(tmp_path: Path, alert: str) -> None:
+    """Each alert is raised by what it is for, not before, and no other with it."""
+    series, course, after = ALERTS[alert]
+    labels = dict(re.findall(r'(\w+)="(\w+)"', series))
+    severity = next(rule["labels"] for rule in rules() if rule["alert"] == alert)
+    annotations = next(rule["annotations"] for rule in rules() if rule["alert"] == alert)
+    raised = {"exp_labels": labels | severity, "exp_annotations": annotations}  # type: ignore[operator]
+    names = [str(rule["alert"]) for rule in rules()]
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": series, "values": course}],
+        "alert_rule_test": [
+            *(
+                {"eval_time": after, "alertname": name, "exp_alerts": [raised] if name == alert else []}
+                for name in names
+            ),
+            {"eval_time": "1m", "alertname": alert, "exp_alerts": []},
+        ],
+    }
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump({"rule_files": [str(RULES)], "tests": [test]}))
+    promtool("check", "rules", str(RULES))
+    promtool("test", "rules", str(tmp_path / "test.yaml"))

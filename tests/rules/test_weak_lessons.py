@@ -1,0 +1,105 @@
+"""What silence teaches, and when weak lessons give way."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Scoring
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.mail.reading import Reading, read
+from spamnb.rules import weak_lessons
+from spamnb.rules.weak_lessons import MissedSpam, Trace, missed_spam, outdated, teaches_ham, teaches_spam
+
+SCORING = Scoring()
+NEW = MissedSpam.UNKNOWN
+
+
+def readings(kind: str, *numbers: int) -> list[Reading]:
+    """Made-up messages of a kind, by their numbers."""
+    return [read(message(kind, number)) for number in numbers]
+
+
+@pytest.fixture
+def lessons() -> MemoryLessons:
+    """Fifty ham and fifty spam, each by a decision."""
+    found = MemoryLessons()
+    for label in Label:
+        found.learn(readings(label.word, *range(50)), label, "a decision", 1.0)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("probability", "missed", "is_taught", "teaches"),
+    [
+        (0.99, MissedSpam.IS_MOVED, True, True),  # who moves spam away has kept it for another reason
+        (0.99, MissedSpam.UNKNOWN, False, True),  # a filter that knows little would never learn ham
+        (0.99, MissedSpam.IS_LEFT, False, True),
+        (0.6, MissedSpam.UNKNOWN, True, False),
+        (0.5, MissedSpam.UNKNOWN, True, True),
+        (0.4, MissedSpam.IS_LEFT, True, False),
+        (0.2, MissedSpam.IS_LEFT, True, True),
+    ],
+)
+def test_what_kept_mail_teaches(probability: float, missed: MissedSpam, is_taught: bool, teaches: bool) -> None:
+    """Kept mail that the filter calls spam is no ham, unless this person is known to move spam away."""
+    assert teaches_ham(probability, missed, is_taught=is_taught) is teaches
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_only_what_is_beyond_doubt_teaches_spam(then: float, today: float) -> None:
+    """What lies in the spam folder has to be judged so twice: when it came, and today."""
+    assert teaches_spam(then, today) == (then >= 0.98 and today >= 0.98)
+
+
+def test_a_person_who_moves_spam(lessons: MemoryLessons) -> None:
+    """Of what the filter takes for spam today, all was moved; kept ham says nothing."""
+    moved = [Trace(float(at), one.digest, moved=True) for at, one in enumerate(readings("spam", *range(10)))]
+    ham = [Trace(float(at), one.digest, moved=False) for at, one in enumerate(readings("ham", *range(40)))]
+    assert missed_spam(lessons, SCORING, moved + ham, NEW) is MissedSpam.IS_MOVED
+    for before in MissedSpam:
+        assert missed_spam(lessons, SCORING, moved[:4] + ham, before) is before, "too few to tell"
+    assert missed_spam(lessons, SCORING, [], NEW) is MissedSpam.UNKNOWN
+
+
+def test_a_person_who_leaves_spam(lessons: MemoryLessons) -> None:
+    """A good part of what the filter takes for spam was kept: as ham that was learned weakly, or not learned at all."""
+    moved = [Trace(float(at), one.digest, moved=True) for at, one in enumerate(readings("spam", *range(10)))]
+    kept = readings("spam", *range(100, 105))
+    unlearned = [Trace(float(at), one.digest, moved=False, probability=0.99) for at, one in enumerate(kept)]
+    assert missed_spam(lessons, SCORING, moved + unlearned, NEW) is MissedSpam.IS_LEFT
+    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True)
+    learned = [trace._replace(probability=0.0) for trace in unlearned]
+    assert missed_spam(lessons, SCORING, moved + learned, NEW) is MissedSpam.IS_LEFT, "each is asked without itself"
+
+
+def test_a_person_may_change(lessons: MemoryLessons) -> None:
+    """Only the newest traces count."""
+    digests = [one.digest for one in readings("spam", *range(50))]
+    left = [Trace(float(at), bytes([at % 256, at // 256]), moved=False, probability=0.99) for at in range(500)]
+    moved = [Trace(1000.0 + at, digests[at % 50], moved=True) for at in range(400)]
+    assert missed_spam(lessons, SCORING, left + moved[:50], NEW) is MissedSpam.IS_LEFT
+    assert missed_spam(lessons, SCORING, left + moved, NEW) is MissedSpam.IS_MOVED
+
+
+def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
+    """Kept mail that turns out to look like spam is no lesson any more; no decision gives way, whatever it says."""
+    kept = readings("spam", *range(100, 103))
+    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True)
+    decided = readings("spam", 200)
+    lessons.learn(decided, Label.HAM, "a person filed it", 2.0)
+    lessons.learn(readings("ham", *range(100, 110)), Label.HAM, "read and kept", 2.0, weak=True)
+    for missed in (MissedSpam.UNKNOWN, MissedSpam.IS_LEFT):
+        found = [one.digest for page in outdated(lessons, SCORING, missed) for one in page]
+        assert sorted(found) == sorted(one.digest for one in kept)
+    assert [one for page in outdated(lessons, SCORING, MissedSpam.IS_MOVED) for one in page] == []
+
+
+def test_weak_spam_gives_way_where_only_silence_has_taught_it(lessons: MemoryLessons) -> None:
+    """What lay in spam and is ham by all that is known since; mail that a rule has filed there is another matter."""
+    lay, filed = readings("ham", 100), readings("ham", 101)
+    lessons.learn(lay, Label.SPAM, weak_lessons.LAY_IN_SPAM, 2.0, weak=True)
+    lessons.learn(filed, Label.SPAM, "first seen in a spam folder", 2.0, weak=True)
+    found = [one.digest for page in outdated(lessons, SCORING, MissedSpam.IS_MOVED) for one in page]
+    assert found == [lay[0].digest]
