@@ -1,8 +1,8 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
 What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the
-dictionary: the text of each token, and the id by which lessons keep it; each text is kept once, not in a table and its
-index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
+dictionary: the text of each token, as `lessons.sqlite.kind_codes` writes it, and the id by which lessons keep it, in no
+other index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
 each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
 id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: that
 of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any

@@ -17,6 +17,7 @@ from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
+from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.verification import verification
@@ -38,9 +39,9 @@ _TOKENIZERS = """
         WHERE number IS NOT NULL
     )
     SELECT number FROM version WHERE number IS NOT NULL"""
-# Bare words are gone through; the tokens with one prefix stand together, since `;` follows `:`. To group by the prefix,
-# for which all tokens are sorted, takes three times as long.
-_NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND instr(text, ':') LIMIT 1"
+# Tokens whose kind has no code: bare words are gone through; the tokens with one prefix stand together, since `;`
+# follows `:`. To group by the prefix, for which all tokens are sorted, takes three times as long.
+_NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND text < ? AND instr(text, ':') LIMIT 1"
 _BETWEEN = "SELECT group_concat(id) FROM token WHERE text >= ? AND text < ?"
 # The second parameter has a byte for each id, 1 where it is wanted: of 500,000 tokens 80 of the most frequent are found
 # in 24 ms, and 250 of any in 60 ms. By IN (SELECT value FROM json_each(?)) it is 42 ms and 82 to 92 ms.
@@ -131,20 +132,30 @@ class SqliteLessons(SqliteEvidence):
         with self._db.snapshot():
             (last,) = total(self._db, "last_token")
             kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
-            begin, number = "", 0
-            while (found := self._db.row(_NEXT_WITH_PREFIX, (begin,))) is not None:
-                prefix = kind(found[0])
-                begin, number = f"{prefix[:-1]};", number + 1
-                (ids,) = self._db.row(_BETWEEN, (prefix, begin))
-                kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
+            for number, bounds in enumerate(self._spans_of_kinds(), 1):
+                (ids,) = self._db.row(_BETWEEN, bounds)
+                if ids is not None:
+                    kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
+
+    def _spans_of_kinds(self) -> Iterator[tuple[str, str | bytes]]:
+        """Where the tokens of each kind with a prefix begin on disk, and what none of them reaches."""
+        for first, end, code in spans():
+            if code:
+                yield first, end
+                continue
+            begin = first
+            while (row := self._db.row(_NEXT_WITH_PREFIX, (begin, end))) is not None:
+                prefix = kind(decode(row[0]))
+                begin = encode(f"{prefix[:-1]};")
+                yield encode(prefix), begin
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """The tokens of these ids; all of the dictionary is looked through for them."""
         wanted = bytearray(max(ids, default=0) + 1)
         for id_ in ids:
             wanted[id_] = 1
-        return dict(self._db.all(_TEXTS, (len(wanted), bytes(wanted))))
+        return {id_: decode(text) for id_, text in self._db.all(_TEXTS, (len(wanted), bytes(wanted)))}
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
@@ -294,7 +305,7 @@ class SqliteLessons(SqliteEvidence):
 
     def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
         """The counts and the text of each token that learned messages hold, sorted by text."""
-        tokens = self._db.rows("SELECT text, id FROM token ORDER BY text")
+        tokens = in_order(self._db)
         while some := list(islice(tokens, _EXPORTED)):
             counts = count_table.read(self._db, np.array([id_ for _, id_ in some], dtype=np.int64)).tolist()
             yield from ((*of, text) for of, (text, _) in zip(counts, some, strict=True) if of[0] or of[1])
