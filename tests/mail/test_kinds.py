@@ -8,7 +8,7 @@ import pytest
 
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
-from spamnb.ledger.lessons.acquaintance import tokens_of
+from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
