@@ -164,5 +164,5 @@ class Answers:
         found = of_message(source, entry, digest)
         if found is None:
             return "it was moved meanwhile"
-        intent = self._mover.intend(act.message, source, found[0], destination, act.why, at=act.at)
+        intent = self._mover.intend((act.message, digest), source, found[0], destination, act.why, at=act.at)
         return "" if self._mover.carry_out(intent, found[0]) else "it was moved or marked at this very moment"

@@ -27,6 +27,7 @@ from spamnb.ledger.sqlite_errors import damage
 from spamnb.ledger.values import damage_behind, odd_values
 
 _RECORDED = "recorded"  # a note: the number of the last lesson that the history knows
+_TOGETHER = 1000  # lessons that are recorded in one transaction
 
 
 class Ledger:
@@ -89,11 +90,15 @@ class Ledger:
         Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
         lost nothing: the next process that opens the ledger, or learns, records it.
         """
-        while self.lessons.changes(self._recorded(), 1):
+        # In a transaction what is to be recorded is read once; before one begins, a look saves waiting for writers.
+        while self._connection.is_held or self.lessons.changes(self._recorded(), 1):
             with self.transaction():
-                if found := self.lessons.changes(self._recorded()):  # another process may have been first
-                    self.journal.learned(found)
-                    self.set_note(_RECORDED, str(found[-1].number))
+                lessons = self.lessons.changes(self._recorded(), _TOGETHER)  # another process may have been first
+                if lessons:
+                    self.journal.learned(lessons)
+                    self.set_note(_RECORDED, str(lessons[-1].number))
+            if len(lessons) < _TOGETHER:
+                return
 
     def _recorded(self) -> int:
         return int(self.number(_RECORDED) or 0)
@@ -159,9 +164,10 @@ class Ledger:
     def set_note(self, name: str, value: str | None) -> None:
         """Keep a note under a name; None removes it."""
         with self.transaction():
-            self._connection.execute("DELETE FROM note WHERE name = ?", (name,))
-            if value is not None:
-                self._connection.execute("INSERT INTO note VALUES (?, ?)", (name, value))
+            if value is None:
+                self._connection.execute("DELETE FROM note WHERE name = ?", (name,))
+            else:
+                self._connection.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
 
     def empty_log(self) -> None:
         """Give back what a large write-ahead log takes on the disk, where nobody reads from it now."""

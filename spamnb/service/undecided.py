@@ -7,6 +7,7 @@ what a person wants in the inbox. That a file waits is recorded in the ledger: a
 asks only the ledger.
 """
 
+from spamnb.acts import training
 from spamnb.base.label import Label, Role
 from spamnb.ledger.history.locations import Location
 from spamnb.maildir.folders import FolderUnavailableError
@@ -56,8 +57,10 @@ class UndecidedFiles:
         with self._ledger.transaction():
             self._ledger.locations.set_origin(folder.id, place.base, "appeared")
             if reading is not None:
-                self._context.learn(reading, Label.HAM, "the other file of its delivery was taken out of spam")
-                self._ledger.messages.rescued(place.message, self._context.now())
+                now, why = self._context.now(), "the other file of its delivery was taken out of spam"
+                change = training.learn(self._ledger, reading, Label.HAM, why, now)
+                self._context.log_learned(change, reading, Label.HAM, why, weak=False)
+                self._ledger.messages.rescued(place.message, now)
 
     def _is_spam(self, place: Location) -> bool:
         role, unsure = self._context.role_of(place.mailbox, place.folder_name)

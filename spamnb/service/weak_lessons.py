@@ -23,7 +23,7 @@ from spamnb.rules.may_move import missing_lessons
 from spamnb.rules.meaning import KEPT_ORIGINS, Do, Meaning, kept, learns_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.recurring import Recurring
+from spamnb.service.jobs import LedgerJob
 
 _log = logging.getLogger(__name__)
 _Item = TypeVar("_Item")
@@ -35,17 +35,17 @@ _OPENED = "spam folders looked at, mailbox "  # and its id: a note, seconds sinc
 _OPENED_SECONDS = 3600.0  # a later look is written down no sooner
 
 
-class _Found(NamedTuple):
+class _Candidate(NamedTuple):
     """A message that may be learned."""
 
     folder: WatchedFolder
     place: Location
     meant: Meaning
 
-
-def _key(one: _Found) -> tuple[int, str]:
-    """The file of a message: folder and base name."""
-    return one.folder.id, one.place.base
+    @property
+    def file(self) -> tuple[int, str]:
+        """Its file: folder and base name."""
+        return self.folder.id, self.place.base
 
 
 class UntouchedMail:
@@ -79,16 +79,16 @@ class UntouchedMail:
 
         What it doubts is looked at again each day: it may know more by then, of the message or of the person.
         """
-        found = [one for folder in self._folders for one in self._kept(folder)]
-        keys = set(map(_key, found))
-        self._look_again = {key: at for key, at in self._look_again.items() if key in keys}
+        kept = [candidate for folder in self._folders for candidate in self._kept(folder)]
+        files = {candidate.file for candidate in kept}
+        self._look_again = {file: at for file, at in self._look_again.items() if file in files}
         now = self._context.now()
-        due = (one for one in found if not one.meant.weak or self._look_again.get(_key(one), 0.0) <= now)
-        for some in _grouped(due):
-            self._learn(some, Label.HAM, self._teaches_ham)
+        due = (each for each in kept if not each.meant.weak or self._look_again.get(each.file, 0.0) <= now)
+        for candidates in _grouped(due):
+            self._learn(candidates, Label.HAM, self._teaches_ham)
             self._context.alive(f"learning what was kept in {self._folders.root}")
 
-    def _kept(self, folder: WatchedFolder) -> Iterator[_Found]:
+    def _kept(self, folder: WatchedFolder) -> Iterator[_Candidate]:
         learning, now = self._config.learning, self._context.now()
         if not learns_kept(folder.role, folder.unsure, learning):
             return
@@ -96,10 +96,10 @@ class UntouchedMail:
             name = Name(place.base).with_flags(place.flags)
             meant = kept(name, folder.role, now - place.since, learning, place.origin)
             if meant is not None:
-                yield _Found(folder, place, meant)
+                yield _Candidate(folder, place, meant)
 
-    def _teaches_ham(self, one: _Found, reading: Reading) -> bool:
-        if not one.meant.weak:
+    def _teaches_ham(self, candidate: _Candidate, reading: Reading) -> bool:
+        if not candidate.meant.weak:
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._config.learning)
@@ -107,7 +107,7 @@ class UntouchedMail:
         teaches = weak_lessons.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
         if not teaches:
             self._context.doubted[reading.digest] = probability
-            self._look_again[_key(one)] = self._context.now() + DAY
+            self._look_again[candidate.file] = self._context.now() + DAY
         return teaches
 
     def learn_left_in_spam(self) -> None:
@@ -119,42 +119,54 @@ class UntouchedMail:
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
         before = min(now - weak_lessons.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
         meant = Meaning(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, weak=True)
-        found = (
-            _Found(folder, place, meant)
+        left = (
+            _Candidate(folder, place, meant)
             for folder in self._folders
             if folder.role is Role.SPAM
             for place in self._ledger.locations.left_in_spam(folder.id, before)
         )
-        for some in _grouped(found):
-            self._learn(some, Label.SPAM, self._teaches_spam)
+        for candidates in _grouped(left):
+            self._learn(candidates, Label.SPAM, self._teaches_spam)
             self._context.alive(f"learning what was left in spam in {self._folders.root}")
 
-    def _teaches_spam(self, one: _Found, reading: Reading) -> bool:
-        then = self._ledger.messages.get(one.place.message).probability
+    def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
+        then = self._ledger.messages.get(candidate.place.message).probability
         if then is None or is_known(self._ledger.lessons.known([reading.relations])[0]):
             return False
         return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 
-    def _learn(self, some: Sequence[_Found], label: Label, teaches: Callable[[_Found, Reading], bool]) -> None:
+    def _learn(
+        self, candidates: Sequence[_Candidate], label: Label, teaches: Callable[[_Candidate, Reading], bool]
+    ) -> None:
         """Learn those of some messages that teach it."""
-        read = [(one, reading) for one in some if (reading := self._read(one)) is not None]
-        wanted = [(one, reading) for one, reading in read if teaches(one, reading)]
-        for why, weak in dict.fromkeys((one.meant.why, one.meant.weak) for one, _ in wanted):
-            readings = [reading for one, reading in wanted if (one.meant.why, one.meant.weak) == (why, weak)]
-            for together in _portions(readings):
-                self._context.learn_together(together, label, why, weak=weak)
+        readings: dict[tuple[str, bool], list[Reading]] = {}  # by why, and whether weakly
+        for candidate in candidates:
+            reading = self._read(candidate)
+            if reading is not None and teaches(candidate, reading):
+                readings.setdefault((candidate.meant.why, candidate.meant.weak), []).append(reading)
+        for (why, weak), alike in readings.items():
+            for portion in _portions(alike):
+                self._learn_together(portion, label, why, weak=weak)
 
-    def _read(self, one: _Found) -> Reading | None:
+    def _learn_together(self, readings: Sequence[Reading], label: Label, why: str, *, weak: bool) -> None:
+        by_digest = {reading.digest: reading for reading in reversed(readings)}
+        for change in training.learn_together(self._ledger, readings, label, why, self._context.now(), weak=weak):
+            self._context.log_learned(change, by_digest[change.digest], label, why, weak=weak)
+
+    def _read(self, candidate: _Candidate) -> Reading | None:
+        folder, place = candidate.folder, candidate.place
         try:
-            entry = locate(one.folder, one.place.base, one.place.flags)
+            entry = locate(folder, place.base, place.flags)
         except FolderUnavailableError:
             return None  # the comparison of the folders has logged it
-        unread = None if entry is None else self._folders.read(one.folder, entry)
+        unread = None if entry is None else self._folders.read(folder, entry)
         return None if unread is None else unread.reading
 
 
-class OutdatedLessons(Recurring):
+class OutdatedLessons(LedgerJob):
     """Forgets weak lessons that what was learned since contradicts."""
+
+    doing = "looking at weak lessons"
 
     def __init__(self, context: Context) -> None:
         every = weak_lessons.OUTDATED_DAYS * DAY
@@ -172,15 +184,15 @@ class OutdatedLessons(Recurring):
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
     rest = iter(items)
-    while some := list(islice(rest, _TOGETHER)):
-        yield some
+    while group := list(islice(rest, _TOGETHER)):
+        yield group
 
 
 def _portions(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
     """The messages in order, each portion with at most `_TOKENS` tokens, or of one message."""
     portion: list[Reading] = []
     for reading in readings:
-        if portion and sum(len(one.tokens) for one in (*portion, reading)) > _TOKENS:
+        if portion and sum(len(each.tokens) for each in (*portion, reading)) > _TOKENS:
             yield portion
             portion = []
         portion.append(reading)

@@ -14,7 +14,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Retention
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.identity import identity
-from spamnb.service.maintenance import Forgetting
+from spamnb.service.jobs import Forgetting
 from tests.service.conftest import Site
 
 DAY = 86_400.0

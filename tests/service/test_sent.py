@@ -13,7 +13,7 @@ from spamnb.ledger.lessons.known import Known
 from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
-from spamnb.service.maintenance import Forgetting
+from spamnb.service.jobs import Forgetting
 from tests.service.conftest import Site, until
 from tests.service.desk import DAY, Desk
 

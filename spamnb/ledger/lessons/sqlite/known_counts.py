@@ -11,8 +11,8 @@ from spamnb.base.label import label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.known import Changes, of_lesson, of_sent
 
-_ADD = (
-    "INSERT INTO known VALUES (?, ?, ?, ?) ON CONFLICT (value) DO UPDATE SET"
+_ADDED = (
+    "ON CONFLICT (value) DO UPDATE SET"
     " ham = ham + excluded.ham, spam = spam + excluded.spam, sent = sent + excluded.sent"
 )
 _DROP = "DELETE FROM known WHERE value = ? AND ham = 0 AND spam = 0 AND sent = 0"
@@ -21,7 +21,8 @@ _DROP = "DELETE FROM known WHERE value = ? AND ham = 0 AND spam = 0 AND sent = 0
 def write_changes(db: Connection, changes: Changes) -> None:
     """Change the counts; a hash that no message keeps any more is forgotten."""
     by = sorted(changes.by.items())  # neighbours share a page: each is read and written once
-    db.executemany(_ADD, ((value, *change) for value, change in by if any(change)))
+    rows = [(value, *change) for value, change in by if any(change)]
+    db.insert("INSERT INTO known VALUES", 4, list(chain.from_iterable(rows)), _ADDED)
     db.executemany(_DROP, ((value,) for value, change in by if min(change) < 0))
 
 

@@ -216,6 +216,9 @@ class SqliteLessons(SqliteEvidence):
                 _count(history, kept, change)
             learned = int(label), weak, at, why
             rows = rows.take(new).with_more(more)
+            # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
+            forgotten = [(change.digest,) for change in changes if change.before is None and change.digest in lessons]
+            self._db.executemany("DELETE FROM lesson WHERE digest = ?", forgotten)
             self._learn_new(
                 sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
             )
@@ -248,10 +251,11 @@ class SqliteLessons(SqliteEvidence):
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
         """What decisions and sent mail say of each of these messages."""
+        if without is None:
+            return super().known(messages)
         with self._db.snapshot():
             history = Changes(look_up_seen(self._db, all_asked(messages)))
-            own = None if without is None else self.find(without)
-            if own is not None:
+            if (own := self.find(without)) is not None:
                 history.add(of_lesson(self._relations(own.digest), own.label, own.weak), -1)
         return [known(one, history.seen) for one in messages]
 
@@ -348,8 +352,8 @@ class SqliteLessons(SqliteEvidence):
 
     def _numbers(self, count: int) -> range:
         """The numbers of the next changes."""
-        self._db.execute("UPDATE total SET change = change + ?", (count,))
-        (last,) = total(self._db, "change")
+        row = self._db.row("UPDATE total SET change = change + ? RETURNING change", (count,))
+        (last,) = row or total(self._db, "change")  # which tells that the totals are gone
         return range(last + 1 - count, last + 1)
 
     def _learn_new(
@@ -369,8 +373,6 @@ class SqliteLessons(SqliteEvidence):
         ids, sum_.new = dictionary.ids(rows.vocabulary, rows.hashes, rows.first_met())
         sum_.add_rows(ids, rows, Label(learned[0]))
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
-        # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
-        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
         self._db.executemany(
             "INSERT INTO lesson"
             " (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens, relations)"
