@@ -162,12 +162,12 @@ class Mover:
         return intent is not None and intent.state == "intent"
 
     def _is_left(self, action: Action) -> bool:
-        former = self._ledger.journal.owner(action.id)
-        if self._ledger.owner.is_another(former):
-            self._brought.add((action.destination, action.destination_base))
-            return False
+        former, owner = self._ledger.journal.owner(action.id), self._ledger.owner
         # Its owner may have ended it just before its own end, and another process may be about to end it too.
-        return self._ledger.journal.take_over(action.id, former, self._ledger.owner.name())
+        is_left = not owner.is_another(former) and self._ledger.journal.take_over(action.id, former, owner.name())
+        if not is_left:
+            self._brought.add((action.destination, action.destination_base))
+        return is_left
 
     def _is_overruled(self, action: Action) -> bool:
         """Whether a person has rescued the message, or called it ham, since the filter decided to move it."""

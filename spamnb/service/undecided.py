@@ -10,8 +10,6 @@ asks only the ledger.
 from spamnb.acts import training
 from spamnb.base.label import Label, Role
 from spamnb.ledger.history.locations import Location
-from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import locate
 from spamnb.rules.meaning import waits_until
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
@@ -46,14 +44,10 @@ class UndecidedFiles:
 
     def _end(self, folder: WatchedFolder, place: Location, *, was_rescued: bool) -> None:
         """Learn the message as ham if it was rescued; if not, the other file was deleted as spam, or is not spam."""
-        try:
-            entry = locate(folder, place.base, place.flags) if was_rescued else None
-        except FolderUnavailableError:
-            return  # the comparison of the folders has logged it, and the next one looks again
-        unread = None if entry is None else self._folders.read(folder, entry)
+        unread = self._folders.read_at(folder, place.base, place.flags) if was_rescued else None
         reading = None if unread is None else unread.reading  # before the ledger is held
         if was_rescued and reading is None:
-            return
+            return  # the next comparison of the folders looks again
         with self._ledger.transaction():
             self._ledger.locations.set_origin(folder.id, place.base, "appeared")
             if reading is not None:

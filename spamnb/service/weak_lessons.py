@@ -15,8 +15,6 @@ from spamnb.filter.judge import Filter
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.lessons.known import is_known
 from spamnb.mail.reading import Reading
-from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import locate
 from spamnb.maildir.names import Name
 from spamnb.rules import weak_lessons
 from spamnb.rules.may_move import missing_lessons
@@ -141,9 +139,9 @@ class UntouchedMail:
         """Learn those of some messages that teach it."""
         readings: dict[tuple[str, bool], list[Reading]] = {}  # by why, and whether weakly
         for candidate in candidates:
-            reading = self._read(candidate)
-            if reading is not None and teaches(candidate, reading):
-                readings.setdefault((candidate.meant.why, candidate.meant.weak), []).append(reading)
+            unread = self._folders.read_at(candidate.folder, candidate.place.base, candidate.place.flags)
+            if unread is not None and teaches(candidate, unread.reading):
+                readings.setdefault((candidate.meant.why, candidate.meant.weak), []).append(unread.reading)
         for (why, weak), alike in readings.items():
             for portion in _portions(alike):
                 self._learn_together(portion, label, why, weak=weak)
@@ -152,15 +150,6 @@ class UntouchedMail:
         by_digest = {reading.digest: reading for reading in reversed(readings)}
         for change in training.learn_together(self._ledger, readings, label, why, self._context.now(), weak=weak):
             self._context.log_learned(change, by_digest[change.digest], label, why, weak=weak)
-
-    def _read(self, candidate: _Candidate) -> Reading | None:
-        folder, place = candidate.folder, candidate.place
-        try:
-            entry = locate(folder, place.base, place.flags)
-        except FolderUnavailableError:
-            return None  # the comparison of the folders has logged it
-        unread = None if entry is None else self._folders.read(folder, entry)
-        return None if unread is None else unread.reading
 
 
 class OutdatedLessons(LedgerJob):

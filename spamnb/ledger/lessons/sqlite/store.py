@@ -1,7 +1,7 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -183,28 +183,21 @@ class SqliteLessons(SqliteEvidence):
         dictionary: Dictionary | None = None,
     ) -> list[Change]:
         """As `learn`, for messages in batches."""
-        messages = [
-            _New(*one) for batch in batches for one in zip(batch.digests, batch.summaries, batch.relations, strict=True)
-        ]
+        messages: list[_New] = []
+        for batch in batches:
+            messages += starmap(_New, zip(batch.digests, batch.summaries, batch.relations, strict=True))
         rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
         first: dict[bytes, int] = {}
-        for row, one in enumerate(messages):
-            first.setdefault(one.digest, row)
+        for row, message in enumerate(messages):
+            first.setdefault(message.digest, row)
         with self._db.transaction():
-            found = look_up_bound(
-                self._db, "SELECT digest, label, weak, relations FROM lesson WHERE digest", list(first)
-            )
-            lessons = {
-                digest: (label_or_none(before), bool(was_weak), kept) for digest, before, was_weak, kept in found
-            }
-            changes = [
-                Relabel(digest, before, was_weak, label, weak, why)
-                for digest in first
-                for before, was_weak, _ in [lessons.get(digest, (None, False, b""))]
-                if replaces(label, weak, before, was_weak)
-            ]
+            lessons, changes = self._former(list(first)), []
+            for digest in first:
+                before, was_weak, _ = lessons.get(digest, (None, False, b""))
+                if replaces(label, weak, before, was_weak):
+                    changes.append(Relabel(digest, before, was_weak, label, weak, why))
             sum_ = Sum(self._db)
-            new = [first[one.digest] for one in changes if one.before is None]
+            new = [first[change.digest] for change in changes if change.before is None]
             history = Changes(look_up_seen(self._db, all_asked(messages[row].relations for row in new)))
             more = []  # tokens of each new message, by what those before it have made known
             for change in changes:
@@ -227,7 +220,12 @@ class SqliteLessons(SqliteEvidence):
                     self._set_label(sum_, change, at)
             sum_.write()
             write_changes(self._db, history)
-        return [Change(one.digest, one.before) for one in changes]
+        return [Change(change.digest, change.before) for change in changes]
+
+    def _former(self, digests: Sequence[bytes]) -> dict[bytes, tuple[Label | None, bool, bytes]]:
+        """Of messages that are or were learned: the label, whether it is weak, and what is kept of their relations."""
+        rows = look_up_bound(self._db, "SELECT digest, label, weak, relations FROM lesson WHERE digest", digests)
+        return {digest: (label_or_none(label), bool(weak), kept) for digest, label, weak, kept in rows}
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels. Returns which changes were made."""
