@@ -31,9 +31,10 @@ class Arrival:
     folder before, under this name. vanished: files that the ledger knows still, and that are gone, each by its folder
     and base name: they are recorded as gone in one transaction with the arrival.
 
-    Other processes may learn and move mail meanwhile. What the file means was true a moment ago, and that is enough:
-    where mail is, only this service records, and who moves a message that it knows already, never to this file's place.
-    What a person has decided is asked again in the transaction that would move the message.
+    Other processes may learn and move mail meanwhile. Where mail is, only this service records, and whoever moves a
+    message that is known already, never to the place of this file: so what was known a moment ago tells what the file
+    means. Learning compares with the lesson of its own moment, and what a person has decided is asked again in the
+    transaction that would move the message.
     """
 
     folder: WatchedFolder
