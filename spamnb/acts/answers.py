@@ -166,5 +166,6 @@ class Answers:
         found = of_message(source, entry, digest)
         if found is None:
             return "it was moved meanwhile"
-        intent = self._mover.intend(act.message, source, found[0], destination, act.why, answer=(act.settled, act.at))
+        message, answer = (act.message, digest), (act.settled, act.at)
+        intent = self._mover.intend(message, source, found[0], destination, act.why, answer=answer)
         return "" if self._mover.carry_out(intent, found[0]) else "it was moved or marked at this very moment"

@@ -107,12 +107,14 @@ class Mover:
         self._now = now
         self._bases = bases
         self._folder_of = folder_of
+        # Where other processes were moving files to when `resolve` looked last: a folder's id and a base name.
+        self._brought: set[tuple[int | None, str]] = set()
         self._logged: set[int] = set()  # actions of which it was logged that they cannot be ended yet
         self.departures = Departures(now)
 
     def intend(
         self,
-        message: int,
+        message: tuple[int, bytes],
         source: KnownFolder,
         entry: Entry,
         destination: KnownFolder,
@@ -125,6 +127,7 @@ class Mover:
     ) -> Intent:
         """Write a move down. In one transaction with the decision, so that a crash does not part the two.
 
+        message: its id in the ledger, and its identity.
         answer: the action of the answer that it is a part of, and its time, which is that of all its parts.
         how: by what the message was judged.
 
@@ -137,7 +140,7 @@ class Mover:
             if self._ledger.journal.is_leaving(source.id, base, owner):
                 raise BeingMovedError(f"another process is moving a message out of {source.path} just now: try again")
             action = self._ledger.journal.intend(
-                message,
+                message[0],
                 (source.id, base),
                 (destination.id, base),
                 why,
@@ -149,14 +152,14 @@ class Mover:
                 probability=None if judgement is None else judgement.probability,
                 owner=owner,
             )
-        digest = self._ledger.messages.get(message).digest
-        return Intent(action, message, digest, source, base, destination, base, name.flags, takes_back)
+        return Intent(action, *message, source, base, destination, base, name.flags, takes_back)
 
     def resolve(self) -> int:
         """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many.
 
         An intent of another process that lives is its own: ended by both, the message could be copied twice.
         """
+        self._brought.clear()
         return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
 
     def is_open(self, action: int) -> bool:
@@ -165,11 +168,12 @@ class Mover:
         return intent is not None and intent.state == "intent"
 
     def _is_left(self, action: Action) -> bool:
-        former = self._ledger.journal.owner(action.id)
-        if self._ledger.owner.is_another(former):
-            return False
+        former, owner = self._ledger.journal.owner(action.id), self._ledger.owner
         # Its owner may have ended it just before its own end, and another process may be about to end it too.
-        return self._ledger.journal.take_over(action.id, former, self._ledger.owner.name())
+        is_left = not owner.is_another(former) and self._ledger.journal.take_over(action.id, former, owner.name())
+        if not is_left:
+            self._brought.add((action.destination, action.destination_base))
+        return is_left
 
     def _is_overruled(self, action: Action) -> bool:
         """Whether a person has rescued the message, or called it ham, since the filter decided to move it."""
@@ -180,12 +184,12 @@ class Mover:
         return called_ham or self._ledger.messages.get(action.message).rescued_at is not None
 
     def is_brought(self, folder: int, base: str) -> bool:
-        """Whether another process is moving a file of that name to the folder just now: no person brought it."""
-        return any(
-            (intent.destination, intent.destination_base) == (folder, base)
-            and self._ledger.owner.is_another(self._ledger.journal.owner(intent.id))
-            for intent in self._ledger.journal.intents()
-        )
+        """Whether another process was moving a file of that name to the folder, as `resolve` has found: no person did.
+
+        Of a file that was there before `resolve` looked: its intent was written before it came. Ask the ledger for the
+        file after `resolve`: a move that was over by then is recorded.
+        """
+        return (folder, base) in self._brought
 
     def take_back(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
@@ -199,7 +203,7 @@ class Mover:
         if entry is None:
             raise MovedSinceError(f"cannot undo {action.id}: the message is not in {destination.name} any more")
         why = f"undo of {action.id}"
-        intent = self.intend(action.message, destination, entry, source, why, takes_back=action.id)
+        intent = self.intend((action.message, action.digest), destination, entry, source, why, takes_back=action.id)
         if not self.carry_out(intent, entry):
             raise MovedSinceError(f"cannot undo {action.id}: the message was moved meanwhile")
 
@@ -282,12 +286,9 @@ class Mover:
 
     def _done(self, intent: Intent, flags: str) -> None:
         now = self._now()
-        last = self._ledger.locations.last(intent.source.id, intent.base)
-        content = last.content if last is not None and last.message == intent.message else b""
-        place = intent.destination.id, intent.wanted, intent.message, intent.origin
+        source, destination = (intent.source.id, intent.base), (intent.destination.id, intent.wanted)
         with self._ledger.transaction():
-            self._ledger.locations.gone(intent.source.id, [intent.base], now, "filter")
-            self._ledger.locations.put(*place, content, flags, now)
+            self._ledger.locations.moved(source, destination, intent.message, intent.origin, flags, now)
             self._ledger.journal.settle(intent.action, "done")
             if intent.takes_back is not None:
                 first = self._ledger.journal.taken_back(intent.takes_back)

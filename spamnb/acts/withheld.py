@@ -180,7 +180,8 @@ class _Review:
             lesson = self.ledger.lessons.find(action.digest)
             if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
                 return "it was learned or rescued meanwhile"
-            intent = self.mover.intend(action.message, source, entry, goal, why, how=action.how, judgement=judgement)
+            message = action.message, action.digest
+            intent = self.mover.intend(message, source, entry, goal, why, how=action.how, judgement=judgement)
         return intent.action if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
     def _mailbox(self, place: Location) -> Mailbox | None:

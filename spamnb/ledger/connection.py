@@ -16,7 +16,7 @@ from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 _WAL_PAUSE = 0.01
-_ROWS = 50  # that are inserted by one statement; with 100 it takes as long
+_ROWS = 64, 16, 4, 1  # that one statement inserts: few statements for any number of rows, and few to be prepared
 _LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and leaves its size
 
 
@@ -98,20 +98,19 @@ class Connection:
         with plain_faults(self.path):
             self._sqlite.executemany(statement, rows)
 
-    def insert(self, statement: str, width: int, values: Sequence[object]) -> None:
+    def insert(self, statement: str, width: int, values: Sequence[object], otherwise: str = "") -> None:
         """Insert rows of so many values, given one row after the other: `INSERT INTO … VALUES`.
 
-        By two statements, one of which inserts several rows at once: that takes two thirds of the time.
+        otherwise: what to do with a row that is there: `ON CONFLICT …`. Several rows by one statement: that takes two
+        thirds of the time.
         """
-        row = f"({','.join('?' * width)})"
-        step = _ROWS * width
-        whole = len(values) - len(values) % step
+        row, start = f"({','.join('?' * width)})", 0
         with plain_faults(self.path):
-            several = f"{statement} {','.join([row] * _ROWS)}"
-            for start in range(0, whole, step):
-                self._sqlite.execute(several, values[start : start + step])
-            rest = (values[start : start + width] for start in range(whole, len(values), width))
-            self._sqlite.executemany(f"{statement} {row}", rest)
+            for rows in _ROWS:
+                several, step = f"{statement} {','.join([row] * rows)} {otherwise}", rows * width
+                while len(values) - start >= step:
+                    self._sqlite.execute(several, values[start : start + step])
+                    start += step
 
     def empty_log(self) -> None:
         """Give back what a large log takes on the disk, where nobody reads from it now.
@@ -147,6 +146,11 @@ class Connection:
             yield
         finally:
             self._sqlite.execute("PRAGMA synchronous = FULL")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a transaction or a snapshot has begun: all that is read until its end is of one moment."""
+        return self._depth > 0
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
         """All that is read inside is of one moment, whatever other processes commit meanwhile."""

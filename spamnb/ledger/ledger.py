@@ -25,6 +25,8 @@ from spamnb.ledger.lessons.sqlite.store import SqliteLessons
 from spamnb.ledger.lessons.sqlite.words import Words
 from spamnb.ledger.values import damage_behind, odd_values
 
+_TOGETHER = 1000  # lessons that are recorded in one transaction
+
 
 class Ledger:
     """What has happened. Open one per process, and close it; several processes may have it open.
@@ -88,11 +90,15 @@ class Ledger:
         Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
         lost nothing: the next process that opens the ledger, or learns, records it.
         """
-        while self.lessons.changes(self.state.recorded, 1):
+        # In a transaction what is to be recorded is read once; before one begins, a look saves waiting for writers.
+        while self._connection.is_held or self.lessons.changes(self.state.recorded, 1):
             with self.transaction():
-                if found := self.lessons.changes(self.state.recorded):  # another process may have been first
-                    self.journal.learned(found)
-                    self.state.recorded = found[-1].number
+                lessons = self.lessons.changes(self.state.recorded, _TOGETHER)  # another process may have been first
+                if lessons:
+                    self.journal.learned(lessons)
+                    self.state.recorded = lessons[-1].number
+            if len(lessons) < _TOGETHER:
+                return
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

@@ -5,8 +5,10 @@ What a place means is decided by `rules`; this module finds out what is asked th
 
 import heapq
 import logging
+from dataclasses import replace
 from typing import NamedTuple
 
+from spamnb.acts import training
 from spamnb.acts.arming import Arming
 from spamnb.acts.moves import Intent, Mover
 from spamnb.acts.withheld import stop_if_abnormal, stop_of
@@ -15,7 +17,6 @@ from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.filter.judge import Filter, Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.messages import KnownMessage
-from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import LINKED_SECONDS, Entry, linked_until, locate, read_keywords
 from spamnb.maildir.names import Name, parse_name
@@ -23,7 +24,7 @@ from spamnb.rules import consequence, meaning
 from spamnb.rules.meaning import Do, Meaning
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.past_places import PastPlaces, appeared_at
+from spamnb.service.past_places import Arrival, PastPlaces, appeared_at
 from spamnb.service.sent import sent_in
 
 _log = logging.getLogger(__name__)
@@ -98,8 +99,9 @@ class Arrivals:
         unread = self._folders.read(folder, entry)
         if unread is None or self._ledger.messages.find(unread.digest) is not None:
             return False
+        lesson = self._ledger.lessons.find(unread.digest)
         try:
-            return self._decide(folder, entry, unread, appeared)
+            return self._decide(Arrival(folder, entry, unread, appeared, None, lesson))
         except FolderUnavailableError:
             return False
 
@@ -129,7 +131,10 @@ class Arrivals:
         if (left := self._left.get((path, key))) is not None:
             self._act_on_left(*left)
             return
-        if folder is None or self._ledger.locations.get(folder.id, key) is not None:
+        if folder is None:
+            return
+        last = self._ledger.locations.last(folder.id, key)
+        if last is not None and last.gone_at is None:
             return
         if self.mover.is_brought(folder.id, key):
             raise FolderUnavailableError(f"{key!r} is still being moved to {folder.path}")
@@ -138,7 +143,10 @@ class Arrivals:
         unread = None if entry is None else self._folders.read(folder, entry)
         if entry is None or unread is None:
             return
-        if not self._decide(folder, entry, unread, appeared):
+        known, lesson = self._ledger.messages.find(unread.digest), self._ledger.lessons.find(unread.digest)
+        locations = [] if known is None else self._ledger.locations.of_message(known.id)
+        has_known_name = last is not None and known is not None and last.message == known.id
+        if not self._decide(Arrival(folder, entry, unread, appeared, known, lesson, locations, has_known_name)):
             raise FolderUnavailableError(f"{key!r} is just being moved or copied from {folder.path}")
 
     def _act_on_left(self, intent: Intent, text: str) -> None:
@@ -149,123 +157,127 @@ class Arrivals:
         if ended is not None and ended.state == "done":
             _log.info("%s", text)
 
-    def _decide(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, appeared: float) -> bool:
+    def _decide(self, arrival: Arrival) -> bool:
         """Find out what the file means, and act on it; False where it has to be left to another program for now."""
-        now, label, verdict, message = self._now(), self._decided(unread.digest), None, None
-        if (known := self._ledger.messages.find(unread.digest)) is not None:
-            verdict, message = known.verdict, known.id
-        told = self._ledger.early_verdicts.find(unread.digest, now)
-        past = PastPlaces(self._context, self._folders, folder, entry, unread, appeared)
-        last = self._ledger.locations.last(folder.id, parse_name(entry.name).key)
+        folder, known, lesson = arrival.folder, arrival.known, arrival.lesson
+        is_spam = folder.role is Role.SPAM  # elsewhere only what is to be judged is asked for the verdict told before
+        early = self._ledger.early_verdicts.find(arrival.unread.digest, self._now()) if is_spam else None
+        past = PastPlaces(self._context, self._folders, arrival)
         meant = meaning.meaning(
             folder.role,
             folder.unsure,
-            label,
-            [] if meaning.has_no_meaning(folder.role, folder.unsure) else past.all(message),
-            verdict=verdict,
-            told=None if told is None else told.verdict,
-            same_name=last is not None and last.message == message,
-            many=now < self._many_until,
+            None if lesson is None else lesson.decision,
+            [] if meaning.has_no_meaning(folder.role, folder.unsure) else past.all(),
+            verdict=None if known is None else known.verdict,
+            told=None if early is None else early.verdict,
+            same_name=arrival.has_known_name,
+            many=self._now() < self._many_until,
             named=self._folders.mailbox.names(folder.name),
             trust_delivery=self._config.learning.trust_delivery,
         )
+        arrival = replace(arrival, vanished=past.vanished)
         if meant.do is Do.JUDGE:
-            return self._judge(folder, entry, unread, told)
-        if meant.do is Do.ACCEPT and told is not None:
-            self._accept(folder, entry, unread, told)
+            return self._judge(arrival)
+        if meant.do is Do.ACCEPT and early is not None:
+            self._accept(arrival, early)
         else:
-            self._apply(meant, folder, entry, unread)
+            self._apply(arrival, meant)
         if meant.news:
-            _log.info("%s: stays in %s, not learned: %s", self._context.name_of(unread), folder.name, meant.why)
+            name = self._context.name_of(arrival.unread)
+            _log.info("%s: stays in %s, not learned: %s", name, folder.name, meant.why)
         return True
 
-    def _apply(self, meant: Meaning, folder: WatchedFolder, entry: Entry, unread: LazyReading) -> None:
+    def _apply(self, arrival: Arrival, meant: Meaning) -> None:
         mailbox, label, intent = self._folders.mailbox, _LEARNED.get(meant.do), None
         goals = {Do.LEARN_HAM_AND_FILE: mailbox.inbox_folder, Do.LEARN_SPAM_AND_FILE: mailbox.spam_folder}
-        reading = None if label is None else unread.reading  # before the ledger is held
-        sent = sent_in(folder, unread)
+        reading = None if label is None else arrival.unread.reading  # before the ledger is held
+        sent = sent_in(arrival.folder, arrival.unread)
         # In one transaction: if the place were not recorded, a move back would not correct what was learned from it.
         with self._ledger.transaction():
             if label is not None and reading is not None:
-                self._context.learn(reading, label, meant.why, how=meant.how, weak=meant.weak)
-            known = self._record(folder, entry, unread, meant.do)
+                at, how = self._now(), meant.how
+                change = training.learn(self._ledger, reading, label, meant.why, at, how=how, weak=meant.weak)
+                self._context.log_learned(change, reading, label, meant.why, weak=meant.weak)
+            known = self._record(arrival, meant.do)
             self._ledger.lessons.add_sent(sent)
             if meant.rescued:
                 self._ledger.messages.rescued(known.id, self._now())
             if meant.do in goals:
                 goal = self._folders.named(goals[meant.do])
-                intent = self.mover.intend(known.id, folder, entry, goal, meant.why)
+                message = known.id, known.digest
+                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, meant.why)
         if intent is not None:
-            self._is_moved(intent, entry)
+            self._is_moved(intent, arrival.entry)
 
-    def _record(
-        self, folder: WatchedFolder, entry: Entry, unread: LazyReading, do: Do, summary: str = ""
-    ) -> KnownMessage:
-        name, now = parse_name(entry.name), self._now()
+    def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> KnownMessage:
+        """Record the message, its verdict, and where its file is."""
+        unread, (folder, key), now = arrival.unread, arrival.place, self._now()
+        summary = "" if judgement is None else unread.summary
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
-        if summary:  # it was read
-            self._ledger.messages.came_from([(unread.digest, unread.relations.sender, unread.relations.list_id)])
-        places = self._ledger.locations.of_message(known.id)
-        before = {place.origin for place in places if (place.folder, place.content) == (folder.id, unread.delivery)}
-        origin = meaning.origin_of(do, before)
-        self._ledger.locations.put(folder.id, name.key, known.id, origin, unread.delivery, name.flags, now)
+        for vanished_from, base in arrival.vanished:
+            self._ledger.locations.gone(vanished_from, [base], now)
+        same = [place for place in arrival.locations if (place.folder, place.content) == (folder, unread.delivery)]
+        origin = "filter" if do is Do.ACCEPT else meaning.origin_of(do, {place.origin for place in same})
+        self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
+        if judgement is not None:
+            verdict, came_from = (judgement.verdict, judgement.probability), unread.relations
+            self._ledger.messages.judged(known.id, *verdict, now, came_from.sender, came_from.list_id)
         return known
 
-    def _accept(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict) -> None:
+    def _accept(self, arrival: Arrival, early: EarlyVerdict) -> None:
         """Record what a rule has filed by the verdict that was told to it: as if the filter had moved it there."""
-        key, now, why = parse_name(entry.name).key, self._now(), f"{told.verdict}, {_told(told)}"
+        now, why = self._now(), f"{early.verdict}, {_asked_by(early)}"
         self._arming.missing()  # looked at before the ledger is held, as in `_judge`
         with self._ledger.transaction():
-            known = self._record(folder, entry, unread, Do.ACCEPT, unread.summary)
-            self._ledger.locations.set_origin(folder.id, key, "filter")
-            self._ledger.messages.judged(known.id, told.verdict, told.probability, now)
-            place, judged = (folder.id, key), (told.verdict, told.probability)
-            self._ledger.journal.judged(known.id, place, *judged, why, now, how=told.how)
+            known = self._record(arrival, Do.ACCEPT, _judgement(early))
+            judged = known.id, arrival.place, early.verdict, early.probability, why, now
+            self._ledger.journal.judged(*judged, how=early.how)
             self._hindrance()
-        name = self._context.name_of(unread)
-        _log.info("%s %.4f %s: filed into %s, %s", told.verdict, told.probability, name, folder.name, _told(told))
+        name, where = self._context.name_of(arrival.unread), arrival.folder.name
+        _log.info("%s %.4f %s: filed into %s, %s", early.verdict, early.probability, name, where, _asked_by(early))
 
-    def _judge(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict | None) -> bool:
+    def _judge(self, arrival: Arrival) -> bool:
         """Judge new mail, unless its verdict was told at delivery, and do what follows from the verdict.
 
         False where its move has to wait, since another program has just given the file a second name.
         """
-        mailbox = self._folders.mailbox
-        if told is None:
+        mailbox, folder, entry, unread = self._folders.mailbox, arrival.folder, arrival.entry, arrival.unread
+        notes, intent = "", None
+        if self._ledger.messages.has_alike(unread.header_digest, unread.digest):
+            notes += _ALIKE
+        early = self._ledger.early_verdicts.find(unread.digest, self._now())
+        if early is None:
             with self._context.measurements.judging():
                 judgement = self._filter.judge(unread.reading)
         else:
-            judgement = Judgement(Verdict(told.verdict), told.probability, told.log_odds)
+            judgement = _judgement(early)
+            notes += f"; {_asked_by(early)}"
+        if judgement.listed:
+            notes += f"; by `senders`: {judgement.listed}"
         verdict, probability = judgement.verdict, judgement.probability
-        how = How.MAILDIR if told is None else told.how
-        alike = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
-        alike += f"; {_told(told)}" if told is not None else ""
-        alike += f"; by `senders`: {judgement.listed}" if judgement.listed else ""
-        intent = None
+        how = How.MAILDIR if early is None else early.how
         self._arming.missing()  # looked at before the ledger is held: it may take half a second
         with self._ledger.transaction():
-            known = self._record(folder, entry, unread, Do.JUDGE, unread.summary)
-            self._ledger.messages.judged(known.id, verdict, probability, self._now())
-            then = self._consequence(judgement, entry, known)
+            known = self._record(arrival, Do.JUDGE, judgement)
+            then = self._consequence(judgement, arrival, known)
             goals = {Verdict.SPAM: mailbox.spam_folder, Verdict.UNSURE: mailbox.unsure_folder}
             goal = None if then.goal is None else goals[then.goal]
             if goal is None or goal == folder.name:
-                place, why, now = (folder.id, parse_name(entry.name).key), then.why + alike, self._now()
-                judged = known.id, place, verdict, probability, why, now
+                judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
                 self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
             else:
-                why = f"{then.why}, probability {probability:.4f}{alike}"
-                goal_folder = self._folders.named(goal)
-                intent = self.mover.intend(known.id, folder, entry, goal_folder, why, how=how, judgement=judgement)
+                why = f"{then.why}, probability {probability:.4f}{notes}"
+                goal_folder, message = self._folders.named(goal), (known.id, known.digest)
+                intent = self.mover.intend(message, folder, entry, goal_folder, why, how=how, judgement=judgement)
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
         if intent is None:
-            _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, alike)
+            _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes)
             return True
-        text = f"{what}: moved from {folder.name} to {goal}{alike}"
+        text = f"{what}: moved from {folder.name} to {goal}{notes}"
         if self._is_moved(intent, entry):
             _log.info("%s", text)
         elif linked_until(entry.path(folder)) > self._now():
-            self._left[folder.path, parse_name(entry.name).key] = intent, text
+            self._left[folder.path, arrival.name.key] = intent, text
             return False
         return True
 
@@ -275,26 +287,24 @@ class Arrivals:
         stopped = stop_of(self._ledger, now) is not None
         return missing, stopped or (not missing and stop_if_abnormal(self._ledger, self._config.breaker, now))
 
-    def _consequence(self, judgement: Judgement, entry: Entry, known: KnownMessage) -> consequence.Consequence:
+    def _consequence(self, judgement: Judgement, arrival: Arrival, known: KnownMessage) -> consequence.Consequence:
+        """What follows from a verdict.
+
+        What a person has called the message is asked again, in the transaction that would move it: it took time to
+        judge it. The lessons say it, not this host's records: another host may have learned it, or this one may have
+        been stopped between learning and recording.
+        """
         missing, stopped = self._hindrance()
+        lesson = self._ledger.lessons.find(known.digest)
         return consequence.consequence(
             judgement.verdict,
-            parse_name(entry.name),
-            self._decided(known.digest),
+            arrival.name,
+            None if lesson is None else lesson.decision,
             missing,
             stopped,
             self._folders.mailbox.unsure_folder is not None,
             rescued=known.rescued_at is not None,
         )
-
-    def _decided(self, digest: bytes) -> Label | None:
-        """What a person has called the message, or None.
-
-        The lessons say it, not this host's records: another host may have learned it, or this one may have been stopped
-        between learning and recording.
-        """
-        lesson = self._ledger.lessons.find(digest)
-        return None if lesson is None else lesson.decision
 
     def _is_moved(self, intent: Intent, entry: Entry) -> bool:
         """Make a move that was written down; False where it could not be made, which is logged."""
@@ -306,9 +316,13 @@ class Arrivals:
             return False
 
 
-def _told(told: EarlyVerdict) -> str:
+def _judgement(early: EarlyVerdict) -> Judgement:
+    return Judgement(Verdict(early.verdict), early.probability, early.log_odds)
+
+
+def _asked_by(early: EarlyVerdict) -> str:
     """That a verdict was told at delivery, in words for the history."""
-    return f"judged at delivery ({told.asker})"
+    return f"judged at delivery ({early.asker})"
 
 
 def _are_known(name: Name, folder: WatchedFolder) -> bool:

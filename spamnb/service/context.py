@@ -2,15 +2,15 @@
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from spamnb.acts import training
 from spamnb.acts.moves import bases_now
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import Label, Role
 from spamnb.config import Config
 from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.port import Change
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.rules.meaning import learns_kept
 from spamnb.rules.weak_lessons import Trace, missed_spam
@@ -61,33 +61,33 @@ class Context:
             self._asked_at = now
             kept_after = self.config.learning.kept_days * DAY
             acted_on = self.ledger.messages.acted_on()
-            known = {one.digest for one in acted_on}  # what is doubted beside them is not asked for again
+            known = {message.digest for message in acted_on}  # what is doubted beside them is not asked for again
             self.doubted = {digest: probability for digest, probability in self.doubted.items() if digest in known}
-            traces = [
-                Trace(one.at if one.is_spam else one.at + kept_after, one.digest, one.is_spam, self._probability(one))
-                for one in acted_on
-                if one.is_spam or learns_kept(*self.role_of(one.mailbox, one.folder), self.config.learning)
-            ]
+            traces = [self._trace(message, kept_after) for message in acted_on if self._tells(message)]
             before = self.ledger.state.missed_spam
             self._missed_spam = missed_spam(self.ledger.lessons, self.config.scoring, traces, before)
             if self._missed_spam is not before:
                 self.ledger.state.missed_spam = self._missed_spam
         return self._missed_spam
 
-    def _probability(self, one: ActedOn) -> float:
-        return self.doubted.get(one.digest, one.probability)
+    def _tells(self, message: ActedOn) -> bool:
+        """Whether what a person has done with a message says what they do about missed spam."""
+        role_and_unsure = self.role_of(message.mailbox, message.folder)
+        return message.is_spam or learns_kept(*role_and_unsure, self.config.learning)
 
-    def learn(self, reading: Reading, label: Label, why: str, *, how: How, weak: bool = False) -> None:
-        """Learn a message, and log it if that is news. weak: no person may have decided it."""
-        self.learn_together([reading], label, why, how=how, weak=weak)
+    def _trace(self, message: ActedOn, kept_after: float) -> Trace:
+        at = message.at if message.is_spam else message.at + kept_after
+        probability = self.doubted.get(message.digest, message.probability)
+        return Trace(at, message.digest, message.is_spam, probability)
 
-    def learn_together(self, readings: Sequence[Reading], label: Label, why: str, *, how: How, weak: bool) -> None:
-        """As `learn`, several messages in one transaction."""
-        weakly, named = "weakly " if weak else "", {one.digest: one for one in reversed(readings)}
-        for changed in training.learn_together(self.ledger, readings, label, why, self.now(), how=how, weak=weak):
-            before = changed.before
-            was = "" if before is None else f" (it was {before.word}{', weakly' if before is label else ''})"
-            _log.info("learned %sas %s%s, %s: %s", weakly, label.word, was, why, self.name_of(named[changed.digest]))
+    def log_learned(self, change: Change | None, reading: Reading, label: Label, why: str, *, weak: bool) -> None:
+        """Log that a message was learned, if that has changed something. weak: no person may have decided it."""
+        if change is None:
+            return
+        weakly, was, before = "weakly " if weak else "", "", change.before
+        if before is not None:
+            was = f" (it was {before.word}{', weakly' if before is label else ''})"
+        _log.info("learned %sas %s%s, %s: %s", weakly, label.word, was, why, self.name_of(reading))
 
     def name_of(self, message: Reading | LazyReading) -> str:
         """The message as the log names it: by subject and sender, unless these are to stay out of the log."""

@@ -15,9 +15,9 @@ from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.context import Context
+from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, ServiceJob
 from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import LEDGER, Mailboxes
-from spamnb.service.maintenance import DailyCopies, Forgetting, MetricsFile
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.spamd.service import SpamdService
@@ -66,19 +66,14 @@ class Daemon:
         self._config = load()
         self._watcher = Watcher(self._config.service.watch)
         self._handed = handed
-        self._end: EndRecord
+        self._instance = instance
         self._spamd: SpamdService
         self._mailboxes: Mailboxes
-        self._context: Context
-        self._forgetting: Forgetting
-        self._outdated: OutdatedLessons
+        self._jobs: list[ServiceJob]
         self._measurements = Measurements()
         self._faults = LogOnce(_log, logging.ERROR, self._count)
-        self._copies = DailyCopies(str(self._config.ledger), notifier.alive, self._measurements)
-        self._metrics = MetricsFile(self._measurements, instance)
         self._former: Config | None = None  # the one before a reload, until the new one has proven itself
-        self._status = self._reservation = ""
-        self._status_replaced = False  # by a report of long work
+        self._reservation = ""
         self._next_report = 0.0
         self._next_reconcile = 0.0
         self._stop = False
@@ -99,15 +94,15 @@ class Daemon:
 
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
-        with self._alone() as self._end, ExitStack() as stack:
+        with self._alone() as end, ExitStack() as stack:
             spamd = SpamdService(self._handed, self._now, self._measurements, on_end=self._wake)
             self._spamd = stack.enter_context(closing(spamd))
             ledger: Ledger | None = None  # it stays open over a reload: to examine it takes long, and others use it
             while not self._stop:
                 try:
                     with suppress(_StoppedError):
-                        ledger = ledger or stack.enter_context(self._when_usable(self._open))
-                        self._work(ledger)
+                        ledger = ledger or stack.enter_context(self._when_usable(lambda: self._open(end)))
+                        self._work(ledger, end)
                 except SpamnbError as fault:
                     if self._former is None:
                         raise
@@ -121,28 +116,24 @@ class Daemon:
 
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn what is new, and return."""
-        with self._alone() as self._end, suppress(_StoppedError):
-            with self._open() as ledger, closing(self._over(ledger, strict=True)) as mailboxes:
+        with self._alone() as end, suppress(_StoppedError), self._open(end) as ledger:
+            context = self._context(ledger)
+            with closing(Mailboxes(context, self._faults, strict=True)) as mailboxes:
                 mailboxes.compare()
                 while (due := mailboxes.due(departures=False)) is not None and not self._stop:
                     self._watcher.next(min(1.0, due - self._now()))
                     mailboxes.act_on_due()
                 mailboxes.touch_departed(self._watcher.next)
-                outdated = OutdatedLessons(self._context)
-                while outdated.step_if_due(self._now()):
-                    self._long_work("looking at weak lessons")
-                forgetting = Forgetting(ledger, self._config.retention, mailboxes.present)
-                while forgetting.step_if_due(self._now()):
-                    self._long_work("forgetting what is long gone")
-                self._metrics.write_if_due(self._now(), self._config, ledger, len(mailboxes.directories))
-            self._copy_if_due()
+                for job in self._jobs_of(context, mailboxes, end):
+                    while job.step_if_due(self._now()):
+                        self._long_work(job.doing)
 
-    def _work(self, ledger: Ledger) -> None:
+    def _work(self, ledger: Ledger, end: EndRecord) -> None:
         """Work until the service is told to stop or reload."""
-        with closing(self._when_usable(lambda: self._over(ledger))) as self._mailboxes:
+        context = self._when_usable(lambda: self._context(ledger))
+        with closing(self._when_usable(lambda: Mailboxes(context, self._faults))) as self._mailboxes:
             self._when_usable(self._mailboxes.open_new)
-            self._forgetting = Forgetting(ledger, self._config.retention, self._mailboxes.present)
-            self._outdated = OutdatedLessons(self._context)
+            self._jobs = self._jobs_of(context, self._mailboxes, end)
             self._spamd.use(self._config)
             self._begin(ledger)
             while not (self._stop or self._reload):
@@ -155,16 +146,24 @@ class Daemon:
         with only_service(path) as lock, EndRecord(path, lock).kept() as record:
             yield record
 
-    def _open(self) -> Ledger:
+    def _open(self, end: EndRecord) -> Ledger:
         def alive() -> None:
             self._long_work("examining the ledger")
 
         alive()
-        return open_sound(str(self._config.ledger), self._now(), self._end, alive)
+        return open_sound(str(self._config.ledger), self._now(), end, alive)
 
-    def _over(self, ledger: Ledger, *, strict: bool = False) -> Mailboxes:
-        self._context = Context(self._config, ledger, self._now, self._long_work, self._measurements)
-        return Mailboxes(self._context, self._faults, strict=strict)
+    def _context(self, ledger: Ledger) -> Context:
+        return Context(self._config, ledger, self._now, self._long_work, self._measurements)
+
+    def _jobs_of(self, context: Context, mailboxes: Mailboxes, end: EndRecord) -> list[ServiceJob]:
+        """What is done again and again beside the mail, in the order in which it is done."""
+        return [
+            DailyCopies(context, self._notify.alive, end),
+            Forgetting(context.ledger, self._config.retention, mailboxes.present),
+            OutdatedLessons(context),
+            MetricsFile(context, lambda: len(mailboxes.directories), self._instance),
+        ]
 
     def _when_usable(self, wanted: Callable[[], _Wanted]) -> _Wanted:
         """What is wanted of the ledger, once it can be used. Raises _StoppedError where nothing is to be waited for."""
@@ -177,12 +176,10 @@ class Daemon:
                 self._watcher.next(_RETRY_SECONDS)
         raise _StoppedError
 
-    def _copy_if_due(self) -> None:
-        if self._copies.make_if_due(now := self._now(), self._config.service.copies):
-            self._end.examined_at = now
-
-    def _write_metrics(self, ledger: Ledger) -> None:
-        self._metrics.write_if_due(self._now(), self._config, ledger, len(self._mailboxes.directories))
+    def _step_jobs(self) -> None:
+        if LEDGER not in self._faults:  # else they would be put off for longer than it may be away
+            for job in self._jobs:
+                job.step_if_due(self._now())
 
     def _begin(self, ledger: Ledger) -> None:
         self._watch()
@@ -193,12 +190,9 @@ class Daemon:
         if self._spamd.addresses:
             status += f", answering on {escaped(' and '.join(self._spamd.addresses))}"
         _log.info("%s", status)
-        self._status = status + self._reservation
         self._former = None
-        self._status_replaced = False
-        self._notify.ready(self._status)
-        self._copy_if_due()
-        self._write_metrics(ledger)
+        self._notify.ready(status + self._reservation)
+        self._step_jobs()
 
     def _watch(self) -> None:
         self._watcher.start(filter(os.path.isdir, self._mailboxes.roots), self._mailboxes.directories)
@@ -216,14 +210,9 @@ class Daemon:
                 self._reconcile_within(_RETRY_SECONDS)
         if self._running() >= self._next_reconcile or self._watcher.overflow_likely:
             self._reconcile(ledger)
-        if LEDGER not in self._faults:
-            self._copy_if_due()
-            self._forgetting.step_if_due(self._now())
-            self._outdated.step_if_due(self._now())
-            self._write_metrics(ledger)
+        self._step_jobs()
         self._spamd.check()  # where nobody answers any more, the service manager starts all of it again
-        self._notify.alive(self._status if self._status_replaced else None)
-        self._status_replaced = False
+        self._notify.alive()
 
     def _count(self, subject: Hashable) -> None:
         self._measurements.fault("ledger" if subject == LEDGER else "disk")
@@ -248,7 +237,7 @@ class Daemon:
         if LEDGER not in self._faults:
             if (due := self._mailboxes.due()) is not None:
                 waits.append(due - self._now())
-            if self._forgetting.under_way or self._outdated.under_way:
+            if any(job.under_way for job in self._jobs):
                 waits.append(_BETWEEN_STEPS)
         return max(0.0, min(waits))
 
@@ -258,7 +247,6 @@ class Daemon:
             raise _StoppedError
         if (running := self._running()) >= self._next_report:
             self._notify.working(status, _STEP_SECONDS)
-            self._status_replaced = True
             self._next_report = running + _REPORT_SECONDS
 
     def _read_again(self) -> None:

@@ -22,7 +22,7 @@ from spamnb.maildir.folders import (
     is_maildir,
     link_in_the_way,
 )
-from spamnb.maildir.messages import Entry, read_chunks, scan
+from spamnb.maildir.messages import Entry, locate, read_chunks, scan
 from spamnb.maildir.names import parse_name
 from spamnb.rules.meaning import TRAINING
 from spamnb.service.context import Context
@@ -68,30 +68,34 @@ class Folders:
         inbox, and makes nothing then: a mailbox on a disk that is not mounted looks like an empty directory.
         """
         try:
-            found = find_folders(self.root, self.mailbox.layout)
+            there = list(find_folders(self.root, self.mailbox.layout))
         except FolderUnavailableError:
             self._vanished_at = self._context.now()
             raise
-        there = {folder.path for folder in found}
-        vanished = [folder for folder in self if folder.path not in there]
+        paths, names = {folder.path for folder in there}, {folder.name for folder in there}
+        vanished = [folder for folder in self if folder.path not in paths]
         if vanished:
             self._vanished_at = self._context.now()
-        names = {folder.name for folder in found}
         if self.mailbox.inbox_folder not in names:
             raise FolderUnavailableError(
                 f"{self.root} has no folder {self.mailbox.inbox_folder!r}: mount its disk if it is not mounted,"
                 " or set the role `inbox` in the configuration"
             )
-        self._use(found)
-        linked = {folder.name: folder.path for folder in vanished if os.path.islink(folder.path)}
-        for path in (path for name, path in linked.items() if name not in self._goals):
-            _log.warning("%s; its mail is not looked at until then", link_in_the_way(path))
-        missing = [name for name in self._goals if name not in names]
+        self._use(there)
+        linked = {folder.name for folder in vanished if os.path.islink(folder.path)}
+        for folder in vanished:
+            if folder.name in linked and folder.name not in self._goals:
+                _log.warning("%s; its mail is not looked at until then", link_in_the_way(folder.path))
+        self._make_missing(there, linked)
+
+    def _make_missing(self, there: list[Folder], linked: set[str]) -> None:
+        """Make the folders that the filter moves mail to, and that are not there. linked: a link stands for these."""
+        missing = set(self._goals) - {folder.name for folder in there}
         self.make_at = self._vanished_at + QUIET_SECONDS if missing and self.is_quiet else None
-        for name in missing:
-            if not self.is_quiet or name in linked:  # a link is in the way: that is told at once
-                found = (*found, create_folder(self.root, self.mailbox.layout, name))
-                self._use(found)
+        for name in self._goals:
+            if name in missing and (not self.is_quiet or name in linked):  # a link is in the way: that is told at once
+                there.append(create_folder(self.root, self.mailbox.layout, name))
+                self._use(there)
                 _log.info("made the folder %s in %s", name, self.root)
 
     @property
@@ -104,18 +108,18 @@ class Folders:
         """Whether a folder has vanished just now, so that nothing is made: the mailbox may be about to be removed."""
         return 0 <= self._context.now() - self._vanished_at < QUIET_SECONDS
 
-    def _use(self, found: Iterable[Folder]) -> None:
+    def _use(self, there: Iterable[Folder]) -> None:
         ids = self._context.ledger.locations
         self.by_path = {
             folder.path: WatchedFolder(
                 folder.name, folder.path, ids.folder(self.id, folder.name), *self._context.role_of(self.id, folder.name)
             )
-            for folder in found
+            for folder in there
         }
 
     def by_id(self, folder: int) -> WatchedFolder | None:
         """A folder of this mailbox by the ledger's id, or None."""
-        return next((one for one in self if one.id == folder), None)
+        return next((watched for watched in self if watched.id == folder), None)
 
     def named(self, name: str) -> WatchedFolder:
         """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted.
@@ -146,6 +150,17 @@ class Folders:
             return None
         self.unreadable.over(path)
         return LazyReading(raw)
+
+    def read_at(self, folder: WatchedFolder, base: str, flags: str) -> LazyReading | None:
+        """The message in the file of that base name, mostly with these flags; None as for `read`.
+
+        None also where the folder cannot be listed: the comparison of the folders logs that.
+        """
+        try:
+            entry = locate(folder, base, flags)
+        except FolderUnavailableError:
+            return None
+        return None if entry is None else self.read(folder, entry)
 
     def is_bare(self) -> bool:
         """Whether there is not one message in the mailbox: the directories below a mount point may look like one.
@@ -181,10 +196,10 @@ class Folders:
         """In a new directory that only has the number of one that was deleted, no file has a known name."""
         locations = self._context.ledger.locations
         try:
-            found = {parse_name(entry.name).key for entry in scan(folder)}
+            bases = {parse_name(entry.name).key for entry in scan(folder)}
         except FolderUnavailableError:
             return
-        new = found - locations.files_in(folder.id).keys()
+        new = bases - locations.files_in(folder.id).keys()
         if carried := locations.carry(former, folder.id, new, self._context.now()):
             was = locations.where(former)[1]
             _log.info("the folder %s is %s now: its %d messages are not learned by that", was, folder.name, carried)

@@ -3,9 +3,10 @@
 import contextlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from spamnb.base.label import How, Role, contradicts
+from spamnb.acts import training
+from spamnb.base.label import How, Label, Role, contradicts
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
 from spamnb.maildir.folders import FolderUnavailableError
@@ -96,38 +97,39 @@ class WatchedMailbox:
         elif place.flags != name.flags:
             self._flags_changed(folder, {name.key: entry}, {name.key: place.flags})
 
-    def _flags_changed(self, folder: WatchedFolder, changed: dict[str, Entry], before: Mapping[str, str]) -> None:
-        """Record new flags; a client's junk keywords are learned when they change, not at each flag.
-
-        Weakly, since software writes them too, unless they contradict the filter's verdict.
-        """
+    def _flags_changed(self, folder: WatchedFolder, changed: Mapping[str, Entry], before: Mapping[str, str]) -> None:
+        """Act on new flags, and record them. changed, before: files and their former flags, by base name."""
         names = {key: parse_name(entry.name) for key, entry in changed.items()}
         if any(name.trashed for name in names.values()):
             self._waiting.due = self._now()  # another file may have waited for that
-        wanted = self._learning.keywords and not folder.role.is_neutral
-        has_keywords = wanted and any(name.keywords for name in names.values())
-        keywords = read_keywords(folder) if has_keywords else {}
-        # QUIRK: Dovecot gives the file its letter first, and writes down what a new letter means a moment later.
-        # A letter without a meaning is not recorded: once it has one, the flags are seen to have changed.
-        flags = {
-            key: "".join(c for c in name.flags if c in keywords or not (has_keywords and c.islower()))
-            for key, name in names.items()
-        }
-        for key, name in names.items() if has_keywords else ():
-            was, label = (
-                label_of_keywords(keywords.get(letter, "") for letter in letters if letter.islower())
-                for letters in (before[key], name.flags)
-            )
-            unread = None if label in (was, None) else self.folders.read(folder, changed[key])
-            if label is not None and unread is not None:
-                message = self._ledger.messages.find(unread.digest)
-                weak = not contradicts(label, None if message is None else message.verdict)
-                self._context.learn(unread.reading, label, "marked by a mail client", how=How.KEYWORD, weak=weak)
-        for key, name in names.items() if folder.role is Role.SPAM else ():
-            if set(name.flags) & MARKS > set(before[key]) & MARKS:
-                self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
+        keywords = None
+        if self._learning.keywords and not folder.role.is_neutral and any(name.keywords for name in names.values()):
+            keywords = read_keywords(folder)
+            for key, entry in changed.items():
+                self._learn_keywords(folder, entry, before[key], keywords)
+        if folder.role is Role.SPAM:
+            for key, name in names.items():
+                if set(name.flags) & MARKS > set(before[key]) & MARKS:
+                    self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
         # After learning: killed before this, the same flags are learned once more.
+        flags = {key: _with_meaning(name.flags, keywords) for key, name in names.items()}
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
+
+    def _learn_keywords(self, folder: WatchedFolder, entry: Entry, before: str, keywords: Mapping[str, str]) -> None:
+        """Learn a client's junk keywords where they have changed, not at each flag. before: the file's former flags.
+
+        Weakly, since software writes them too, unless they contradict the filter's verdict.
+        """
+        label = _label_of(parse_name(entry.name).flags, keywords)
+        if label is None or label is _label_of(before, keywords):
+            return
+        unread = self.folders.read(folder, entry)
+        if unread is None:
+            return
+        message, why = self._ledger.messages.find(unread.digest), "marked by a mail client"
+        weak = not contradicts(label, None if message is None else message.verdict)
+        change = training.learn(self._ledger, unread.reading, label, why, self._now(), how=How.KEYWORD, weak=weak)
+        self._context.log_learned(change, unread.reading, label, why, weak=weak)
 
     def reconcile(self) -> None:
         """Compare the folders with the ledger: what appeared, what is gone, which flags changed, what was kept."""
@@ -178,29 +180,53 @@ class WatchedMailbox:
         if stamp == self._stamps.get(folder.path):
             return
         known = self._ledger.locations.files_in(folder.id)
-        found = {parse_name(entry.name).key: entry for entry in scan(folder)}
-        if missing := known.keys() - found.keys():
-            found |= {parse_name(entry.name).key: entry for entry in scan(folder)}
-            if not found and self.folders.is_bare():
+        files = _files_in(folder)
+        if missing := known.keys() - files.keys():
+            files |= _files_in(folder)  # a file that is renamed while the folder is listed may be left out
+            if not files and self.folders.is_bare():
                 return
-            gone = missing - found.keys()
-            for key in gone if folder.role is Role.SPAM else ():
-                self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
-            self._ledger.locations.gone(folder.id, gone, self._now())
-        changed = {
-            key: entry for key, entry in found.items() if key in known and parse_name(entry.name).flags != known[key]
-        }
+            self._record_gone(folder, missing - files.keys())
+        there = {key: entry for key, entry in files.items() if key in known}
+        changed = {key: entry for key, entry in there.items() if parse_name(entry.name).flags != known[key]}
         if changed:
             self._flags_changed(folder, changed, known)
-        for key, entry in found.items():
+        for key, entry in files.items():
             if key not in known:
                 self.look(folder, entry)
                 self._context.alive(f"looking at {folder.name} in {self.folders.root}")
-        if any(entry.path(folder) in self.folders.unreadable for entry in found.values()):
+        if any(entry.path(folder) in self.folders.unreadable for entry in files.values()):
             return  # that it can be read leaves the same stamp
         # A change within the same tick of the clock would leave the same stamp: do not keep a recent one.
         if self._now() - max(stamp) / 1e9 > 2:
             self._stamps[folder.path] = stamp
+
+    def _record_gone(self, folder: WatchedFolder, keys: Collection[str]) -> None:
+        """Record that the files of these base names have left the folder."""
+        if folder.role is Role.SPAM:
+            for key in keys:
+                self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
+        self._ledger.locations.gone(folder.id, keys, self._now())
+
+
+def _files_in(folder: WatchedFolder) -> dict[str, Entry]:
+    """The files that are in a folder now, by base name."""
+    return {parse_name(entry.name).key: entry for entry in scan(folder)}
+
+
+def _label_of(flags: str, keywords: Mapping[str, str]) -> Label | None:
+    """What a client's keywords call a message with these flags, or None. keywords: what each letter means."""
+    return label_of_keywords(keywords.get(letter, "") for letter in flags if letter.islower())
+
+
+def _with_meaning(flags: str, keywords: Mapping[str, str] | None) -> str:
+    """Flags as they are recorded. keywords: what each letter means; None where they are not looked at.
+
+    QUIRK: Dovecot gives the file its letter first, and writes down what a new letter means a moment later. A letter
+    without a meaning is not recorded: once it has one, the flags are seen to have changed.
+    """
+    if keywords is None:
+        return flags
+    return "".join(letter for letter in flags if letter in keywords or not letter.islower())
 
 
 def _stamp(folder: WatchedFolder) -> tuple[int, ...]:

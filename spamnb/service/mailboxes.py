@@ -51,8 +51,11 @@ class Mailboxes:
 
     def present(self) -> dict[int, set[str]]:
         """The names of the folders of each mailbox that can be looked at, by its id in the ledger."""
-        usable = [one.folders for root, one in self._watched.items() if one.has_begun and root not in self._faults]
-        return {folders.id: {folder.name for folder in folders} for folders in usable if not folders.is_bare()}
+        names = {}
+        for root, mailbox in self._watched.items():
+            if mailbox.has_begun and root not in self._faults and not mailbox.folders.is_bare():
+                names[mailbox.folders.id] = {folder.name for folder in mailbox.folders}
+        return names
 
     def open_new(self) -> None:
         """Raise SpamnbError for a mailbox that was never seen before and is not there: its path is rather mistyped."""
@@ -98,7 +101,8 @@ class Mailboxes:
     def due(self, *, departures: bool = True) -> float | None:
         """When `act_on_due` has something to do, in seconds since the epoch, or None; `departures`: these count too."""
         usable = [mailbox for root, mailbox in self._watched.items() if root not in self._faults]
-        return min((due for one in usable if (due := one.due(departures=departures)) is not None), default=None)
+        dues = [mailbox.due(departures=departures) for mailbox in usable]
+        return min((due for due in dues if due is not None), default=None)
 
     def touch_departed(self, wait: Callable[[float], object]) -> None:
         """Touch what messages have left, as `Departures.touch_all` does."""

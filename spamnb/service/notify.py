@@ -10,6 +10,7 @@ class Notifier:
     """Messages to the socket that `$NOTIFY_SOCKET` names; without one, nothing is sent.
 
     `watchdog_seconds`: `alive` has to be called so often, or None: half of `$WATCHDOG_USEC` (sd_watchdog_enabled(3)).
+    `status`: what the service does, as `ready` was told last; "" before.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -18,18 +19,23 @@ class Notifier:
         period, ours = environ.get("WATCHDOG_USEC", ""), str(os.getpid())
         is_ours = period.isdigit() and environ.get("WATCHDOG_PID", ours) == ours
         self.watchdog_seconds = int(period) / 2e6 if is_ours else None
+        self.status = ""
+        self._is_replaced = False  # by a status of long work
 
     def ready(self, status: str) -> None:
         """Watching has begun; also ends a reload."""
+        self.status, self._is_replaced = status, False
         self._send(f"READY=1\nSTATUS={status}")
 
     def working(self, status: str, seconds: float) -> None:
         """Long work goes on: the next message comes within that many seconds."""
+        self._is_replaced = True
         self._send(f"STATUS={status}\nEXTEND_TIMEOUT_USEC={int(seconds * 1e6)}\nWATCHDOG=1")
 
-    def alive(self, status: str | None = None) -> None:
-        """The work progresses; with the status, where it has changed."""
-        self._send("WATCHDOG=1" if status is None else f"WATCHDOG=1\nSTATUS={status}")
+    def alive(self) -> None:
+        """The work progresses; where long work has told another status, it is that of `ready` again."""
+        self._send(f"WATCHDOG=1\nSTATUS={self.status}" if self._is_replaced else "WATCHDOG=1")
+        self._is_replaced = False
 
     def reloading(self) -> None:
         """The configuration is being read again; systemd 253 and later want to know since when."""

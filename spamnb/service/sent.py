@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading
-from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import locate
 from spamnb.rules.meaning import tells_whom_one_knows
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
@@ -65,35 +63,28 @@ class SentMail:
         files = self._ledger.locations.digests_in(folder.id)
         missing = [place for digest, place in files.items() if digest not in known]
         for start in range(0, len(missing), _BATCH):
-            found: dict[bytes, tuple[int, ...]] = {}
+            sent: dict[bytes, tuple[int, ...]] = {}
             for base, flags in missing[start : start + _BATCH]:
-                found |= self._one(folder, base, flags)
-            self._ledger.lessons.add_sent(found)
-            self._context.alive(f"reading the sent mail in {self._root}: {start + len(found)} messages")
+                if (unread := self._folders.read_at(folder, base, flags)) is not None:
+                    sent |= sent_in(folder, unread)
+            self._ledger.lessons.add_sent(sent)
+            self._context.alive(f"reading the sent mail in {self._root}: {start + len(sent)} messages")
         return len(missing)
-
-    def _one(self, folder: WatchedFolder, base: str, flags: str) -> dict[bytes, tuple[int, ...]]:
-        try:
-            entry = locate(folder, base, flags)
-        except FolderUnavailableError:
-            return {}
-        unread = None if entry is None else self._folders.read(folder, entry)
-        return {} if unread is None else sent_in(folder, unread)
 
 
 def all_sent(ledger: Ledger) -> Iterator[bytes]:
     """The identities of all sent messages that the ledger keeps."""
     after = b""
-    while some := ledger.lessons.sent(after):
-        yield from some
-        after = some[-1]
+    while digests := ledger.lessons.sent(after):
+        yield from digests
+        after = digests[-1]
 
 
 def forget_gone(ledger: Ledger) -> Iterator[int]:
     """Forget, step by step, sent messages of which the history keeps no record; gives the number after each step."""
     after = b""
-    while some := ledger.lessons.sent(after):
-        gone = [digest for digest in some if ledger.messages.find(digest) is None]
+    while digests := ledger.lessons.sent(after):
+        gone = [digest for digest in digests if ledger.messages.find(digest) is None]
         ledger.lessons.drop_sent(gone)
         yield len(gone)
-        after = some[-1]
+        after = digests[-1]

@@ -7,10 +7,9 @@ what a person wants in the inbox. That a file waits is recorded in the ledger: a
 asks only the ledger.
 """
 
+from spamnb.acts import training
 from spamnb.base.label import How, Label, Role
 from spamnb.ledger.history.locations import Location
-from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import locate
 from spamnb.rules.meaning import waits_until
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
@@ -45,20 +44,17 @@ class UndecidedFiles:
 
     def _end(self, folder: WatchedFolder, place: Location, *, was_rescued: bool) -> None:
         """Learn the message as ham if it was rescued; if not, the other file was deleted as spam, or is not spam."""
-        try:
-            entry = locate(folder, place.base, place.flags) if was_rescued else None
-        except FolderUnavailableError:
-            return  # the comparison of the folders has logged it, and the next one looks again
-        unread = None if entry is None else self._folders.read(folder, entry)
+        unread = self._folders.read_at(folder, place.base, place.flags) if was_rescued else None
         reading = None if unread is None else unread.reading  # before the ledger is held
         if was_rescued and reading is None:
-            return
+            return  # the next comparison of the folders looks again
         with self._ledger.transaction():
             self._ledger.locations.set_origin(folder.id, place.base, "appeared")
             if reading is not None:
-                why = "the other file of its delivery was taken out of spam"
-                self._context.learn(reading, Label.HAM, why, how=How.MOVE)
-                self._ledger.messages.rescued(place.message, self._context.now())
+                now, why = self._context.now(), "the other file of its delivery was taken out of spam"
+                change = training.learn(self._ledger, reading, Label.HAM, why, now, how=How.MOVE)
+                self._context.log_learned(change, reading, Label.HAM, why, weak=False)
+                self._ledger.messages.rescued(place.message, now)
 
     def _is_spam(self, place: Location) -> bool:
         role, unsure = self._context.role_of(place.mailbox, place.folder_name)

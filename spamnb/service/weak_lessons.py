@@ -15,15 +15,13 @@ from spamnb.filter.judge import Filter
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.state import Job
 from spamnb.mail.reading import Reading
-from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import locate
 from spamnb.maildir.names import Name
 from spamnb.rules import weak_lessons
 from spamnb.rules.may_move import missing_lessons
 from spamnb.rules.meaning import KEPT_ORIGINS, Do, Meaning, kept, learns_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.recurring import Recurring
+from spamnb.service.jobs import LedgerJob
 
 _log = logging.getLogger(__name__)
 _Item = TypeVar("_Item")
@@ -34,17 +32,17 @@ _TOGETHER, _TOKENS = 50, 20_000
 _OPENED_SECONDS = 3600.0  # a later look is written down no sooner
 
 
-class _Found(NamedTuple):
+class _Candidate(NamedTuple):
     """A message that may be learned."""
 
     folder: WatchedFolder
     place: Location
     meant: Meaning
 
-
-def _key(one: _Found) -> tuple[int, str]:
-    """The file of a message: folder and base name."""
-    return one.folder.id, one.place.base
+    @property
+    def file(self) -> tuple[int, str]:
+        """Its file: folder and base name."""
+        return self.folder.id, self.place.base
 
 
 class UntouchedMail:
@@ -78,16 +76,16 @@ class UntouchedMail:
 
         What it doubts is looked at again each day: it may know more by then, of the message or of the person.
         """
-        found = [one for folder in self._folders for one in self._kept(folder)]
-        keys = set(map(_key, found))
-        self._look_again = {key: at for key, at in self._look_again.items() if key in keys}
+        kept = [candidate for folder in self._folders for candidate in self._kept(folder)]
+        files = {candidate.file for candidate in kept}
+        self._look_again = {file: at for file, at in self._look_again.items() if file in files}
         now = self._context.now()
-        due = (one for one in found if not one.meant.weak or self._look_again.get(_key(one), 0.0) <= now)
-        for some in _grouped(due):
-            self._learn(some, Label.HAM, self._teaches_ham)
+        due = (each for each in kept if not each.meant.weak or self._look_again.get(each.file, 0.0) <= now)
+        for candidates in _grouped(due):
+            self._learn(candidates, Label.HAM, self._teaches_ham)
             self._context.alive(f"learning what was kept in {self._folders.root}")
 
-    def _kept(self, folder: WatchedFolder) -> Iterator[_Found]:
+    def _kept(self, folder: WatchedFolder) -> Iterator[_Candidate]:
         learning, now = self._config.learning, self._context.now()
         if not learns_kept(folder.role, folder.unsure, learning):
             return
@@ -95,10 +93,10 @@ class UntouchedMail:
             name = Name(place.base).with_flags(place.flags)
             meant = kept(name, folder.role, now - place.since, learning, place.origin)
             if meant is not None:
-                yield _Found(folder, place, meant)
+                yield _Candidate(folder, place, meant)
 
-    def _teaches_ham(self, one: _Found, reading: Reading) -> bool:
-        if not one.meant.weak:
+    def _teaches_ham(self, candidate: _Candidate, reading: Reading) -> bool:
+        if not candidate.meant.weak:
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._config.learning)
@@ -106,7 +104,7 @@ class UntouchedMail:
         teaches = weak_lessons.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
         if not teaches:
             self._context.doubted[reading.digest] = probability
-            self._look_again[_key(one)] = self._context.now() + DAY
+            self._look_again[candidate.file] = self._context.now() + DAY
         return teaches
 
     def learn_left_in_spam(self) -> None:
@@ -118,42 +116,47 @@ class UntouchedMail:
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
         before = min(now - weak_lessons.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
         meant = Meaning(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
-        found = (
-            _Found(folder, place, meant)
+        left = (
+            _Candidate(folder, place, meant)
             for folder in self._folders
             if folder.role is Role.SPAM
             for place in self._ledger.locations.left_in_spam(folder.id, before)
         )
-        for some in _grouped(found):
-            self._learn(some, Label.SPAM, self._teaches_spam)
+        for candidates in _grouped(left):
+            self._learn(candidates, Label.SPAM, self._teaches_spam)
             self._context.alive(f"learning what was left in spam in {self._folders.root}")
 
-    def _teaches_spam(self, one: _Found, reading: Reading) -> bool:
-        then = self._ledger.messages.get(one.place.message).probability
+    def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
+        then = self._ledger.messages.get(candidate.place.message).probability
         if then is None or any(self._ledger.lessons.known([reading.relations])):
             return False
         return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 
-    def _learn(self, some: Sequence[_Found], label: Label, teaches: Callable[[_Found, Reading], bool]) -> None:
+    def _learn(
+        self, candidates: Sequence[_Candidate], label: Label, teaches: Callable[[_Candidate, Reading], bool]
+    ) -> None:
         """Learn those of some messages that teach it."""
-        read = [(one, reading) for one in some if (reading := self._read(one)) is not None]
-        wanted = [(one, reading) for one, reading in read if teaches(one, reading)]
-        for meant in {one.meant.weak: one.meant for one, _ in wanted}.values():
-            readings = [reading for one, reading in wanted if one.meant.weak is meant.weak]
-            for together in _portions(readings):
-                self._context.learn_together(together, label, meant.why, how=meant.how, weak=meant.weak)
+        readings: dict[bool, tuple[Meaning, list[Reading]]] = {}  # by whether they are learned weakly
+        for candidate in candidates:
+            unread = self._folders.read_at(candidate.folder, candidate.place.base, candidate.place.flags)
+            if unread is not None and teaches(candidate, unread.reading):
+                _, alike = readings.setdefault(candidate.meant.weak, (candidate.meant, []))
+                alike.append(unread.reading)
+        for meant, alike in readings.values():
+            for portion in _portions(alike):
+                self._learn_together(portion, label, meant)
 
-    def _read(self, one: _Found) -> Reading | None:
-        try:
-            entry = locate(one.folder, one.place.base, one.place.flags)
-        except FolderUnavailableError:
-            return None  # the comparison of the folders has logged it
-        unread = None if entry is None else self._folders.read(one.folder, entry)
-        return None if unread is None else unread.reading
+    def _learn_together(self, readings: Sequence[Reading], label: Label, meant: Meaning) -> None:
+        by_digest = {reading.digest: reading for reading in reversed(readings)}
+        now, how, weak = self._context.now(), meant.how, meant.weak
+        for change in training.learn_together(self._ledger, readings, label, meant.why, now, how=how, weak=weak):
+            self._context.log_learned(change, by_digest[change.digest], label, meant.why, weak=weak)
 
 
-class OutdatedLessons(Recurring):
+class OutdatedLessons(LedgerJob):
     """Forgets weak lessons that what was learned since contradicts."""
+
+    doing = "looking at weak lessons"
 
     def __init__(self, context: Context) -> None:
         every = weak_lessons.OUTDATED_DAYS * DAY
@@ -171,15 +174,15 @@ class OutdatedLessons(Recurring):
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
     rest = iter(items)
-    while some := list(islice(rest, _TOGETHER)):
-        yield some
+    while group := list(islice(rest, _TOGETHER)):
+        yield group
 
 
 def _portions(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
     """The messages in order, each portion with at most `_TOKENS` tokens, or of one message."""
     portion: list[Reading] = []
     for reading in readings:
-        if portion and sum(len(one.tokens) for one in (*portion, reading)) > _TOKENS:
+        if portion and sum(len(each.tokens) for each in (*portion, reading)) > _TOKENS:
             yield portion
             portion = []
         portion.append(reading)

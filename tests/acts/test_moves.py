@@ -74,9 +74,9 @@ class Site:
             )
         return entry
 
-    def message(self) -> int:
-        """The ledger's id of the message."""
-        return self.ledger.messages.ensure(identity(MAIL), "a message").id
+    def message(self) -> tuple[int, bytes]:
+        """The ledger's id of the message, and its identity."""
+        return self.ledger.messages.ensure(identity(MAIL), "a message").id, identity(MAIL)
 
     def move(self, entry: Entry, source: str = "INBOX", destination: str = "Junk") -> bool:
         """Move a file as the filter does."""
@@ -89,7 +89,7 @@ class Site:
 
     def actions(self) -> list[Action]:
         """What the journal says of the message, the oldest first."""
-        return self.ledger.journal.of_message(self.message())
+        return self.ledger.journal.of_message(self.message()[0])
 
     def agrees(self) -> None:
         """The ledger knows of each file where it lies, and of no other; no move is open."""
@@ -340,10 +340,10 @@ def test_undo_too_late(site: Site) -> None:
 def test_a_place_the_filter_emptied(site: Site) -> None:
     """Nobody took a message from where the filter moved it away; from where an undo put it, a person can."""
     site.move(site.put("1.host"))
-    assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message())] == ["Junk"]
+    assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message()[0])] == ["Junk"]
     site.mover.take_back(site.actions()[0])
     site.ledger.locations.gone(site.known["INBOX"].id, ["1.host"], 2000.0)
-    assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message())] == ["INBOX"]
+    assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message()[0])] == ["INBOX"]
 
 
 def test_find_a_folder(site: Site, tmp_path: Path) -> None:
@@ -552,6 +552,7 @@ def test_resolve_leaves_a_living_process_its_own(far_site: Site) -> None:
         assert site.mover.is_brought(site.known["Junk"].id, "1.host")
         os.write(go, b".")
         assert os.waitpid(child, 0)[1] == 0
+    assert site.mover.resolve() == 0
     assert not site.mover.is_brought(site.known["Junk"].id, "1.host")
     assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
     site.agrees()
@@ -714,7 +715,7 @@ def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None
         site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam", how=How.MAILDIR, judgement=judgement
     )
     if is_rescued:
-        site.ledger.messages.rescued(site.message(), 2.0)
+        site.ledger.messages.rescued(site.message()[0], 2.0)
     if label is not None:
         training.learn_message(site.ledger, MAIL, label, "by hand", 2.0, how=How.HAND)
     assert site.mover.resolve() == 1

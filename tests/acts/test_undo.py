@@ -59,7 +59,9 @@ class Desk:
         self.ledger.locations.put(inbox.id, name, known.id, "appeared", delivery(raw), "", 1.0)
         mover = Mover(self.ledger, time.time, bases_now(), lambda folder: known_folder(self.ledger, folder))
         judgement = Judgement(Verdict.SPAM, 1.0, 9.0) if judged else None
-        intent = mover.intend(known.id, inbox, Entry("new", name), junk, "spam", how=How.MAILDIR, judgement=judgement)
+        intent = mover.intend(
+            (known.id, reading.digest), inbox, Entry("new", name), junk, "spam", how=How.MAILDIR, judgement=judgement
+        )
         assert mover.carry_out(intent, Entry("new", name))
         return intent.action
 
@@ -261,7 +263,7 @@ def test_after_an_undo_that_was_killed(desk: Desk) -> None:
     with Ledger(desk.ledger.path) as dead:
         mover = Mover(dead, time.time, bases_now(), lambda folder: known_folder(dead, folder))
         junk, inbox = desk.known["Junk"], desk.known["INBOX"]
-        mover.intend(action.message, junk, entry, inbox, "an undo", takes_back=first)
+        mover.intend((action.message, action.digest), junk, entry, inbox, "an undo", takes_back=first)
     assert [outcome.fault for outcome in undo(desk.ledger, of_ids(desk.ledger, [second]))] == [None]
     assert desk.ledger.journal.intents() == []
     assert len(scan(desk.folders["INBOX"])) == 2

@@ -35,11 +35,12 @@ class Clock:
 @contextmanager
 def running(site: Faulty, clock: Callable[[], float]) -> Iterator[None]:
     """The service in a thread, with a clock that can be set."""
-    daemon = Daemon(lambda: load(site.config, {}), Notifier({}), clock)
+    notifier = Notifier({})
+    daemon = Daemon(lambda: load(site.config, {}), notifier, clock)
     thread = threading.Thread(target=daemon.run)
     thread.start()
     try:
-        until(lambda: bool(daemon._status), "the start")
+        until(lambda: bool(notifier.status), "the start")
         yield
     finally:
         daemon.stop()

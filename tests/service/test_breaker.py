@@ -139,7 +139,7 @@ def test_after_a_resume_that_was_killed(site: Site) -> None:
         junk = known_folder(dead, dead.locations.folder(mailbox, "Junk"))
         assert junk is not None
         mover = Mover(dead, time.time, bases_now(), lambda folder: known_folder(dead, folder))
-        mover.intend(action.message, source, Entry("new", action.source_base), junk, "spam")
+        mover.intend((action.message, action.digest), source, Entry("new", action.source_base), junk, "spam")
     assert site.spamnb("resume", "--move") == 0
     assert site.contents("Junk") == [content]
     assert site.faults() == []

@@ -17,7 +17,7 @@ from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.ledger.file.parts import directory_of, of_day, rolling
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.sqlite_errors import plain
-from spamnb.service import maintenance
+from spamnb.service import jobs
 from spamnb.service.daemon import Daemon
 from spamnb.service.mailbox import WatchedMailbox
 from spamnb.service.notify import Notifier
@@ -54,7 +54,7 @@ def test_each_day_a_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(service._watcher, "next", each_pass)
     made: list[str] = []
-    monkeypatch.setattr(maintenance, "roll", lambda *arguments: made.append(roll(*arguments)))
+    monkeypatch.setattr(jobs, "roll", lambda *arguments: made.append(roll(*arguments)))
     service.run()
     assert made == days[: len(made)]
     assert len(made) >= 3

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.base.label import How
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail import reading
@@ -92,8 +92,8 @@ def settle(desk: Desk, folder: str, path: str) -> None:
     """A delivered file is met, and looked at after its dwell."""
     (mailbox,) = desk.mailboxes._watched.values()
     watched = mailbox.folders.by_path[folder]
-    mailbox.look(watched, Entry("new", os.path.basename(path)))
-    if (due := mailbox.due()) is not None:
+    mailbox.look(watched, Entry(Path(path).parent.name, os.path.basename(path)))
+    while (due := mailbox.due(departures=False)) is not None:
         desk.ahead += max(0.0, due - desk.now())
         mailbox.act_on_due()
 
@@ -193,3 +193,27 @@ def test_logged_where_it_stays(desk: Desk, caplog: pytest.LogCaptureFixture) -> 
     desk.take(letter, "INBOX", "Trash")
     assert "stays" not in caplog.text
     assert scan(desk.folder("Trash"))
+
+
+def test_few_statements(desk: Desk) -> None:
+    """To judge and move new spam takes three transactions, to learn from its rescue one, and few questions."""
+    desk.deliver(message("spam", 900))  # that moving has begun is recorded once
+    spam, sqlite = message("spam", 901), desk.ledger.locations._db._sqlite
+    path = deliver(desk.folder("INBOX"), spam, next(desk.bases))
+    statements: list[str] = []
+    sqlite.set_trace_callback(statements.append)
+    settle(desk, desk.folder("INBOX").path, path)
+    assert desk.where(spam) == ["Junk"]
+    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 23) == (3, True)
+    rescued = Path(desk.folder("INBOX").subdir("cur")) / f"{next(desk.bases)}:2,S"
+    desk.paths(spam, "Junk")[0].rename(rescued)
+    statements.clear()
+    settle(desk, desk.folder("INBOX").path, str(rescued))
+    sqlite.set_trace_callback(None)
+    assert desk.lesson(spam) == (Label.HAM, False)
+    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 16) == (1, True)
+
+
+def begun(statements: list[str], word: str) -> int:
+    """How many of the statements begin with that word."""
+    return len([statement for statement in statements if statement.startswith(word)])

@@ -15,7 +15,7 @@ from spamnb.config import Retention
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
-from spamnb.service.maintenance import Forgetting
+from spamnb.service.jobs import Forgetting
 from tests.service.conftest import Site
 
 DAY = 86_400.0

@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Service
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.exposition import exposition
-from spamnb.service.maintenance import MetricsFile
+from spamnb.service.context import Context
+from spamnb.service.jobs import MetricsFile
 from spamnb.service.measurements import Measurements
 from tests.service.conftest import Site, until
 
@@ -58,12 +60,13 @@ def test_each_half_minute(tmp_path: Path) -> None:
     path.parent.mkdir()
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
     with Ledger(str(config.ledger)) as ledger:
-        metrics = MetricsFile(Measurements())
+        metrics = MetricsFile(Context(config, ledger, time.time), lambda: 1)
         for now, is_written in ((1000.0, True), (1029.0, False), (1031.0, True), (500.0, True)):
-            metrics.write_if_due(now, config, ledger, 1)
+            assert not metrics.step_if_due(now)
             assert path.exists() == is_written
             path.unlink(missing_ok=True)
-        MetricsFile(Measurements()).write_if_due(1000.0, Config(mailboxes=(), ledger=config.ledger), ledger, 1)
+        no_file = Config(mailboxes=(), ledger=config.ledger)
+        MetricsFile(Context(no_file, ledger, time.time), lambda: 1).step_if_due(1000.0)
         assert os.listdir(path.parent) == []
 
 
@@ -73,14 +76,14 @@ def test_a_directory_that_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
     with Ledger(str(config.ledger)) as ledger, caplog.at_level(logging.WARNING):
         measurements = Measurements()
-        metrics = MetricsFile(measurements)
+        metrics = MetricsFile(Context(config, ledger, time.time, measurements=measurements), lambda: 1)
         for now in (1000.0, 2000.0):
-            metrics.write_if_due(now, config, ledger, 1)
+            metrics.step_if_due(now)
         assert len(caplog.records) == 1
         assert "check its directory" in caplog.text
         assert values_of(measurements, 'spamnb_faults_total{kind="disk"}') == 1
         path.parent.mkdir()
-        metrics.write_if_due(3000.0, config, ledger, 1)
+        metrics.step_if_due(3000.0)
         assert path.exists()
 
 
@@ -90,7 +93,7 @@ def test_of_an_instance(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
     with Ledger(str(config.ledger)) as ledger:
         for instance in ("anna", "bob"):
-            MetricsFile(Measurements(), instance).write_if_due(1000.0, config, ledger, 1)
+            MetricsFile(Context(config, ledger, time.time), lambda: 1, instance).step_if_due(1000.0)
     assert sorted(os.listdir(tmp_path / "m")) == ["spamnb@anna.prom", "spamnb@bob.prom"]
     assert value((tmp_path / "m" / "spamnb@bob.prom").read_text(), 'spamnb_armed{service="bob"}') == 0
 

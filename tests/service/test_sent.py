@@ -13,7 +13,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
-from spamnb.service.maintenance import Forgetting
+from spamnb.service.jobs import Forgetting
 from tests.service.conftest import Site, until
 from tests.service.desk import DAY, Desk
 

@@ -241,24 +241,25 @@ class Journal:
                 "INSERT OR IGNORE INTO message (digest, summary) VALUES (?, ?)",
                 [(lesson.digest, lesson.summary) for lesson in lessons],
             )
-            last = self.newest_id()
+            are_undos = any(lesson.takes_back is not None for lesson in lessons)
+            last = self.newest_id() if are_undos else 0
+            labels = [(lesson.label, lesson.weak) for lesson in lessons]
             self._db.executemany(
                 "INSERT INTO action"
                 " (at, message, kind, state, why, how, takes_back, before, before_weak, after, after_weak)"
                 " SELECT ?, id, 'learned', 'done', ?, ?, (SELECT id FROM action WHERE id = ?), label, weak, ?, ?"
                 " FROM message WHERE digest = ? AND (label, weak) IS NOT (?, ?)",
                 [
-                    (one.at, one.why, one.how, one.takes_back, *label, one.digest, *label)
-                    for one in lessons
-                    for label in [(one.label, one.weak)]
+                    (lesson.at, lesson.why, lesson.how, lesson.takes_back, *label, lesson.digest, *label)
+                    for lesson, label in zip(lessons, labels, strict=True)
                 ],
             )
             self._db.executemany(
                 "UPDATE message SET label = ?, weak = ?, learned_at = ?, summary = ? WHERE digest = ?",
-                [(one.label, one.weak, one.at, one.summary, one.digest) for one in lessons],
+                [(lesson.label, lesson.weak, lesson.at, lesson.summary, lesson.digest) for lesson in lessons],
             )
             undone = "SELECT takes_back FROM action WHERE id > ? AND takes_back IS NOT NULL ORDER BY id"
-            for (action,) in self._db.all(undone, (last,)):
+            for (action,) in self._db.all(undone, (last,)) if are_undos else ():
                 self.taken_back(action)
 
     def learned_by(self, action: Action) -> How:
@@ -296,11 +297,11 @@ class Journal:
 
     def is_leaving(self, folder: int, base: str, owner: str | None) -> bool:
         """Whether a move of that file is open that is not this owner's."""
-        found = self._db.row(
+        row = self._db.row(
             "SELECT 1 FROM action WHERE state = 'intent' AND source = ? AND source_base = ? AND owner IS NOT ?",
             (folder, os.fsencode(base), owner),
         )
-        return found is not None
+        return row is not None
 
     def take_over(self, action: int, former: str | None, owner: str | None) -> bool:
         """Make an open intent another owner's; False where it is not open, or the former owner's, any more."""
@@ -368,31 +369,32 @@ class Journal:
 
         The newest first, each once.
         """
-        found: dict[int, Action] = {}
+        ends: dict[int, Action] = {}
         taking = f"{_SELECT} WHERE a.state IN ('done', 'undone') AND a.takes_back {_AMONG}"
         begun = {action.id: action for action in actions}
         while begun:
-            later = sorted(map(_action, look_up(self._db, taking, list(begun))), key=lambda one: one.id)
-            taken = {one.takes_back: one for one in later}
-            found |= {id_: action for id_, action in begun.items() if id_ not in taken}
-            begun = {one.id: one for one in taken.values()}
-        return [found[id_] for id_ in sorted(found, reverse=True)]
+            later = sorted(map(_action, look_up(self._db, taking, list(begun))), key=lambda action: action.id)
+            taken = {action.takes_back: action for action in later}
+            ends |= {id_: action for id_, action in begun.items() if id_ not in taken}
+            begun = {action.id: action for action in taken.values()}
+        return [ends[id_] for id_ in sorted(ends, reverse=True)]
 
-    def taken_back(self, action: int) -> Action:
+    def taken_back(self, id_: int) -> Action:
         """Record that an action was taken back; what it had taken back itself stands again, and so on down the chain.
 
         Returns the first action of the chain as it stands now.
         """
         with self._db.transaction():
-            undone, found = True, self.get(action)
-            if found is None:
-                raise LookupError(f"there is no action {action}")
+            state: ActionState = "undone"
+            action = self.get(id_)
+            if action is None:
+                raise LookupError(f"there is no action {id_}")
             while True:
-                self.settle(found.id, "undone" if undone else "done")
-                earlier = None if found.takes_back is None else self.get(found.takes_back)
+                self.settle(action.id, state)
+                earlier = None if action.takes_back is None else self.get(action.takes_back)
                 if earlier is None:
-                    return replace(found, state="undone" if undone else "done")
-                undone, found = not undone, earlier
+                    return replace(action, state=state)
+                state, action = "done" if state == "undone" else "undone", earlier
 
     def withheld(self) -> list[Action]:
         """The newest judgement whose move was withheld, of each message that is in a folder still, the oldest first.
@@ -440,7 +442,7 @@ def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[
     """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
     holds, texts = contains("m.summary", wanted.text)
-    found: list[tuple[str, Sequence[object]]] = [
+    conditions: list[tuple[str, Sequence[object]]] = [
         ("a.id < ?", [before]),
         ("a.id > ?", [after]),
         ("+a.at >= ?", [wanted.since]),
@@ -453,5 +455,6 @@ def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[
         (f"(a.source {named} OR a.destination {named})", [wanted.folder] * 2),
         (holds, texts if wanted.text else [None]),
     ]
-    held = [(condition, values) for condition, values in found if values[0] is not None]
-    return " AND ".join(["1", *(one for one, _ in held)]), [value for _, values in held for value in values]
+    applying = [(condition, values) for condition, values in conditions if values[0] is not None]
+    where = " AND ".join(["1", *(condition for condition, _ in applying)])
+    return where, [value for _, values in applying for value in values]

@@ -196,6 +196,23 @@ class Locations:
         row = folder, os.fsencode(base), message, origin, content, flags, at
         self._write("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)", [row])
 
+    def moved(
+        self, source: tuple[int, str], destination: tuple[int, str], message: int, origin: Origin, flags: str, at: float
+    ) -> None:
+        """Record that the filter has moved a file; source and destination are a folder's id and a base name.
+
+        It is the same delivery, as far as the message is known to have been there.
+        """
+        former = source[0], os.fsencode(source[1]), message
+        row = destination[0], os.fsencode(destination[1]), message, origin, *former, flags, at
+        with self._db.transaction():
+            self.gone(source[0], [source[1]], at, "filter")
+            self._db.execute(
+                "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, coalesce((SELECT content FROM file"
+                " WHERE folder = ? AND base = ? AND message = ?), x''), ?, ?, NULL, NULL)",
+                row,
+            )
+
     def carry(self, source: int, destination: int, bases: Iterable[str], at: float) -> int:
         """Record that a folder's files are in another one, though nobody moved them: the folder was renamed.
 

@@ -59,21 +59,31 @@ _ACTED_ON = f"""
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
     AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
 _NAME_CHARS = 200  # of an address or a list: RFC 5321 allows 254 for an address, and such are written by machines only
+_FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message of which it is not recorded where it came from
 _NEW_SENDER = (
-    "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ? WHERE EXISTS"
-    " (SELECT 1 FROM message WHERE digest = ? AND sender IS NULL AND list IS NULL)"
+    "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ?"  # noqa: S608 - no text from outside
+    f" WHERE EXISTS (SELECT 1 FROM message WHERE {{key}} = ? AND {_FROM_NOWHERE})"
 )
-_CAME_FROM = (
-    "UPDATE message SET sender = (SELECT id FROM sender WHERE is_list = 0 AND name = ?),"
-    " list = (SELECT id FROM sender WHERE is_list = 1 AND name = ?)"
-    " WHERE digest = ? AND sender IS NULL AND list IS NULL"
+_SENDER = "(SELECT id FROM sender WHERE is_list = 0 AND name = ?)"
+_LIST = "(SELECT id FROM sender WHERE is_list = 1 AND name = ?)"
+_CAME_FROM = f"UPDATE message SET sender = {_SENDER}, list = {_LIST} WHERE digest = ? AND {_FROM_NOWHERE}"  # noqa: S608
+_JUDGED = (
+    "UPDATE message SET verdict = ?, probability = ?, judged_at = ?,"  # noqa: S608
+    f" sender = iif({_FROM_NOWHERE}, {_SENDER}, sender), list = iif({_FROM_NOWHERE}, {_LIST}, list) WHERE id = ?"
+)
+_COLUMNS = "id, digest, summary, verdict, probability, label, weak, rescued_at, learned_at"
+_SELECT = f"SELECT {_COLUMNS} FROM message"  # noqa: S608
+_ENSURE = (
+    "INSERT INTO message (digest, summary, header_digest) VALUES (?, ?, ?)"  # noqa: S608
+    " ON CONFLICT (digest) DO UPDATE SET summary = iif(summary = '', excluded.summary, summary),"
+    " header_digest = coalesce(header_digest, excluded.header_digest)"
+    f" WHERE summary = '' OR header_digest IS NULL RETURNING {_COLUMNS}"
 )
 # FILTER: what is grouped by the verdict would be sorted.
 _NUMBERS = (
     f"SELECT {', '.join(f'count(*) FILTER (WHERE verdict = {str(verdict)!r})' for verdict in Verdict)}"  # noqa: S608
     " FROM message WHERE judged_at IS NOT NULL"
 )
-_SELECT = "SELECT id, digest, summary, verdict, probability, label, weak, rescued_at, learned_at FROM message"
 
 
 class Messages:
@@ -99,14 +109,8 @@ class Messages:
     def ensure(self, digest: bytes, summary: str, header_digest: bytes | None = None) -> KnownMessage:
         """The message of that identity, made where it is new; a summary or header digest that it lacks is added."""
         with self._db.transaction():
-            self._db.execute(
-                "INSERT INTO message (digest, summary, header_digest) VALUES (?, ?, ?)"
-                " ON CONFLICT (digest) DO UPDATE SET summary = iif(summary = '', excluded.summary, summary),"
-                " header_digest = coalesce(header_digest, excluded.header_digest)"
-                " WHERE summary = '' OR header_digest IS NULL",
-                (digest, summary, header_digest),
-            )
-            return _known(self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
+            row = self._db.row(_ENSURE, (digest, summary, header_digest))  # None: it is there, and lacks nothing
+            return _known(row or self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
 
     def has_alike(self, header_digest: bytes | None, digest: bytes) -> bool:
         """Whether another message is known with the same Message-ID, Date and From."""
@@ -115,11 +119,15 @@ class Messages:
 
     def came_from(self, messages: Iterable[tuple[bytes, str, str]]) -> None:
         """Record where messages came from, where that is not recorded: identity, address in From, list ("": none)."""
-        rows = [(printable(sender)[:_NAME_CHARS], printable(of)[:_NAME_CHARS], one) for one, sender, of in messages]
-        names = [(is_list, row[is_list], row[2]) for row in rows for is_list in (0, 1) if row[is_list]]
+        rows = [(*_names(sender, list_id), digest) for digest, sender, list_id in messages]
         with self._db.transaction():
-            self._db.executemany(_NEW_SENDER, names)
+            self._make_senders("digest", rows)
             self._db.executemany(_CAME_FROM, [row for row in rows if row[0] or row[1]])
+
+    def _make_senders(self, key: str, rows: Iterable[tuple[str, str, object]]) -> None:
+        """Make what messages came from, address and list, where it is not there. key: the column that names them."""
+        names = [(is_list, row[is_list], row[2]) for row in rows for is_list in (0, 1) if row[is_list]]
+        self._db.executemany(_NEW_SENDER.format(key=key), names)
 
     def rescued(self, message: int, at: float | None) -> None:
         """Record that a person has taken the message out of spam, so that it is never moved again.
@@ -129,13 +137,14 @@ class Messages:
         with self._db.transaction():
             self._db.execute("UPDATE message SET rescued_at = ? WHERE id = ?", (at, message))
 
-    def judged(self, message: int, verdict: str, probability: float, at: float) -> None:
-        """Keep a verdict on a message."""
+    def judged(
+        self, message: int, verdict: str, probability: float, at: float, sender: str = "", list_id: str = ""
+    ) -> None:
+        """Keep a verdict on a message; and where it came from, as `came_from` does."""
+        names = _names(sender, list_id)
         with self._db.transaction():
-            self._db.execute(
-                "UPDATE message SET verdict = ?, probability = ?, judged_at = ? WHERE id = ?",
-                (verdict, probability, at, message),
-            )
+            self._make_senders("id", [(*names, message)])
+            self._db.execute(_JUDGED, (verdict, probability, at, *names, message))
 
     def last_verdicts(self, most: int, since: float) -> Sequence[str]:
         """The newest verdicts given after a time, the newest first."""
@@ -191,6 +200,11 @@ class Messages:
         """How many messages were judged, by verdict; it reads of all that were: 70 ms for a million."""
         numbers = self._db.row(_NUMBERS)
         return {str(verdict): number for verdict, number in zip(Verdict, numbers, strict=True) if number}
+
+
+def _names(sender: str, list_id: str) -> tuple[str, str]:
+    """An address and a list as they are kept."""
+    return printable(sender)[:_NAME_CHARS], printable(list_id)[:_NAME_CHARS]
 
 
 def _known(row: Sequence[Any]) -> KnownMessage:

@@ -1,7 +1,7 @@
 """The table of counts, read and changed for many tokens at once: blocks (`count_block`) as arrays."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from spamnb.ledger.lessons.sqlite.count_block import CODES, COLUMNS, TOKENS, dam
 
 ALL = "SELECT block, numbers FROM counts ORDER BY block"
 _SELECT = "SELECT block, numbers FROM counts WHERE block IN (SELECT value FROM json_each(?)) ORDER BY block"
-_WRITE = "INSERT INTO counts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET numbers = excluded.numbers"
+_REPLACE = "ON CONFLICT (block) DO UPDATE SET numbers = excluded.numbers"
 _TOGETHER = 256  # blocks, in 256 KB; what is computed on the way takes several times as much
 _LIMITS = np.array([0, *((1 << 8 * width) - 1 for width in CODES if width < 8)], dtype=np.int64)
 _WIDTHS = np.array([0, *CODES], dtype=np.int64)  # beside the limits of the narrower ones
@@ -38,7 +38,8 @@ def add(db: Connection, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> i
     if after.min(initial=0) < 0:
         raise damaged()
     table[rows, places] = after
-    db.executemany(_WRITE, zip(blocks.tolist(), packed(table), strict=True))
+    written = zip(blocks.tolist(), packed(table), strict=True)
+    db.insert("INSERT INTO counts VALUES", 2, list(chain.from_iterable(written)), _REPLACE)
     return int(after[:, :2].any(axis=1).sum() - before[:, :2].any(axis=1).sum())
 
 

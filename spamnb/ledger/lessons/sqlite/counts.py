@@ -67,6 +67,8 @@ class Dictionary:
 
     def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The ids of those that are remembered, int64 (n,), and 0 for the others."""
+        if not self._is_kept:
+            return np.zeros(len(hashes), dtype=np.int64)
         (version,) = self._db.row("PRAGMA data_version")
         if version != self._version or len(self._ids) > _MOST_REMEMBERED:
             self._hashes, self._ids = self._hashes[:0], self._ids[:0]

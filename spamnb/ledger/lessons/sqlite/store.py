@@ -1,7 +1,7 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -179,15 +179,19 @@ class SqliteLessons(SqliteEvidence):
         dictionary: Dictionary | None = None,
     ) -> list[Change]:
         """As `learn`, for messages in batches."""
-        messages = [
-            _New(*one) for batch in batches for one in zip(batch.digests, batch.summaries, batch.relations, strict=True)
-        ]
+        messages: list[_New] = []
+        for batch in batches:
+            messages += starmap(_New, zip(batch.digests, batch.summaries, batch.relations, strict=True))
         rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
         first: dict[bytes, int] = {}
-        for row, one in enumerate(messages):
-            first.setdefault(one.digest, row)
+        for row, message in enumerate(messages):
+            first.setdefault(message.digest, row)
         with self._db.transaction():
-            changes = self._replaced(list(first), label, weak, why, how)
+            lessons, changes = self._former(list(first)), []
+            for digest in first:
+                before, was_weak = lessons.get(digest, (None, False))
+                if replaces(label, weak, before, was_weak):
+                    changes.append(Relabel(digest, before, was_weak, label, weak, why, how))
             sum_ = Sum(self._db)
             new, more, senders = [], [], set()  # more: tokens of each new message, by what was known before it
             for change in changes:
@@ -202,22 +206,19 @@ class SqliteLessons(SqliteEvidence):
                     senders.add(sender)
             learned = int(label), weak, at, why, how
             rows = rows.take(new).with_more(more)
+            # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
+            forgotten = [(change.digest,) for change in changes if change.before is None and change.digest in lessons]
+            self._db.executemany("DELETE FROM lesson WHERE digest = ?", forgotten)
             self._learn_new(
                 sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
             )
             sum_.write()
-        return [Change(one.digest, one.before) for one in changes]
+        return [Change(change.digest, change.before) for change in changes]
 
-    def _replaced(self, digests: Sequence[bytes], label: Label, weak: bool, why: str, how: How) -> list[Relabel]:
-        """The changes by which messages are learned so, of those that are not yet."""
+    def _former(self, digests: Sequence[bytes]) -> dict[bytes, tuple[Label | None, bool]]:
+        """The labels of messages that are or were learned, and whether they are weak."""
         rows = look_up_bound(self._db, "SELECT digest, label, weak FROM lesson WHERE digest", digests)
-        lessons = {digest: (label_or_none(before), bool(was_weak)) for digest, before, was_weak in rows}
-        changes = []
-        for digest in digests:
-            before, was_weak = lessons.get(digest, (None, False))
-            if replaces(label, weak, before, was_weak):
-                changes.append(Relabel(digest, before, was_weak, label, weak, why, how))
-        return changes
+        return {digest: (label_or_none(label), bool(weak)) for digest, label, weak in rows}
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels. Returns which changes were made."""
@@ -239,6 +240,8 @@ class SqliteLessons(SqliteEvidence):
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
+        if without is None:
+            return super().known(messages)
         with self._db.snapshot():
             return [look_up_seen(self._db, each, without).known for each in messages]
 
@@ -319,8 +322,8 @@ class SqliteLessons(SqliteEvidence):
 
     def _numbers(self, count: int) -> range:
         """The numbers of the next changes."""
-        self._db.execute("UPDATE total SET change = change + ?", (count,))
-        (last,) = total(self._db, "change")
+        row = self._db.row("UPDATE total SET change = change + ? RETURNING change", (count,))
+        (last,) = row or total(self._db, "change")  # which tells that the totals are gone
         return range(last + 1 - count, last + 1)
 
     def _learn_new(
@@ -340,8 +343,6 @@ class SqliteLessons(SqliteEvidence):
         ids, sum_.new = dictionary.ids(rows.vocabulary, rows.hashes, rows.first_met())
         sum_.add_rows(ids, rows, Label(learned[0]))
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
-        # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
-        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
         self._db.executemany(
             "INSERT INTO lesson"
             " (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path)"

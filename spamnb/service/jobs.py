@@ -1,0 +1,187 @@
+"""What the service does again and again beside the mail: the list of jobs is made in `service.daemon`.
+
+A job is asked after each look at the mail whether it is due, and does one step then, so that mail waits for no more
+than that. Where it cannot be done for now, the service goes on, and the job is tried again later.
+"""
+
+import errno
+import itertools
+import logging
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
+from spamnb.config import Retention
+from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.file.last_end import EndRecord
+from spamnb.ledger.file.parts import of_day
+from spamnb.ledger.history.state import Job
+from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.metrics import metrics, of_instance, write
+from spamnb.service.context import Context
+from spamnb.service.log import LogOnce
+from spamnb.service.sent import forget_gone
+
+_log = logging.getLogger(__name__)
+_AGAIN_SECONDS = 3600.0  # after which a job that failed is tried again
+_DAY = 86_400.0
+_METRICS_SECONDS = 30.0  # Prometheus asks as often, mostly
+_STEPS = {
+    errno.ENOENT: "check its directory, and make it; then start the service again if it runs in a sandbox",
+    # What ProtectSystem= closes is opened at the start, as far as it is there then.
+    errno.EROFS: "the unit has not opened its directory, or it was made after the start: start the service again",
+    errno.EACCES: "check its directory, which this user may not write to; docs/monitoring.md has the commands",
+}
+
+
+class ServiceJob(ABC):
+    """A job of the service. longest: seconds, for which it waits at most. doing: what it does, where it has steps.
+
+    under_way: whether there may be more steps to make.
+    """
+
+    doing = ""
+    under_way = False
+
+    def __init__(self, longest: float) -> None:
+        self._longest = longest
+        self._not_before = 0.0
+
+    def step_if_due(self, now: float) -> bool:
+        """Make the next step, if it is due; whether there may be more. Raises LedgerError for what does not pass."""
+        if 0 < self._not_before - now <= self._longest:  # more than that: the clock was set back
+            return False
+        self._step(now)
+        return self.under_way
+
+    @abstractmethod
+    def _step(self, now: float) -> None:
+        """Make the next step."""
+
+
+class DailyCopies(ServiceJob):
+    """The copies of the ledger, one a day. `alive` is called while one is made; end: it tells when that was."""
+
+    def __init__(self, context: Context, alive: Callable[[], None], end: EndRecord) -> None:
+        super().__init__(_AGAIN_SECONDS)
+        self._context = context
+        self._alive = alive
+        self._end = end
+
+    def _step(self, now: float) -> None:
+        """Make the copy of the day; mail waits for it, mostly until it is compressed.
+
+        Raises LedgerDamagedError for a damaged ledger: what is learned with it would be learned twice, or lost.
+        """
+        path, keep = self._context.ledger.path, self._context.config.service.copies
+        if not keep or os.path.exists(of_day(path, now)):
+            return
+        try:
+            roll(path, now, keep, self._alive)
+        except LedgerDamagedError:
+            raise
+        except LedgerError as fault:
+            _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
+            self._context.measurements.fault("disk")
+            self._not_before = now + _AGAIN_SECONDS
+        else:
+            self._end.examined_at = now
+
+
+class MetricsFile(ServiceJob):
+    """The file of metrics, written every half minute. Where that fails it is logged once.
+
+    watched: gives how many directories are watched. instance: which of several services this is, "" for the only one.
+    """
+
+    def __init__(self, context: Context, watched: Callable[[], int], instance: str = "") -> None:
+        super().__init__(_METRICS_SECONDS)
+        self._context = context
+        self._watched = watched
+        self._instance = instance
+        self._faults = LogOnce(_log, count=lambda _: context.measurements.fault("disk"))
+
+    def _step(self, now: float) -> None:
+        """Write the file, if there is to be one."""
+        config, ledger = self._context.config, self._context.ledger
+        if config.service.metrics is None:
+            return
+        self._not_before = now + _METRICS_SECONDS
+        path = of_instance(config.service.metrics, self._instance)
+        try:
+            ledger.tallies.keep(now)
+            measured = self._context.measurements.metrics(self._watched())
+            write(str(path), metrics(config, ledger, now, measured, self._instance))
+        except LedgerUnavailableError as fault:
+            self._faults.log(path, f"the metrics are not written: {fault}")
+        except OSError as fault:
+            step = _STEPS.get(fault.errno or 0, "check its directory")
+            self._faults.log(path, f"the metrics cannot be written to {path} ({fault.strerror}): {step}")
+        else:
+            self._faults.over(path)
+
+
+class LedgerJob(ServiceJob):
+    """Work on the ledger every so many seconds. When it was done is in the ledger: a restart changes nothing.
+
+    Between its steps other processes can write. unless_done: what is logged where the ledger cannot be used for now.
+    """
+
+    def __init__(self, ledger: Ledger, job: Job, every: float, unless_done: str) -> None:
+        super().__init__(every)
+        self._ledger = ledger
+        self._job = job
+        self._every = every
+        self._unless_done = unless_done
+        self._steps: Iterator[None] | None = None
+
+    def _step(self, now: float) -> None:
+        self._steps = self._steps or self._if_due(now)
+        try:
+            next(self._steps)
+        except StopIteration:
+            self._steps = None
+        except LedgerUnavailableError as fault:
+            self._steps, self._not_before = None, now + _AGAIN_SECONDS
+            _log.warning("%s for now: %s", self._unless_done, fault)
+        self.under_way = self._steps is not None
+
+    def _if_due(self, now: float) -> Iterator[None]:
+        done = self._ledger.state.done_at(self._job)
+        if 0 <= now - done < self._every:
+            self._not_before = done + self._every
+            return
+        yield from self._work(now)
+        self._ledger.state.set_done(self._job, now)
+        self._not_before = now + self._every
+
+    @abstractmethod
+    def _work(self, now: float) -> Iterator[None]:
+        """Do all of it, a step at a time."""
+
+
+class Forgetting(LedgerJob):
+    """Forgets once a day what is long gone. `present` gives the folders that can be looked at, by the mailbox's id."""
+
+    doing = "forgetting what is long gone"
+
+    def __init__(
+        self, ledger: Ledger, retention: Retention, present: Callable[[], Mapping[int, Collection[str]]]
+    ) -> None:
+        super().__init__(ledger, Job.FORGETTING, _DAY, "what is long gone stays in the ledger")
+        self._retention = retention
+        self._present = present
+
+    def _work(self, now: float) -> Iterator[None]:
+        for mailbox, folders in self._present().items():
+            self._ledger.retention.missing(mailbox, folders, now)
+        self._ledger.tallies.keep(now)  # of what is forgotten now the numbers stay
+        forgotten, ages = 0, (self._retention.gone_days, self._retention.verdict_days)
+        before = (now - days * _DAY if days else -math.inf for days in ages)
+        for rows in itertools.chain(self._ledger.retention.forget(*before), forget_gone(self._ledger)):
+            forgotten += rows
+            yield
+        if forgotten:
+            _log.info("forgot %d rows of the ledger about mail that is long gone", forgotten)
