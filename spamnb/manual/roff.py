@@ -1,7 +1,7 @@
 r"""The language of man pages, as far as they need it: man(7) macros, and text that no macro is in.
 
 >>> text("A line\n'and -another")
-"A line\n\\(aqand \\-another"
+'A line\n\\(aqand \\-another'
 """
 
 import re

@@ -7,9 +7,8 @@ import heapq
 import logging
 from typing import NamedTuple
 
-from spamnb.acts.arming import Arming
+from spamnb.acts import may_move
 from spamnb.acts.moves import Intent, Mover
-from spamnb.acts.withheld import stop_if_abnormal, stop_of
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label, Role, Verdict
 from spamnb.filter.judge import Filter, Judgement
@@ -60,7 +59,7 @@ class Arrivals:
         self._ledger = context.ledger
         self._now = context.now
         self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
-        self._arming = Arming(context.ledger, context.config.scoring, context.config.learning)
+        self._remembered = may_move.Remembered()
         self._dwelling: dict[tuple[str, str], _Dwelling] = {}  # by folder and key
         # Judged, and not moved yet, since another program has just linked them: the intent, and what to log of it then.
         self._left: dict[tuple[str, str], tuple[Intent, str]] = {}
@@ -214,13 +213,13 @@ class Arrivals:
     def _accept(self, folder: WatchedFolder, entry: Entry, unread: LazyReading, told: EarlyVerdict) -> None:
         """Record what a rule has filed by the verdict that was told to it: as if the filter had moved it there."""
         key, now, why = parse_name(entry.name).key, self._now(), f"{told.verdict}, {_told(told)}"
-        self._arming.missing()  # looked at before the ledger is held, as in `_judge`
+        lacking = self._lacking()
         with self._ledger.transaction():
             known = self._record(folder, entry, unread, Do.ACCEPT, unread.summary)
             self._ledger.locations.set_origin(folder.id, key, "filter")
             self._ledger.messages.judged(known.id, told.verdict, told.probability, now)
             self._ledger.journal.judged(known.id, (folder.id, key), told.verdict, told.probability, why, now)
-            self._hindrance()
+            may_move.hindrance_at_verdict(self._ledger, self._config, now, lacking)
         name = self._context.name_of(unread)
         _log.info("%s %.4f %s: filed into %s, %s", told.verdict, told.probability, name, folder.name, _told(told))
 
@@ -240,11 +239,11 @@ class Arrivals:
         alike += f"; {_told(told)}" if told is not None else ""
         alike += f"; by `senders`: {judgement.listed}" if judgement.listed else ""
         intent = None
-        self._arming.missing()  # looked at before the ledger is held: it may take half a second
+        lacking = self._lacking()
         with self._ledger.transaction():
             known = self._record(folder, entry, unread, Do.JUDGE, unread.summary)
             self._ledger.messages.judged(known.id, verdict, probability, self._now())
-            then = self._consequence(judgement, entry, known)
+            then = self._consequence(judgement, entry, known, lacking)
             goals = {Verdict.SPAM: mailbox.spam_folder, Verdict.UNSURE: mailbox.unsure_folder}
             goal = None if then.goal is None else goals[then.goal]
             if goal is None or goal == folder.name:
@@ -266,20 +265,23 @@ class Arrivals:
             return False
         return True
 
-    def _hindrance(self) -> tuple[str, bool]:
-        """What is still to learn before mail may be moved, and whether moving is stopped, from this verdict on too."""
-        now, missing = self._now(), self._arming.missing()
-        stopped = stop_of(self._ledger, now) is not None
-        return missing, stopped or (not missing and stop_if_abnormal(self._ledger, self._config.breaker, now))
+    def _lacking(self) -> str:
+        """What is still to learn before mail may be moved: asked before the ledger is held, it may take half a second.
 
-    def _consequence(self, judgement: Judgement, entry: Entry, known: KnownMessage) -> consequence.Consequence:
-        missing, stopped = self._hindrance()
+        Its moment is that of the judgement, which is made without the ledger too.
+        """
+        return may_move.begin(self._ledger, self._config.scoring, self._config.learning, self._remembered)
+
+    def _consequence(
+        self, judgement: Judgement, entry: Entry, known: KnownMessage, lacking: str
+    ) -> consequence.Consequence:
+        hindrance = may_move.hindrance_at_verdict(self._ledger, self._config, self._now(), lacking)
         return consequence.consequence(
             judgement.verdict,
             parse_name(entry.name),
             self._decided(known.digest),
-            missing,
-            stopped,
+            hindrance.missing,
+            hindrance.stop is not None,
             self._folders.mailbox.unsure_folder is not None,
             rescued=known.rescued_at is not None,
         )

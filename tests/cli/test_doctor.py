@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from spamnb.acts import arming
+from spamnb.acts import may_move
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.base.label import Role
 from spamnb.checkup import ledger as of_ledger
@@ -308,7 +308,7 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
     run("untrain", *sorted((well / "lessons/ham").iterdir())[:10])
     assert not said(run, "warning", "nothing is moved yet"), "a filter that has begun goes on"
     with Ledger(str(ledger_file(well))) as ledger:
-        ledger.set_note(arming._ARMED, None)
+        ledger.set_note(may_move._BEGUN, None)
     assert said(run, "warning", "nothing is moved yet, 5 more ham messages to learn")
 
 

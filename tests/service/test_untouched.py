@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spamnb.acts import arming
+from spamnb.acts import may_move
 from spamnb.acts.training import learn, relabel
 from spamnb.acts.undo import since, undo
 from spamnb.base.label import Label
@@ -251,7 +251,7 @@ def test_others_may_write_while_it_is_looked_at_whether_mail_may_be_moved(
 
     desk.ledger.set_note("moving began with minimum_messages", None)
     desk.restart()
-    monkeypatch.setattr(arming, "lacks", writing)
+    monkeypatch.setattr(may_move, "lacks", writing)
     desk.deliver(message("spam", 100))
     assert asked
     assert desk.where(message("spam", 100)) == ["INBOX"]

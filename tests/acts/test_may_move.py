@@ -1,12 +1,12 @@
-"""When the filter begins to move mail."""
+"""Whether mail may be moved."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from spamnb.acts import arming
-from spamnb.acts.arming import Arming, lacks, missing
+from spamnb.acts import may_move
+from spamnb.acts.may_move import Remembered, begin, lacks, missing
 from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
@@ -52,10 +52,10 @@ def test_it_stays(ledger: Ledger) -> None:
     """A filter that has begun goes on, whatever is learned, unless a higher minimum is configured."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
-    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    assert begin(ledger, SCORING, LEARNING) == ""
     teach(ledger, "spam", range(100, 110), Label.HAM)
     assert missing(ledger, SCORING, LEARNING) == ""
-    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    assert begin(ledger, SCORING, LEARNING) == ""
     assert "to learn" in missing(ledger, SCORING, Learning(minimum_messages=1_000_000))
     assert missing(ledger, SCORING, Learning(minimum_messages=5)) == ""
 
@@ -71,12 +71,12 @@ def test_asking_begins_nothing(ledger: Ledger) -> None:
 
 def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
     """The answer is kept until then."""
-    of_one = Arming(ledger, SCORING, Learning(minimum_messages=1))
-    assert of_one.missing() == "1 more ham message and 1 more spam message to learn"
+    one_each, remembered = Learning(minimum_messages=1), Remembered()
+    assert begin(ledger, SCORING, one_each, remembered) == "1 more ham message and 1 more spam message to learn"
     teach(ledger, "ham", range(1), Label.HAM)
-    assert of_one.missing() == "1 more spam message to learn"
+    assert begin(ledger, SCORING, one_each, remembered) == "1 more spam message to learn"
     teach(ledger, "spam", range(1), Label.SPAM)
-    assert of_one.missing() == ""
+    assert begin(ledger, SCORING, one_each, remembered) == ""
 
 
 def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,15 +87,15 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
         asked.append(arguments)
         return "something"
 
-    monkeypatch.setattr(arming, "lacks", counted)
-    remembered = arming.Remembered()
-    assert [remembered(ledger, SCORING, LEARNING) for _ in range(3)] == ["something"] * 3
+    monkeypatch.setattr(may_move, "lacks", counted)
+    remembered = Remembered()
+    assert [missing(ledger, SCORING, LEARNING, remembered) for _ in range(3)] == ["something"] * 3
     assert len(asked) == 1
     teach(ledger, "ham", range(1), Label.HAM)
-    assert remembered(ledger, SCORING, LEARNING) == "something"
+    assert missing(ledger, SCORING, LEARNING) == "something"
     assert len(asked) == 2
-    assert remembered(ledger, SCORING, Learning(minimum_messages=3)) == "something"
+    assert missing(ledger, SCORING, Learning(minimum_messages=3)) == "something"
     assert len(asked) == 3
-    monkeypatch.setattr(arming, "lacks", lambda *_: "")
-    assert Arming(ledger, SCORING, LEARNING).missing() == ""
-    assert remembered(ledger, SCORING, LEARNING) == ""
+    monkeypatch.setattr(may_move, "lacks", lambda *_: "")
+    assert begin(ledger, SCORING, LEARNING) == ""
+    assert missing(ledger, SCORING, LEARNING) == ""
