@@ -36,9 +36,9 @@ from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
+from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, Pieces, RequestError, ResponseStatus, SpamdRequest
 from spamnb.service.spamd.report import report
-from spamnb.service.spamd.sockets import Peer
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
@@ -240,5 +240,9 @@ def _end_of_header(raw: bytes) -> int:
 
     Also in a message without a header, whose beginning would be lost otherwise.
     """
-    ends = [found + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (found := raw.find(mark)) >= 0]
-    return min(ends, default=len(raw))
+    end = len(raw)
+    for mark in (b"\r\n\r\n", b"\n\n"):
+        start = raw.find(mark)
+        if start >= 0:
+            end = min(end, start + len(mark))
+    return end

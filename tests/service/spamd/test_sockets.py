@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.errors import SpamnbError
+from spamnb.base.sockets import inherited
 from spamnb.config import Spamd
-from spamnb.service.spamd.sockets import Allowed, Listeners, Peer, allowed, handed_over, peer_of
+from spamnb.service.spamd.listeners import EXAMPLE, Listeners
+from spamnb.service.spamd.peers import Allowed, Peer, allowed, peer_of
 from tests.service.spamd.conftest import Service, request
 
 NOBODY = 65534
@@ -105,10 +107,10 @@ def test_reload_that_fails(service: Service) -> None:
 
 _HANDED = """
 import os, sys
-from spamnb.service.spamd.sockets import handed_over
+from spamnb.base.sockets import inherited
 from spamnb.base.errors import SpamnbError
 try:
-    found = handed_over({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
+    found = inherited({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}, example="127.0.0.1:783")
     print(found[0].address, found[0].is_unix, os.get_inheritable(3))
 except SpamnbError as fault:
     print(fault)
@@ -137,8 +139,8 @@ def test_handed_over(tmp_path: Path) -> None:
 
 def test_handed_to_others() -> None:
     """Sockets that were handed to another process, as a shell around this one, are not taken."""
-    assert handed_over({"LISTEN_FDS": "1", "LISTEN_PID": "1"}) == []
-    assert handed_over({}) == []
+    assert inherited({"LISTEN_FDS": "1", "LISTEN_PID": "1"}, example=EXAMPLE) == []
+    assert inherited({}, example=EXAMPLE) == []
 
 
 # Who asks
@@ -204,7 +206,8 @@ def test_another_user(service: Service) -> None:
 _SERVE_ONCE = """
 import sys
 from spamnb.config import Spamd
-from spamnb.service.spamd.sockets import Listeners, allowed, peer_of
+from spamnb.service.spamd.listeners import Listeners
+from spamnb.service.spamd.peers import allowed, peer_of
 listeners = Listeners(())
 (listener,) = listeners.open(Spamd(listen=(sys.argv[1],)))
 print("listening", flush=True)
