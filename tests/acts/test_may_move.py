@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import may_move
-from spamnb.acts.may_move import Remembered, begin, lacks, missing
+from spamnb.acts.may_move import Hindrance, Remembered, Stop, begin, hindrance, lacks, missing
+from spamnb.acts.withheld import pause
 from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Learning, Scoring
+from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 
@@ -92,10 +93,22 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
     assert [missing(ledger, SCORING, LEARNING, remembered) for _ in range(3)] == ["something"] * 3
     assert len(asked) == 1
     teach(ledger, "ham", range(1), Label.HAM)
-    assert missing(ledger, SCORING, LEARNING) == "something"
+    assert missing(ledger, SCORING, LEARNING, remembered) == "something"
     assert len(asked) == 2
-    assert missing(ledger, SCORING, Learning(minimum_messages=3)) == "something"
+    assert missing(ledger, SCORING, Learning(minimum_messages=3), remembered) == "something"
     assert len(asked) == 3
     monkeypatch.setattr(may_move, "lacks", lambda *_: "")
     assert begin(ledger, SCORING, LEARNING) == ""
-    assert missing(ledger, SCORING, LEARNING) == ""
+    assert missing(ledger, SCORING, LEARNING, remembered) == ""
+
+
+def test_what_hinders(ledger: Ledger) -> None:
+    """What is still to learn is told before that moving is stopped; where nothing hinders, that is no hindrance."""
+    config = Config(mailboxes=(), ledger=Path(ledger.path), scoring=SCORING, learning=LEARNING)
+    pause(ledger, until=10.0)
+    assert hindrance(ledger, config, 1.0).words == "20 more ham messages and 20 more spam messages to learn"
+    teach(ledger, "ham", range(20), Label.HAM)
+    teach(ledger, "spam", range(60), Label.SPAM)
+    assert hindrance(ledger, config, 1.0) == Hindrance("", Stop(None, 10.0))
+    assert hindrance(ledger, config, 1.0).words == "moving is stopped"
+    assert not hindrance(ledger, config, 10.0)

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.errors import SpamnbError, UsageError
-from spamnb.base.sockets import inherited
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config.writing import render
 from spamnb.rules import may_move
 from spamnb.web import keys
-from spamnb.web.access import DEFAULT, check_modes, is_held_by, listen
+from spamnb.web.access import check_modes, is_held_by, listen
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.server import Activity, PageServer, Settings, key_file, login_file, port_in_use
 from tests.service.conftest import PATIENCE, until
@@ -45,21 +44,8 @@ def test_modes_of_a_unix_socket(tmp_path: Path, behind_proxy: bool, mode: int) -
     path = tmp_path / "web.sock"
     made = listen(str(path), behind_proxy=behind_proxy)
     assert path.stat().st_mode & 0o777 == mode
-    with pytest.raises(SpamnbError, match="another program does"):
-        listen(str(path), behind_proxy=behind_proxy)
     made.close()
     assert not path.exists()
-    path.write_text("")
-    with pytest.raises(SpamnbError, match="no socket"):
-        listen(str(path), behind_proxy=behind_proxy)
-
-
-def test_a_socket_that_a_killed_process_left(tmp_path: Path) -> None:
-    """The file of a socket on which nobody listens any more is replaced."""
-    path = tmp_path / "web.sock"
-    with socket.socket(socket.AF_UNIX) as left:
-        left.bind(str(path))
-    listen(str(path), behind_proxy=False).close()
 
 
 def test_everybody_may_not_connect(tmp_path: Path) -> None:
@@ -69,15 +55,10 @@ def test_everybody_may_not_connect(tmp_path: Path) -> None:
         check_modes([made])
         with pytest.raises(SpamnbError, match="SocketMode=0660"):
             check_modes([replace(made, mode=0o666)])
+        with pytest.raises(SpamnbError, match="has no file"):
+            check_modes([replace(made, address="\0spamnb")])
     finally:
         made.close()
-
-
-def test_sockets_for_another_process() -> None:
-    """Sockets that the service manager has handed to another process are not ours."""
-    assert inherited({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid() + 1)}, example=DEFAULT) == []
-    assert inherited({"LISTEN_FDS": "x", "LISTEN_PID": str(os.getpid())}, example=DEFAULT) == []
-    assert inherited({}, example=DEFAULT) == []
 
 
 def test_who_holds_a_port() -> None:
