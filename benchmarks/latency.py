@@ -29,7 +29,7 @@ from spamnb.acts.moves import bases_now
 from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from spamnb.maildir.folders import Folder
 
 _LESSONS = 200  # made-up messages of each kind that are learned

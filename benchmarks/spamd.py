@@ -33,7 +33,7 @@ import numpy as np
 
 from spamnb.config import load
 from spamnb.evaluation.corpus import Labelled
-from spamnb.mail.identity import take
+from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading
 from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest

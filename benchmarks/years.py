@@ -254,7 +254,7 @@ def _write_lessons(db: sqlite3.Connection, messages: int, tokens: int) -> None:
             sums[:, label] += counts
             sums[:, 2 + label] += counts
         db.executemany(
-            "INSERT INTO lesson VALUES (?, ?, ?, ?, ?, 0, ?, 'a person moved it to Junk', NULL, ?, ?, x'')",
+            "INSERT INTO lesson VALUES (?, ?, ?, ?, ?, 0, ?, 'a person moved it to Junk', NULL, ?, ?, NULL)",
             (
                 (n + 1, n.to_bytes(16), f"message {n} (somebody@example.org)", n + 1, n % 2, at, VERSION, blob)
                 for n, at, blob in zip(

@@ -14,7 +14,7 @@ ROOT = Path(spamnb.__file__).parent
 
 # Each package may import from the layers before its own; packages of one layer do not know each other.
 LAYERS = (
-    {"base"},
+    {"base", "identity"},
     {"mail", "bayes", "maildir", "config"},
     {"ledger"},
     {"filter"},
@@ -25,7 +25,6 @@ LAYERS = (
     {"service", "evaluation"},
     {"web"},
     {"cli"},
-    {"manual"},
 )
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 

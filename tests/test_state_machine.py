@@ -28,10 +28,9 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.filter.judge import Filter
 from spamnb.filter.leave_one_out import without_groups
+from spamnb.identity.digests import header_digest, identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.known import is_known
 from spamnb.ledger.lessons.port import Lesson
-from spamnb.mail.identity import header_digest, identity
 from spamnb.mail.reading import read
 from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, create_folder
@@ -405,7 +404,7 @@ class Sorting(RuleBasedStateMachine):
         """Mail in spam that is from somebody known, or answers this person."""
         spam = [file for file in self.files if ROLES[file.folder] is Role.SPAM]
         known = self.ledger.lessons.known([read(file.content).relations for file in spam])
-        return {file.digest for file, found in zip(spam, known, strict=True) if is_known(found)}
+        return {file.digest for file, found in zip(spam, known, strict=True) if found}
 
     def is_unproven(self) -> bool:
         """Whether the filter has never shown that it would do no harm."""

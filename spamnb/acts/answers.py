@@ -57,11 +57,12 @@ class Question(NamedTuple):
 
 
 class _Act(NamedTuple):
-    """What an answer is about, and why and when it was given: all that it does has this one time."""
+    """What an answer is about, why and when it was given, and its action: all that it does has this one time."""
 
     message: int
     why: str
     at: float
+    settled: int
 
 
 class Answers:
@@ -86,13 +87,14 @@ class Answers:
         at, journal = self._now(), self._ledger.journal
         with self._ledger.transaction():
             self._ledger.record_lessons()  # of others, so that what is recorded below is this answer's
+            before = journal.newest_id()
             if label is not None:
                 self._learn(question, reading, label, why, at)
             elif answer is Answer.FORGET:
                 training.forget(self._ledger, [question.digest], why, at)
             known = self._ledger.messages.ensure(question.digest, question.summary)
-            settled = journal.settled(known.id, why, at)
-        stays = "" if label is None else self._move(question, label, _Act(known.id, why, at))
+            settled = journal.settled(known.id, why, at, before)
+        stays = "" if label is None else self._move(question, label, _Act(known.id, why, at, settled))
         done = [action.id for action in journal.of_answer(settled) if action.state == "done"]
         return Done(tuple(done), settled, stays)
 
@@ -161,5 +163,5 @@ class Answers:
         file = message_at(source, location.base, digest)
         if file is None:
             return "it was moved meanwhile"
-        intent = self._mover.intend(act.message, source, file[0], destination, act.why, at=act.at)
+        intent = self._mover.intend(act.message, source, file[0], destination, act.why, answer=(act.settled, act.at))
         return "" if self._mover.carry_out(intent, file[0]) else "it was moved or marked at this very moment"

@@ -23,9 +23,10 @@ from dataclasses import dataclass, replace
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import Label, Origin
 from spamnb.filter.judge import Judgement
+from spamnb.identity.digests import identity
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity, take
+from spamnb.mail.intake import take
 from spamnb.maildir.departures import Departures, touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.messages import Entry, linked_until, locate, number_of_links, read_chunks, read_keywords
@@ -119,16 +120,17 @@ class Mover:
         *,
         takes_back: int | None = None,
         judgement: Judgement | None = None,
-        at: float | None = None,
+        answer: tuple[int, float] | None = None,
     ) -> Intent:
         """Write a move down. In one transaction with the decision, so that a crash does not part the two.
 
-        at: the moment of the decision that it is a part of; without one it is now.
+        answer: the action of the answer that it is a part of, and its time, which is that of all its parts.
 
         Raises BeingMovedError where another process has a move of that file open: it could be copied twice.
         """
         name = parse_name(entry.name)
         base, owner = name.key, self._ledger.owner.name()
+        settled, at = (None, self._now()) if answer is None else answer
         with self._ledger.transaction():
             if self._ledger.journal.is_leaving(source.id, base, owner):
                 raise BeingMovedError(f"another process is moving a message out of {source.path} just now: try again")
@@ -137,8 +139,9 @@ class Mover:
                 (source.id, base),
                 (destination.id, base),
                 why,
-                self._now() if at is None else at,
+                at,
                 takes_back=takes_back,
+                answer=settled,
                 verdict=None if judgement is None else judgement.verdict,
                 probability=None if judgement is None else judgement.probability,
                 owner=owner,

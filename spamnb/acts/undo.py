@@ -79,13 +79,15 @@ def _with_answer(ledger: Ledger, action: Action) -> list[Action]:
 
 
 def since(
-    ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "imported", "settled")
+    ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "imported", "settled", "chosen")
 ) -> list[Action]:
     """What is to be taken back so that all actions of these kinds since a time are undone, the newest first."""
     return _ends(ledger, ledger.journal.since(at, kinds))
 
 
-def undos_since(ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "settled")) -> list[Action]:
+def undos_since(
+    ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "settled", "chosen")
+) -> list[Action]:
     """The undos since a time that can be taken back, the newest first; an import that was taken back is not kept."""
     return ledger.journal.undos(at, kinds)
 
@@ -180,15 +182,15 @@ def _back(action: Action) -> Relabel:
 
 
 def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> UndoOutcome:
-    """Take back a move, an import, or that a message is not asked about again."""
+    """Take back a move, an import, a choice, or that a message is not asked about again."""
     (fault,) = why_not_undone(ledger, [action])
     if fault is not None:
         return UndoOutcome(action, fault)
     try:
         if action.kind == "moved":
             mover.take_back(action)
-        elif action.kind == "settled":
-            ledger.journal.settled(action.message, f"undo of {action.id}", now(), takes_back=action.id)
+        elif action.kind in ("settled", "chosen"):
+            ledger.journal.withdrawn(action.id, f"undo of {action.id}", now())
         else:
             take_back_import(ledger, action, now())
     except LedgerError as broken:

@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 from spamnb.base.errors import MaildirError, MailError, UsageError
 from spamnb.base.patterns import lazy_pattern
 from spamnb.base.wording import escaped, named
-from spamnb.mail.identity import Intake, take
+from spamnb.mail.intake import Intake, take
 from spamnb.maildir.folders import Folder, is_maildir
 from spamnb.maildir.messages import read_chunks, scan
 

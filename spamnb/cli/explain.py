@@ -25,7 +25,7 @@ from spamnb.cli.common.messages import messages, or_standard_input
 from spamnb.cli.common.output import as_json, table
 from spamnb.cli.score import as_object, warn_if_untaught
 from spamnb.filter.judge import Clue, Explanation, Filter
-from spamnb.ledger.lessons.known import Known
+from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
@@ -40,10 +40,8 @@ _LISTED = (
     " what you decide about a message beats this list."
 )
 _HISTORY = {
-    Known.ANSWER: "It answers mail that you have sent, and names a recipient of that as its sender",
-    Known.THREAD: "It answers mail that you have sent, or called ham",
-    Known.CORRESPONDENT: "Its sender is known, and mail of theirs comes this way",
-    Known.LIST: "It is of a list that you read, and came as its mail comes",
+    Acquaintance.ANSWER: "It answers mail that you have sent, and names a recipient of that as its sender",
+    Acquaintance.CORRESPONDENT: "Its sender is known, and mail of theirs comes this way",
 }
 
 

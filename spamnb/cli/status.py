@@ -47,10 +47,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())
+        judged = {} if ledger is None else ledger.messages.numbers()
     if options.json:
-        print(as_json(_as_object(found, config, options)))
+        print(as_json(_as_object(found, judged, config, options)))
     elif ledger is not None or config.mailboxes:
-        _print(found, config)
+        _print(found, judged, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     if found.without_inbox:
@@ -58,14 +59,14 @@ def run(options: argparse.Namespace) -> int:
     return exit_codes.STOPPED if found.stop is not None and found.stop.tripped_at is not None else 0
 
 
-def _as_object(found: Status, config: Config, options: argparse.Namespace) -> dict[str, object]:
+def _as_object(found: Status, judged: dict[str, int], config: Config, options: argparse.Namespace) -> dict[str, object]:
     stop = found.stop or Stop(None, None)
     return {
         "ledger": str(config.ledger),
         "config": str(config_path(options)) if config.mailboxes else None,
         "learned": {"ham": found.ham, "spam": found.spam},
         "tokens": found.tokens,
-        "judged": found.judged,
+        "judged": judged,
         "moves": "nothing" if found.stop or found.missing or not config.mailboxes else "spam",
         "missing": found.missing,
         "stopped_at": stop.tripped_at,
@@ -84,7 +85,7 @@ def _as_object(found: Status, config: Config, options: argparse.Namespace) -> di
     }
 
 
-def _print(found: Status, config: Config) -> None:
+def _print(found: Status, judged: dict[str, int], config: Config) -> None:
     for path in found.without_inbox:
         print(f"Mailbox {path} is not there, or has no inbox: nothing in it is judged or learned.")
     if found.without_inbox:
@@ -98,7 +99,7 @@ def _print(found: Status, config: Config) -> None:
         ("ledger", str(config.ledger)),
         ("disk", f"{disk}, its log {log}, its copies {copies}"),
         ("learned", f"{found.ham} ham, {found.spam} spam, {found.tokens} tokens"),
-        ("judged", ", ".join(f"{number} {name}" for name, number in sorted(found.judged.items())) or "nothing yet"),
+        ("judged", ", ".join(f"{number} {name}" for name, number in sorted(judged.items())) or "nothing yet"),
         ("model", config.scoring.model),
     ]
     for path, watched in found.watched_since.items():

@@ -28,7 +28,13 @@ from spamnb.ledger.history.journal import Action, Kind, Line
 from spamnb.ledger.ledger import Ledger
 
 _MANY = 20  # actions; more are not undone without a question
-_NAMES: dict[Kind, str] = {"moved": "move", "learned": "learning", "imported": "import", "settled": "answer"}
+_NAMES: dict[Kind, str] = {
+    "moved": "move",
+    "learned": "learning",
+    "imported": "import",
+    "settled": "answer",
+    "chosen": "choice",
+}
 _NOTHING = "There is nothing to undo."
 
 

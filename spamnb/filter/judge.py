@@ -13,8 +13,8 @@ from spamnb.bayes.calibration import SLOPE, probability
 from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
 from spamnb.bayes.score_plain import in_crowd, kind, score, shares, silent, strength, weights
 from spamnb.config import Model, Scoring, Senders
+from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence, Evident
-from spamnb.ledger.lessons.known import Known, tokens_of
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
 
@@ -63,15 +63,15 @@ class Clue(NamedTuple):
 class Explanation(NamedTuple):
     """A judgement with its clues, by what they contribute, and the messages that taught the first of them.
 
-    history: what the person's decisions and sent mail say of sender, thread and list. silent: the part of the weight,
-    from 0 to 1, that speaks for nothing.
+    history: what the person's decisions and sent mail say of the sender. silent: the part of the weight, from 0 to 1,
+    that speaks for nothing.
     """
 
     judgement: Judgement
     clues: tuple[Clue, ...]
     teachers: "dict[str, list[Teacher]]"
     tokens: int
-    history: frozenset[Known] = frozenset()
+    history: frozenset[Acquaintance] = frozenset()
     silent: float = 1.0
 
     @property

@@ -121,7 +121,7 @@ class Ledger:
                 yield odd
             if not is_odd:  # else what is computed of them says nothing
                 yield from self.lessons.verification()
-                yield self.figures.faults()
+                yield self.senders.faults()
 
     def check(self) -> None:
         """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""

@@ -1,14 +1,14 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
-What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`, `known`. `token` is the
+What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the
 dictionary: the text of each token, and the id by which lessons keep it; each text is kept once, not in a table and its
 index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
 each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
 id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: that
 of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any
-decision replaces it. lesson.takes_back: its learner's own, and not looked at here. lesson.relations, sent.relations:
-the hashes that a lesson or a sent message makes known, eight bytes each; `known` counts in how many of those that a
-person has called ham or spam, and of those sent, each hash is, and is derived too.
+decision replaces it. lesson.takes_back: its learner's own, and not looked at here. lesson.sender_over_path,
+sent.answer: hashes by which senders are known (`mail.relations`). A message that the person has sent has a row for each
+answer that it may get, and one with 0 where it may get none.
 
 This host's history (`ledger.history`): all other tables. No statement names tables of both parts. `message` has a row
 for each message that was seen, judged or learned, and for each import, whose digest it has; label, weak and learned_at
@@ -30,13 +30,27 @@ tally: how often each kind of thing was done, up to the action that a note names
 
 trained_file: a file that a message was learned from at the prompt, and as what; it may not be there any more.
 
-message.sender, message.list: the address in From, and the mailing list, where they are known. `sender` holds both, and,
-as `judged_quarter` and `judged_probability`, numbers that are sums over `message`: see `history/derived.py`.
+message.sender, message.list: the address in From, and the mailing list, where they are known. `sender` has a row for
+each, with how its mail was judged and what it was learned as. These numbers are sums over `message`, which triggers
+keep, whatever statement writes a message, and `verify` computes again. corrected: as `history/corrections.py` says.
 
-action.kind "settled": a person has answered what the message is, and is not asked again.
+index message_judged holds all that the figures of a span of time are computed of (`history/figures.py`).
+
+choice: what a person has chosen on a page or at the prompt, beside the configuration. kind "allow", "block": the
+senders or lists of a pattern (`config/senders.py`); "ham_cutoff", "spam_cutoff": a number (`scoring`). by: where. An
+action of kind "chosen" names it, and says when; no choice is changed. Those in force are those whose action stands: of
+one pattern, and of a cutoff, the newest. To withdraw one is to undo its action.
+
+action.message: NULL in an action of kind "chosen", which has a choice in its place.
+
+action.kind "settled": a person has answered what the message is, and is not asked again. action.answer: the action of
+that kind of which this one is a part; that action names itself.
 
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
+
+A later version adds a step to `_STEPS`, changes none that is there, and is tested on a ledger that the version before
+it has left (`tests/upgrade`). So the statements are written out here, and no text of another module is in them.
 """
 
 import contextlib
@@ -45,15 +59,15 @@ from collections.abc import Iterator
 
 from spamnb.base.errors import LedgerError, LedgerNewerError
 from spamnb.ledger.file.parts import directory_of, newest_of
-from spamnb.ledger.history import derived
 
 _LESSONS = """
     CREATE TABLE lesson (
         id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, summary TEXT NOT NULL, change INTEGER NOT NULL UNIQUE,
         label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL CHECK (weak IN (0, 1)),
         learned_at REAL NOT NULL, why TEXT NOT NULL, takes_back INTEGER,
-        tokenizer INTEGER NOT NULL, tokens BLOB NOT NULL, relations BLOB NOT NULL DEFAULT x''
+        tokenizer INTEGER NOT NULL, tokens BLOB NOT NULL, sender_over_path INTEGER
     );
+    CREATE INDEX lesson_sender ON lesson (sender_over_path, label) WHERE sender_over_path IS NOT NULL AND NOT weak;
     CREATE INDEX lesson_tokenizer ON lesson (tokenizer) WHERE label IS NOT NULL;
     CREATE TABLE token (text TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE counts (block INTEGER PRIMARY KEY, numbers BLOB NOT NULL);
@@ -65,15 +79,22 @@ _LESSONS = """
         vocabulary INTEGER NOT NULL, change INTEGER NOT NULL, last_token INTEGER NOT NULL
     );
     INSERT INTO total VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-    CREATE TABLE sent (digest BLOB PRIMARY KEY, relations BLOB NOT NULL) WITHOUT ROWID;
-    CREATE TABLE known (
-        value INTEGER PRIMARY KEY, ham INTEGER NOT NULL, spam INTEGER NOT NULL, sent INTEGER NOT NULL
-    );
+    CREATE TABLE sent (digest BLOB NOT NULL, answer INTEGER NOT NULL, PRIMARY KEY (digest, answer)) WITHOUT ROWID;
+    CREATE INDEX sent_answer ON sent (answer);
     CREATE TABLE import (
         id INTEGER PRIMARY KEY, digest BLOB NOT NULL, change INTEGER NOT NULL,
         ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL, tokens BLOB NOT NULL
     )"""
 _HISTORY = """
+    CREATE TABLE sender (
+        id INTEGER PRIMARY KEY, is_list INTEGER NOT NULL CHECK (is_list IN (0, 1)), name TEXT NOT NULL,
+        messages INTEGER NOT NULL DEFAULT 0, judged_ham INTEGER NOT NULL DEFAULT 0,
+        judged_unsure INTEGER NOT NULL DEFAULT 0, judged_spam INTEGER NOT NULL DEFAULT 0,
+        learned_ham INTEGER NOT NULL DEFAULT 0, learned_spam INTEGER NOT NULL DEFAULT 0,
+        corrected INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (is_list, name)
+    );
+    CREATE INDEX sender_messages ON sender (messages);
     CREATE TABLE message (
         id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, header_digest BLOB, summary TEXT NOT NULL,
         judged_at REAL, verdict TEXT, probability REAL, rescued_at REAL,
@@ -83,7 +104,7 @@ _HISTORY = """
     CREATE INDEX message_sender ON message (sender) WHERE sender IS NOT NULL;
     CREATE INDEX message_list ON message (list) WHERE list IS NOT NULL;
     CREATE INDEX message_header ON message (header_digest) WHERE header_digest IS NOT NULL;
-    CREATE INDEX message_judged ON message (judged_at, verdict) WHERE judged_at IS NOT NULL;
+    CREATE INDEX message_judged ON message (judged_at, verdict, probability, label, weak) WHERE judged_at IS NOT NULL;
     CREATE INDEX message_weak ON message (learned_at, label) WHERE weak;
     CREATE TABLE early_verdict (
         digest BLOB PRIMARY KEY, verdict TEXT NOT NULL, probability REAL NOT NULL, log_odds REAL NOT NULL,
@@ -113,16 +134,25 @@ _HISTORY = """
         message INTEGER NOT NULL REFERENCES message, label INTEGER NOT NULL CHECK (label IN (0, 1)),
         PRIMARY KEY (directory, name)
     ) WITHOUT ROWID;
+    CREATE INDEX trained_file_message ON trained_file (message);
+    CREATE TABLE choice (
+        id INTEGER PRIMARY KEY, kind TEXT NOT NULL, pattern TEXT, number REAL, by TEXT NOT NULL,
+        CHECK ((pattern IS NULL) <> (number IS NULL))
+    );
     CREATE TABLE action (
-        id INTEGER PRIMARY KEY, at REAL NOT NULL, message INTEGER NOT NULL REFERENCES message,
-        kind TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL, takes_back INTEGER REFERENCES action,
+        id INTEGER PRIMARY KEY, at REAL NOT NULL, message INTEGER REFERENCES message,
+        choice INTEGER REFERENCES choice, kind TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL,
+        takes_back INTEGER REFERENCES action, answer INTEGER REFERENCES action,
         verdict TEXT, probability REAL,
         before INTEGER, before_weak INTEGER, after INTEGER, after_weak INTEGER,
         source INTEGER REFERENCES folder, source_base BLOB,
         destination INTEGER REFERENCES folder, destination_base BLOB,
-        owner TEXT
+        owner TEXT,
+        CHECK ((message IS NULL) <> (choice IS NULL))
     );
     CREATE INDEX action_message ON action (message);
+    CREATE INDEX action_choice ON action (choice) WHERE choice IS NOT NULL;
+    CREATE INDEX action_answer ON action (answer) WHERE answer IS NOT NULL;
     CREATE INDEX action_at ON action (at);
     CREATE INDEX action_taken_back ON action (takes_back) WHERE takes_back IS NOT NULL;
     CREATE INDEX action_intent ON action (state) WHERE state = 'intent';
@@ -133,14 +163,33 @@ _HISTORY = """
         PRIMARY KEY (kind, first, second)
     ) WITHOUT ROWID;
     CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"""
+_COUNTED = """
+    UPDATE sender SET messages = messages {sign} 1,
+        judged_ham = judged_ham {sign} ({message}.verdict IS 'ham'),
+        judged_unsure = judged_unsure {sign} ({message}.verdict IS 'unsure'),
+        judged_spam = judged_spam {sign} ({message}.verdict IS 'spam'),
+        learned_ham = learned_ham {sign} ({message}.label IS 0),
+        learned_spam = learned_spam {sign} ({message}.label IS 1),
+        corrected = corrected {sign} (NOT {message}.weak AND ({message}.verdict IS 'spam' AND {message}.label IS 0
+            OR {message}.verdict IS 'ham' AND {message}.label IS 1))
+    WHERE id IN ({message}.sender, {message}.list);"""
+_ADDED, _TAKEN = _COUNTED.format(sign="+", message="new"), _COUNTED.format(sign="-", message="old")
+_SENDERS = f"""
+    CREATE TRIGGER message_added AFTER INSERT ON message WHEN coalesce(new.sender, new.list) IS NOT NULL
+    BEGIN {_ADDED} END;
+    CREATE TRIGGER message_changed AFTER UPDATE OF verdict, label, weak, sender, list ON message
+    WHEN coalesce(old.sender, old.list, new.sender, new.list) IS NOT NULL
+    BEGIN {_TAKEN} {_ADDED} END;
+    CREATE TRIGGER message_removed AFTER DELETE ON message WHEN coalesce(old.sender, old.list) IS NOT NULL
+    BEGIN {_TAKEN} DELETE FROM sender WHERE id IN (old.sender, old.list) AND messages = 0; END"""  # noqa: S608 - no text from outside
 _STEPS = (
-    ";".join((_LESSONS, *derived.TABLES, _HISTORY, *derived.TRIGGERS)),
+    f"{_LESSONS};{_HISTORY};{_SENDERS}",
 )  # step n makes version n + 1 out of version n; steps are only ever added
 
 VERSION = len(_STEPS)
-APPLICATION_ID = 0x736E6231  # "snb1": what file(1) and SQLite call a file format's mark
+APPLICATION_ID = 0x736E6232  # "snb2": what file(1) and SQLite call a file format's mark
 _STATISTICS = {"sqlite_stat1", "sqlite_stat4"}
-_BEFORE_RELEASE = 0x73706E62  # "spnb": ledgers of the program before its first release
+_BEFORE_RELEASE = {0x73706E62, 0x736E6231}  # "spnb", "snb1": ledgers of the program before its first release
 
 
 @contextlib.contextmanager
@@ -159,8 +208,7 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     version = version_of(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    old = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'message' AND sql LIKE '%tokens%'").fetchone()
-    if mark == _BEFORE_RELEASE or (mark == APPLICATION_ID and old):
+    if mark in _BEFORE_RELEASE:
         raise LedgerError(
             f"{path} is a ledger of spamnb before its first release, which this one does not read: move the file and"
             f" {directory_of(path)} away, and learn again with `spamnb init --learn`. Nothing was changed"

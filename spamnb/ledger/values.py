@@ -16,7 +16,7 @@ from typing import get_args
 from spamnb.base.errors import LedgerDamagedError, LedgerError
 from spamnb.base.label import Origin, Verdict
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.journal import Kind, State
+from spamnb.ledger.history.journal import ChoiceKind, ChosenBy, Kind, State
 from spamnb.ledger.lessons.export_format import MOST_TOTAL
 from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
 from spamnb.ledger.sqlite_errors import damage
@@ -46,6 +46,9 @@ _RULES = {
     ("action", "probability"): _PROBABILITY,
     ("action", "before"): "{0} IN (0, 1)",
     ("action", "after"): "{0} IN (0, 1)",
+    ("choice", "by"): _one_of(*get_args(ChosenBy)),
+    ("choice", "kind"): _one_of(*get_args(ChoiceKind)),
+    ("choice", "number"): _PROBABILITY,
     ("counts", "block"): "{0} BETWEEN 0 AND 134217727",  # of ids of 32 bits
     ("directory", "device"): _ANY_INTEGER,
     ("directory", "inode"): _ANY_INTEGER,
@@ -53,14 +56,10 @@ _RULES = {
     ("early_verdict", "probability"): _PROBABILITY,
     ("file", "gone_by"): "{0} = 'filter'",
     ("file", "origin"): _one_of(*get_args(Origin)),
-    ("judged_probability", "decided"): "{0} IN (-1, 0, 1)",
-    ("judged_probability", "verdict"): _VERDICT,
-    ("judged_quarter", "decided"): "{0} IN (-1, 0, 1)",
-    ("judged_quarter", "quarter"): f"typeof({{0}}) = 'integer' AND {{0}} * 900 {_TIMES}",
-    ("judged_quarter", "verdict"): _VERDICT,
-    ("known", "value"): _ANY_INTEGER,
+    ("lesson", "sender_over_path"): _ANY_INTEGER,
     ("message", "probability"): _PROBABILITY,
     ("message", "verdict"): _VERDICT,
+    ("sent", "answer"): _ANY_INTEGER,
     ("token", "id"): "typeof({0}) = 'integer' AND {0} BETWEEN 1 AND 4294967295",
     ("total", "last_token"): "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 4294967295",
 }

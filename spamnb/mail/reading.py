@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from spamnb.mail.identity import Digests, digests, identity
+from spamnb.identity.digests import Digests, digests, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.fields import address
 from spamnb.mail.parsing.message import Message, parse
-from spamnb.mail.relations import Relations, Sent, relations, sent
+from spamnb.mail.relations import Relations, answers_to, relations
 from spamnb.mail.tokens.tokenizer import tokenize
 
 _SUMMARY_CHARS = 100
@@ -18,7 +18,8 @@ class Reading(NamedTuple):
     """A message that was read.
 
     digest: its identity. summary: subject and sender, for a person.
-    tokens: each token with its occurrences in the message. relations: who wrote it, over which path, in which thread.
+    tokens: each token with its occurrences in the message. relations: who wrote it, over which path,
+    and what it answers.
     """
 
     digest: bytes
@@ -82,7 +83,7 @@ class LazyReading:
 
     @cached_property
     def relations(self) -> Relations:
-        """Who wrote it, over which path, in which thread."""
+        """Who wrote it, over which path, and what it answers."""
         return relations(self._message)
 
     @cached_property
@@ -91,9 +92,9 @@ class LazyReading:
         return Reading(self.digest, self.summary, tokenize(self._message, DEFAULT_LIMITS), self.relations)
 
     @property
-    def sent(self) -> Sent:
-        """Whom it makes known, if the person has sent it."""
-        return sent(self._message)
+    def answers(self) -> tuple[int, ...]:
+        """The answers that it may get, if the person has sent it (`relations.answers_to`)."""
+        return answers_to(self._message)
 
 
 def summarise(message: Message) -> str:

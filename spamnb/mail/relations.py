@@ -1,4 +1,4 @@
-"""Who wrote a message, over which path, in which thread and list; and to whom a sent message was written.
+"""Who wrote a message, over which path, and what it answers; and the answers that a sent message may get.
 
 From, List-Id and References are a stranger's words. The path is not: of the Received fields (RFC 5321, 4.4) those at
 the top were written by the person's own servers. Read from the top, the first that tells of another machine says which
@@ -26,8 +26,7 @@ key, since the summaries that the ledger keeps beside them name senders in plain
 stranger's value agrees with one by chance with probability 5e-14.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -42,7 +41,7 @@ _MOST_RECEIVED = 12  # Received fields looked at, from the top
 _MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
 _MOST_RECIPIENTS = 50  # of one sent message; with more it is an announcement
 _ADDRESS_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
-_READ = frozenset({"from", "list-id", "received", "message-id", "references", "in-reply-to"})
+_READ = frozenset({"from", "list-id", "received", "references", "in-reply-to"})
 _ID = lazy_pattern(r"<([^<>\s]{3,250})>")
 _IP = lazy_pattern(
     r"(?<![\w.:-])(?:ipv6:)?(?:(?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])"
@@ -59,69 +58,24 @@ _NAMED = lazy_pattern(
 _SHORT = 3  # letters of a second level below which names are registered: co.uk, com.au
 _AUTOMATIC = frozenset({"bulk", "auto_reply", "junk", "list"})  # values of Precedence
 _AUTOMATIC_FIELDS = ("x-autoreply", "x-autorespond", "x-vacation", "x-failed-recipients")
-_UNSUBSCRIBING = lazy_pattern(r"unsub|[-+](?:request|leave|signoff|remove|off)\b|\b(?:listserv|majordomo)\b")
-_UNSUBSCRIBE_SUBJECT = lazy_pattern(r"\s*(?:please\s+)?(?:unsub|sign\s?off\b|remove\s+me\b)", re.IGNORECASE)
-_UNSUBSCRIBE_TEXT = lazy_pattern(r"\b(?:unsubscribe|sign\s?off|remove me)\b", re.IGNORECASE)
-_SHORT_TEXT = 300  # characters: a longer text that speaks of unsubscribing is a letter
 
 
 class Relations(NamedTuple):
-    """What a message says of its place among others; empty where it says nothing.
+    """What a message says of who has written it; empty where it says nothing.
 
     sender: the address in From, in lower case. list_id: of the mailing list (RFC 2919). path: see `path_of`.
-    message_id: the hash of its Message-ID. refers: of those that it answers (In-Reply-To and References).
+    answers: hashes, that this sender answers each of the messages that it refers to (In-Reply-To and References).
     """
 
     sender: str = ""
     list_id: str = ""
     path: str = ""
-    message_id: int = 0
-    refers: tuple[int, ...] = ()
-
-    @property
-    def address(self) -> int:
-        """The sender, whatever the path."""
-        return hashed("address", self.sender) if self.sender else 0
-
-    @property
-    def address_over_path(self) -> int:
-        """The sender over this path."""
-        return hashed("address", self.sender, self.path) if self.sender and self.path else 0
-
-    @property
-    def list_over_path(self) -> int:
-        """The list over this path."""
-        return hashed("list", self.list_id, self.path) if self.list_id and self.path else 0
-
-    @property
-    def answers(self) -> tuple[int, ...]:
-        """That this sender answers each of the messages that it refers to, as in `Sent`."""
-        return tuple([_answer(one, self.sender) for one in self.refers]) if self.sender else ()
-
-    @property
-    def is_from_home(self) -> bool:
-        """Whether the path is that of the sender's own domain, which vouches for the address by itself."""
-        return bool(self.path) and _site(self.sender.rpartition("@")[2]) == self.path
-
-    def values(self) -> tuple[int, int, int, int]:
-        """What is kept of the message: its Message-ID, the sender, the sender over the path, the list over the path."""
-        return self.message_id, self.address, self.address_over_path, self.list_over_path
-
-
-class Sent(NamedTuple):
-    """What a message that the person has sent says of whom they know, as hashes.
-
-    threads: its Message-ID, and those that it answers. addresses: to whom it was written. answers: for each of these
-    that an answer to it would come from them.
-    """
-
-    threads: tuple[int, ...] = ()
-    addresses: tuple[int, ...] = ()
     answers: tuple[int, ...] = ()
 
-    def values(self) -> tuple[int, ...]:
-        """All of them, each once."""
-        return tuple(dict.fromkeys(self.threads + self.addresses + self.answers))
+    @property
+    def sender_over_path(self) -> int | None:
+        """The hash of the sender over this path; None where one of them is not known."""
+        return _hashed("address", self.sender, self.path) if self.sender and self.path else None
 
 
 def relations(message: Message) -> Relations:
@@ -130,46 +84,31 @@ def relations(message: Message) -> Relations:
     for name, value in message.fields:
         if name in _READ:
             fields.setdefault(name, []).append(value)
+    sender = address(_first(fields, "from")[:_ADDRESS_CHARS])[1].lower()[:_ADDRESS_CHARS]
+    referred = dict.fromkeys([*_ids(_first(fields, "references")), *_ids(_first(fields, "in-reply-to"))])
     return Relations(
-        sender=address(_first(fields, "from")[:_ADDRESS_CHARS])[1].lower()[:_ADDRESS_CHARS],
+        sender=sender,
         list_id=_list_id(_first(fields, "list-id")),
         path=path_of(fields.get("received", ())),
-        message_id=next(iter(_ids([_first(fields, "message-id")])), 0),
-        refers=_refers(fields),
+        answers=tuple([_answer(each, sender) for each in list(referred)[-_MOST_REFERS:]]) if sender else (),
     )
 
 
-def sent(message: Message) -> Sent:
-    """Whom a message that the person has sent makes known.
+def answers_to(message: Message) -> tuple[int, ...]:
+    """The answers that a message of the person's may get: a hash for each recipient, as in `Relations.answers`.
 
-    Nobody where it was delivered, where a program wrote it, or to leave a list.
+    None where it was delivered, or where a program wrote it: whoever writes to the person gets a vacation notice.
     """
     fields = message.by_name()
-    if _peer(fields.get("received", ())) is not None:
-        return Sent()
+    if _peer(fields.get("received", ())) is not None or _is_automatic(fields, message):
+        return ()
     written = addresses([value[:_REFERENCES_CHARS] for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
-    own = {one.lower() for _, one in addresses(fields.get("from", ["x@x"])[:1])}
-    found = dict.fromkeys(one.lower() for _, one in written if "@" in one)
-    if _is_automatic(fields, message) or _is_unsubscription(message, found):
-        return Sent()
-    own_id = list(_ids([_first(fields, "message-id")]))[:1]
-    threads = tuple(dict.fromkeys([*own_id, *_refers(fields)]))
-    others = [one for one in found if one not in own]
+    own = {each.lower() for _, each in addresses(fields.get("from", ["x@x"])[:1])}
+    others = {each.lower() for _, each in written if "@" in each} - own
+    own_id = _ids(_first(fields, "message-id"))[:1]
     if len(others) > _MOST_RECIPIENTS:
-        return Sent(threads)
-    answers = tuple(_answer(number, one) for number in own_id for one in others)
-    return Sent(threads, tuple(hashed("address", one) for one in others), answers)
-
-
-@lru_cache(maxsize=4096)  # of one message each is asked for three times, and a mailbox has few senders
-def hashed(kind: str, *of: str) -> int:
-    """Texts, and of which kind they are, as a whole number of 64 bits with a sign; never 0, which stands for nothing.
-
-    >>> hashed("address", "a@example.org") == hashed("address", "a@example.org") != hashed("list", "a@example.org")
-    True
-    """
-    digest = blake2b("\0".join([kind, *of]).encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
-    return int.from_bytes(digest, "big", signed=True) or 1
+        return ()
+    return tuple([_answer(each, other) for each in own_id for other in sorted(others)])
 
 
 def path_of(received: Sequence[str]) -> str:
@@ -249,21 +188,24 @@ def _site(host: str) -> str:
     return ".".join(labels[-3 if len(labels[-1]) == 2 and len(labels[-2]) <= _SHORT else -2 :])
 
 
-def _answer(message_id: int, sender: str) -> int:
-    return hashed("answer", f"{message_id:x}", sender)
+def _answer(message_id: str, sender: str) -> int:
+    """The hash of an answer by this sender to that message."""
+    return _hashed("answer", message_id, sender)
+
+
+def _hashed(kind: str, *of: str) -> int:
+    """Texts, and of which kind they are, as a whole number of 64 bits with a sign; never 0."""
+    digest = blake2b("\0".join([kind, *of]).encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+    return int.from_bytes(digest, "big", signed=True) or 1
 
 
 def _first(fields: Mapping[str, list[str]], name: str) -> str:
     return fields.get(name, [""])[0]
 
 
-def _ids(values: Iterable[str]) -> Iterator[int]:
-    return (hashed("id", found) for value in values for found in _ID.findall(value[-_REFERENCES_CHARS:]))
-
-
-def _refers(fields: Mapping[str, list[str]]) -> tuple[int, ...]:
-    named = dict.fromkeys(_ids([_first(fields, "references"), _first(fields, "in-reply-to")]))
-    return tuple(named)[-_MOST_REFERS:]
+def _ids(value: str) -> list[str]:
+    """The Message-IDs in a field; the last ones, where they are very many."""
+    return _ID.findall(value[-_REFERENCES_CHARS:])
 
 
 def _list_id(value: str) -> str:
@@ -280,14 +222,3 @@ def _is_automatic(fields: Mapping[str, list[str]], message: Message) -> bool:
         or any(name in fields for name in _AUTOMATIC_FIELDS)
         or any("multipart/report" in path for path in message.structure)
     )
-
-
-def _is_unsubscription(message: Message, recipients: Iterable[str]) -> bool:
-    """Whether it was written to leave a list, or to be left alone, which makes nobody a correspondent."""
-    if any(_UNSUBSCRIBING.search(one.partition("@")[0]) for one in recipients):
-        return True
-    if _UNSUBSCRIBE_SUBJECT.match(message.first("subject")):
-        return True
-    text = "\n".join(one.text for one in message.texts[:1] if not one.is_html)
-    own = "\n".join(line for line in text.splitlines() if not line.startswith(">"))
-    return len(own) <= _SHORT_TEXT and _UNSUBSCRIBE_TEXT.search(own) is not None

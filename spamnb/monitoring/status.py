@@ -1,7 +1,7 @@
 """What the filter knows, and whether it works."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from spamnb.acts import may_move
 from spamnb.acts.may_move import Stop
@@ -17,9 +17,9 @@ from spamnb.rules.may_move import missing_lessons
 class Status:
     """What is known of the filter. Times are seconds since the epoch.
 
-    judged: numbers of messages by verdict. missing: what has still to be learned before mail is moved. withheld:
-    messages that were not moved because moving is stopped. watched_since: by the path of each mailbox; None: not yet.
-    without_inbox: the paths of mailboxes that are not there. last: time and kind of the last action.
+    missing: what has still to be learned before mail is moved. withheld: messages that were not moved because moving is
+    stopped. watched_since: by the path of each mailbox; None: not yet. without_inbox: the paths of mailboxes that are
+    not there. last: time and kind of the last action.
     """
 
     disk: Sizes
@@ -31,7 +31,6 @@ class Status:
     ham: int = 0
     spam: int = 0
     tokens: int = 0
-    judged: dict[str, int] = field(default_factory=dict)
     stop: Stop | None = None
     withheld: int = 0
     last: tuple[float, str] | None = None
@@ -69,7 +68,6 @@ def status(
             ham=ham,
             spam=spam,
             tokens=tokens,
-            judged=ledger.messages.numbers(),
             stop=stop,
             withheld=0 if stop is None else len(ledger.journal.withheld()),
             last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),

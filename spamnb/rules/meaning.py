@@ -176,7 +176,7 @@ def has_no_meaning(role: Role, unsure: bool) -> bool:
 
 
 def tells_whom_one_knows(role: Role, unsure: bool) -> bool:
-    """Whether mail in such a folder was sent by the person, so that its recipients and threads are known by it."""
+    """Whether mail in such a folder was sent by the person, so that answers to it are known."""
     return role is Role.SENT and not unsure
 
 

@@ -12,7 +12,7 @@ from spamnb.acts.moves import KnownFolder
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
 from spamnb.config import Mailbox
-from spamnb.mail.identity import take
+from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import (
     Folder,

@@ -1,4 +1,4 @@
-"""Mail that the person has sent: whom it makes known is kept when it appears, and of what lay there before at a start.
+"""Mail that the person has sent: the answers that it may get are kept when it appears; of older mail, at a start.
 
 It is read where the role of its folder says so. It is forgotten where the folder has another role since, and with the
 record of its message, when that is gone for `retention.gone_days`.
@@ -12,7 +12,6 @@ from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.notes import SENT_FOLDERS
 from spamnb.mail.reading import LazyReading
-from spamnb.mail.relations import Sent
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import locate
 from spamnb.rules.meaning import tells_whom_one_knows
@@ -23,9 +22,9 @@ _log = logging.getLogger(__name__)
 _BATCH = 200  # messages a transaction
 
 
-def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, Sent]:
-    """Whom a message in this folder makes known, by its identity; empty where it is no folder of sent mail."""
-    return {unread.digest: unread.sent} if tells_whom_one_knows(folder.role, folder.unsure) else {}
+def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, tuple[int, ...]]:
+    """The answers that a message in this folder may get, by its identity; empty where it is no folder of sent mail."""
+    return {unread.digest: unread.answers} if tells_whom_one_knows(folder.role, folder.unsure) else {}
 
 
 class SentMail:
@@ -68,14 +67,14 @@ class SentMail:
         files = self._ledger.locations.digests_in(folder.id)
         missing = [place for digest, place in files.items() if digest not in known]
         for start in range(0, len(missing), _BATCH):
-            found: dict[bytes, Sent] = {}
+            found: dict[bytes, tuple[int, ...]] = {}
             for base, flags in missing[start : start + _BATCH]:
                 found |= self._one(folder, base, flags)
             self._ledger.lessons.add_sent(found)
             self._context.alive(f"reading the sent mail in {self._root}: {start + len(found)} messages")
         return len(missing)
 
-    def _one(self, folder: WatchedFolder, base: str, flags: str) -> dict[bytes, Sent]:
+    def _one(self, folder: WatchedFolder, base: str, flags: str) -> dict[bytes, tuple[int, ...]]:
         try:
             entry = locate(folder, base, flags)
         except FolderUnavailableError:

@@ -13,7 +13,6 @@ from spamnb.base.label import Label, Role
 from spamnb.base.wording import plural
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.lessons.known import is_known
 from spamnb.mail.reading import Reading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import locate
@@ -131,7 +130,7 @@ class UntouchedMail:
 
     def _teaches_spam(self, one: _Found, reading: Reading) -> bool:
         then = self._ledger.messages.get(one.place.message).probability
-        if then is None or is_known(self._ledger.lessons.known([reading.relations])[0]):
+        if then is None or any(self._ledger.lessons.known([reading.relations])):
             return False
         return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 

@@ -20,9 +20,9 @@ from spamnb.acts.moves import BeingMovedError, KnownFolder, Mover, known_folder
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import Label, Verdict
 from spamnb.filter.judge import Judgement
+from spamnb.identity.digests import delivery, identity
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import delivery, identity
 from spamnb.maildir import rename
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import Entry, scan

@@ -10,8 +10,8 @@ from spamnb.acts import training
 from spamnb.base.errors import LedgerBusyError
 from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from tests.dying import Fuse, burning
 
 RAW = message("spam", 1)

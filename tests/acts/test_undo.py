@@ -13,9 +13,9 @@ from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since
 from spamnb.base.label import Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.filter.judge import Judgement
+from spamnb.identity.digests import delivery
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite.batch import Batch
-from spamnb.mail.identity import delivery
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from spamnb.mail.reading import LazyReading
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for, without_fields
 

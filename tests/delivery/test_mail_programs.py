@@ -11,8 +11,8 @@ import time
 
 import pytest
 
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
 from tests.service.conftest import PATIENCE
 

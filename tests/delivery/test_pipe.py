@@ -22,9 +22,9 @@ from spamnb.delivery import judge, pipe
 from spamnb.delivery.pipe import Filtered, filtered
 from spamnb.delivery.verdict import Delivered, Format, fields, read_verdict
 from spamnb.filter.judge import Filter, Judgement
+from spamnb.identity.digests import identity
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read as read_message
 from spamnb.rules import may_move
 from tests.delivery.server import serving, verdict_of

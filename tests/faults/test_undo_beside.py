@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from tests.faults.conftest import Faulty, mounted, stop
 from tests.service.conftest import PATIENCE, until
 

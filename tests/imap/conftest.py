@@ -29,8 +29,8 @@ from spamnb.acts.moves import bases_now
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.folders import encode, find_folders
 from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
 from tests.lessons import learn, sample_lessons

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from tests.delivery.exim import Exim, exim, needed
 from tests.documents import block
 from tests.imap.conftest import Host, new_mail, program

@@ -11,8 +11,8 @@ import pytest
 
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.messages import scan
 from spamnb.rules.meaning import COPY_SECONDS
 from tests.imap.conftest import LAYOUTS, Client, Host, new_mail

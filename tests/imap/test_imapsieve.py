@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from tests.documents import block
 from tests.imap.conftest import Client, Host, new_mail
 from tests.imap.dovecot import BOTH, Dovecot, recipe

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 from tests.imap.conftest import LAYOUTS, Host, new_mail

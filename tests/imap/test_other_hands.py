@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from tests.imap.conftest import Client, Host, new_mail
 from tests.service.conftest import until
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import spamnb
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from tests.delivery.conftest import BROKEN, needs_a_python_for
 from tests.documents import block
 from tests.imap.conftest import Host, as_sent, new_mail

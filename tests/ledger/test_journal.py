@@ -9,6 +9,7 @@ from spamnb.base.label import Label
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson, set_label
+from tests.ledger.plans import plans
 
 
 @pytest.fixture
@@ -130,3 +131,28 @@ def test_undoing_many(ledger: Ledger) -> None:
     actions = Counted(range(2, 30_001))
     assert ledger.journal.undoing(actions, 30_000) == list(range(30_001, 60_000))
     assert actions.times == 1
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Wanted(),
+        Wanted(corrected=True, since=1.0),
+        Wanted(text="promo"),
+        Wanted(text="Größe", corrected=True, mailbox="/mail"),
+        Wanted(kind="moved", folder="INBOX"),
+        Wanted(verdict="unsure", state="undone"),
+    ],
+)
+def test_a_page_ends_when_it_is_full(ledger: Ledger, wanted: Wanted) -> None:
+    """Whatever is wanted, the actions are walked from the newest one on, and nothing is sorted."""
+    (plan,) = plans(ledger, lambda: ledger.journal.page(9, wanted))
+    assert plan[0] == "SCAN a"
+    assert [step for step in plan if step.startswith("SCAN") and step not in ("SCAN a", "SCAN folder")] == []
+    assert not [step for step in plan if "ORDER BY" in step]
+
+
+def test_a_page_before_another_ends_when_it_is_full(ledger: Ledger) -> None:
+    """The next page begins at its action, by the number."""
+    (plan,) = plans(ledger, lambda: ledger.journal.page(9, Wanted(text="promo"), before=7))
+    assert plan[0] == "SEARCH a USING INTEGER PRIMARY KEY"

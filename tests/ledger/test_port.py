@@ -1,5 +1,7 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,13 +9,16 @@ from hypothesis import strategies as st
 
 from spamnb.base.label import Label
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lessons, Relabel
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations
 
 HAM, SPAM = Label
 TOKENS = list("abcdefgh")
+ANSWER, CORRESPONDENT = Acquaintance
 
 
 def reading(number: int, **tokens: int) -> Reading:
@@ -190,6 +195,168 @@ def test_export(lessons: Lessons) -> None:
     counts = parse((line.encode() for line in lessons.export()), "f")
     assert (counts.tokens, counts.counts.tolist()) == (["a", "b"], [[2, 0, 2, 0], [1, 0, 2, 0]])
     assert (counts.ham, counts.spam, len(counts.tokenizers)) == (2, 0, 1)
+
+
+def mail(number: int, sender: str = "ann@b.example", path: str = "9.9.9", answers: tuple[int, ...] = ()) -> Reading:
+    """A message of a sender that came over a path."""
+    return Reading(digest(number), f"message {number}", {"hello": 1}, Relations(sender, "", path, answers))
+
+
+def known(lessons: Lessons, message: Reading, without: bytes | None = None) -> set[Acquaintance]:
+    """What is known of a message."""
+    return set(lessons.known([message.relations], without)[0])
+
+
+def test_a_sender_over_the_path_of_ham_is_a_correspondent(lessons: Lessons) -> None:
+    """A sender is known over the path over which ham of theirs has come, and over no other: From can be forged."""
+    assert known(lessons, mail(2)) == set()
+    lessons.learn([mail(1)], HAM, "filed", 1.0)
+    lessons.learn([mail(7, path="")], HAM, "filed", 1.0)
+    assert known(lessons, mail(2)) == {CORRESPONDENT}
+    assert known(lessons, mail(2, path="8.8.8")) == set()
+    assert known(lessons, mail(2, path="b.example")) == set()
+    assert known(lessons, mail(2, path="")) == set()
+    assert known(lessons, mail(2, sender="eve@b.example")) == set()
+
+
+def test_spam_over_the_path_ends_it(lessons: Lessons) -> None:
+    """A mailbox that was broken into sends spam over the known path: called spam once, its sender is not known."""
+    lessons.learn([mail(1)], HAM, "filed", 1.0)
+    lessons.learn([mail(2)], SPAM, "moved to Junk", 1.0)
+    assert known(lessons, mail(3)) == set()
+    lessons.forget([digest(2)], "an error", 2.0)
+    assert known(lessons, mail(3)) == {CORRESPONDENT}
+
+
+def test_weak_lessons_make_nobody_known(lessons: Lessons) -> None:
+    """What was learned weakly makes nobody known, until a person decides so."""
+    lessons.learn([mail(1)], HAM, "kept", 1.0, weak=True)
+    assert known(lessons, mail(2)) == set()
+    lessons.learn([mail(1)], HAM, "answered", 2.0)
+    assert known(lessons, mail(2)) == {CORRESPONDENT}
+    lessons.learn([mail(1)], SPAM, "moved to Junk", 3.0)
+    assert known(lessons, mail(2)) == set()
+    lessons.learn([mail(3, path="8.8.8")], HAM, "filed", 4.0)
+    lessons.learn([mail(4, path="8.8.8")], SPAM, "left in Junk", 5.0, weak=True)
+    assert known(lessons, mail(2, path="8.8.8")) == {CORRESPONDENT}
+    assert lessons.verify() == []
+
+
+def test_answers_to_sent_mail(lessons: Lessons) -> None:
+    """A message is an answer where sent mail may get it, over whatever path, until that mail is forgotten."""
+    lessons.add_sent({digest(9): (5, 6)})
+    lessons.add_sent({digest(9): [6, 7], digest(8): ()})
+    for answer in (5, 6, 7):
+        assert known(lessons, mail(2, path="", answers=(1, answer))) == {ANSWER}
+    assert known(lessons, mail(2, answers=(1, 2))) == set()
+    assert lessons.sent() == [digest(8), digest(9)]
+    assert lessons.sent(digest(8)) == [digest(9)]
+    assert lessons.sent(most=1) == [digest(8)]
+    lessons.add_sent({digest(8): (6,)})
+    lessons.drop_sent([digest(9), digest(7)])
+    assert known(lessons, mail(2, answers=(5, 7))) == set()
+    assert known(lessons, mail(2, answers=(6,))) == {ANSWER}
+    assert lessons.sent() == [digest(8)]
+    assert lessons.verify() == []
+
+
+def test_learned_with_what_was_known_then(lessons: Lessons) -> None:
+    """A message is learned with the tokens of what is known of it at that moment, and is forgotten with them."""
+    lessons.add_sent({digest(9): (5,)})
+    lessons.learn([mail(1), mail(2), mail(3, path="8.8.8", answers=(5,))], HAM, "filed", 1.0)
+    tokens = ["known:correspondent", "known:answer", "hello"]
+    assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
+    lessons.forget([digest(2)], "an error", 2.0)
+    assert lessons.counts(tokens).messages.tolist() == [[0, 1, 2], [0, 0, 0]]
+    lessons.learn([mail(2)], HAM, "filed", 3.0)
+    assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
+    lessons.learn([mail(1), mail(4)], SPAM, "moved to Junk", 4.0)
+    assert lessons.counts(tokens).messages.tolist() == [[1, 1, 2], [0, 0, 2]], "the first of them ends it"
+    assert lessons.verify() == []
+
+
+def test_known_without_itself(lessons: Lessons) -> None:
+    """A message that is left out does not make its own sender known, nor end it."""
+    lessons.learn([mail(1)], HAM, "filed", 1.0)
+    assert known(lessons, mail(1)) == {CORRESPONDENT}
+    assert known(lessons, mail(1), without=digest(1)) == set()
+    lessons.learn([mail(2)], SPAM, "moved to Junk", 1.0)
+    assert known(lessons, mail(2), without=digest(2)) == {CORRESPONDENT}
+    assert known(lessons, mail(2), without=digest(9)) == set()
+    lessons.learn([mail(3)], HAM, "filed", 1.0)
+    lessons.forget([digest(2)], "an error", 2.0)
+    assert known(lessons, mail(1), without=digest(1)) == {CORRESPONDENT}
+
+
+class Step(NamedTuple):
+    """A change: messages by their numbers, which are learned (None: forgotten), or sent."""
+
+    numbers: list[int]
+    label: Label | None
+    weak: bool
+    is_sent: bool
+
+
+def related(number: int) -> Reading:
+    """One of a few messages that have senders and paths in common."""
+    return mail(number, f"{'ab'[number % 2]}@b.example", ["9.9.9", "b.example", ""][number % 3], (number,))
+
+
+def take(lessons: Lessons, step: Step, at: float) -> None:
+    """Make a change."""
+    if step.is_sent and step.label is None:
+        lessons.drop_sent(map(digest, step.numbers))
+    elif step.is_sent:
+        lessons.add_sent({digest(number): (number + 1,) for number in step.numbers})
+    elif step.label is None:
+        lessons.forget(map(digest, step.numbers), "a test", at)
+    else:
+        lessons.learn(map(related, step.numbers), step.label, "a test", at, weak=step.weak)
+
+
+NUMBERS = st.lists(st.integers(1, 9), min_size=1, max_size=4)
+STEPS = st.builds(Step, NUMBERS, st.sampled_from([*Label, None]), st.booleans(), st.booleans())
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, max_size=12))
+def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFactory, steps: list[Step]) -> None:
+    """Whatever was learned, relabelled, forgotten and sent, what is known is what the rest makes known by itself.
+
+    Both stores agree in it, and in the tokens that came of it; a relabelling back and forth leaves no trace.
+    """
+    path = tmp_path_factory.mktemp("ledger") / "ledger"
+    with Ledger(str(path)) as ledger:
+        stores: list[Lessons] = [ledger.lessons, MemoryLessons()]
+        for at, step in enumerate(steps):
+            for store in stores:
+                take(store, step, float(at))
+        relations = [related(number).relations for number in range(1, 10)]
+        by_ledger, by_memory = (store.known(relations) for store in stores)
+        tokens = [f"known:{each}" for each in Acquaintance]
+        assert by_ledger == by_memory
+        for number in range(1, 10):
+            left_out = [store.known(relations, digest(number)) for store in stores]
+            assert left_out[0] == left_out[1]
+        assert stores[0].counts(tokens).messages.tolist() == stores[1].counts(tokens).messages.tolist()
+        assert [store.verify() for store in stores] == [[], []]
+
+        again = MemoryLessons()
+        for number in range(1, 10):
+            lesson = stores[0].find(digest(number))
+            if lesson is not None and lesson.label is not None:
+                again.learn([related(number)], lesson.label, "a test", 1.0, weak=lesson.weak)
+        again.add_sent({sent: (sent[0] + 1,) for sent in stores[0].sent()})
+        assert again.known(relations) == by_ledger
+
+        for number in range(1, 10):
+            lesson = stores[0].find(digest(number))
+            if lesson is not None:
+                now, other = (lesson.label, lesson.weak), (SPAM, False) if lesson.label is not SPAM else (HAM, False)
+                there = Relabel(digest(number), *now, *other, "there")
+                stores[0].relabel([there, Relabel(digest(number), *other, *now, "back")], 99.0)
+        assert stores[0].known(relations) == by_ledger
+        assert stores[0].verify() == []
 
 
 MESSAGES = st.builds(

@@ -1,16 +1,22 @@
 """Mail by where it came from."""
 
+import pytest
+
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.acts.undo import undo
+from spamnb.base.label import Label, Verdict
+from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 
 
-def learned(ledger: Ledger, name: str, sender: str, list_id: str = "", label: Label = Label.HAM) -> int:
-    """A message that was judged spam, and learned then; its id."""
+def learned(
+    ledger: Ledger, name: str, sender: str, list_id: str = "", label: Label = Label.HAM, verdict: str = "spam"
+) -> int:
+    """A message that was judged, and learned then; its id."""
     known = ledger.messages.ensure(name.encode(), name)
-    ledger.messages.judged(known.id, "spam", 0.99, 1.0)
+    ledger.messages.judged(known.id, verdict, 0.99, 1.0)
     reading = Reading(name.encode(), name, {"a": 1}, Relations(sender, list_id))
     training.learn(ledger, reading, label, "a test", 2.0)
     return known.id
@@ -32,6 +38,22 @@ def test_by_sender(ledger: Ledger) -> None:
     assert ledger.senders.get(99) is None
     training.forget(ledger, [b"issue 0"], "a test", 3.0)
     assert ledger.senders.get(first.id).learned_ham == 2  # type: ignore[union-attr]
+    assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("label", Label)
+@pytest.mark.parametrize("verdict", Verdict)
+def test_one_meaning_of_a_correction(ledger: Ledger, verdict: Verdict, label: Label) -> None:
+    """A sender's corrections are those that the history and the figures count: unsure mail was called nothing."""
+    learned(ledger, "m", "a@b.example", label=label, verdict=verdict)
+    (sender,) = ledger.senders.page(1)
+    assert sender.corrected == len(ledger.journal.page(9, Wanted(corrected=True)))
+    (judged,) = ledger.figures.judged([0.0, 2.0])
+    assert sender.corrected == judged.corrected == (verdict not in ("unsure", label.word))
+    (action,) = ledger.journal.since(0.0)
+    assert [outcome.fault for outcome in undo(ledger, [action])] == [None]
+    (sender,) = ledger.senders.page(1)
+    assert sender.corrected == len(ledger.journal.page(9, Wanted(corrected=True))) == 0
     assert ledger.verify() == []
 
 

@@ -25,16 +25,18 @@ ODD = {
     "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)"),
     "BLOB": ("'x'", "7"),
 }
-WORDS = {"verdict", "kind", "state", "origin", "gone_by"}
+WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by"}
+ANY_NUMBER = {("directory", "device"), ("directory", "inode"), ("lesson", "sender_over_path"), ("sent", "answer")}
 FILLED = {  # tables that the lessons below leave empty
     "mailbox": "1, x'2f', 1.0",
     "folder": "1, 1, 'INBOX'",
     "early_verdict": "x'01', 'ham', 0.1, -2.0, 'a', 1.0",
     "directory": "1, 2, 1",
+    "choice": "1, 'allow', '*@b.example', NULL, 'page'",
     "tally": "'judged', 'ham', '', 1",
     "trained_directory": "1, x'2f'",
     "trained_file": "1, x'61', 1, 0",
-    "sent": "x'02', x''",
+    "sent": "x'02', 5",
     "file": "1, x'61', 1, 'appeared', x'', '', 1.0, 2.0, 'filter'",
 }
 
@@ -59,11 +61,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("UPDATE message SET rescued_at = 5.0, sender = 1, list = 2 WHERE digest = ?", (b"c",))
         db.execute(
-            "INSERT INTO action (at, message, kind, state, why, takes_back, verdict, probability, before, before_weak,"
-            " after, after_weak, source, source_base, destination, destination_base, owner)"
-            " VALUES (1.0, 1, 'moved', 'done', '', 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
+            "INSERT INTO action (at, message, kind, state, why, takes_back, answer, verdict, probability, before,"
+            " before_weak, after, after_weak, source, source_base, destination, destination_base, owner)"
+            " VALUES (1.0, 1, 'moved', 'done', '', 1, 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
         )
-        db.execute("UPDATE lesson SET takes_back = 1 WHERE digest = ?", (b"a",))
+        db.execute("INSERT INTO choice VALUES (2, 'spam_cutoff', NULL, 0.9, 'prompt')")
+        db.execute("INSERT INTO action (at, choice, kind, state, why) VALUES (1.0, 2, 'chosen', 'done', '')")
+        db.execute("UPDATE lesson SET takes_back = 1, sender_over_path = 5 WHERE digest = ?", (b"a",))
         db.execute("INSERT INTO note VALUES ('restored', '1.0')")
         assert ledger.verify() == []
     return path
@@ -97,11 +101,9 @@ def oddities(path: Path, table: str, how_many: int | None) -> Iterator[tuple[str
     """Columns of a table, and odd values for each as SQL, the first so many."""
     for of, column, kind, is_row in columns(path):
         values = ("-7",) if is_row else (*(("'hello'",) if column in WORDS and table != "tally" else ()), *ODD[kind])
-        if (table, column) in {("directory", "device"), ("directory", "inode")}:
+        if (table, column) in ANY_NUMBER:
             values = ("'x'", "9e999")  # any whole number is one of theirs
-        if (table, column) == ("judged_quarter", "quarter"):
-            values = ("'x'", "9e999", "9999999999")
-        if of == table and (table, column) != ("known", "value"):  # of which each is a hash
+        if of == table:
             yield from ((column, value) for value in values[:how_many])
 
 
@@ -110,8 +112,6 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
     with changing(path) as db:
         keys = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (table,))]
         key = ", ".join(keys)
-        if table == "known":
-            db.execute("INSERT INTO known VALUES (5, 0, 0, 0)")
         db.execute(
             f"UPDATE {table} SET {column} = {value}"
             f" WHERE ({key}) = (SELECT {key} FROM {table} WHERE {column} IS NOT NULL LIMIT 1)"
@@ -120,9 +120,8 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
 
 
 TABLES = [
-    "action", "counts", "directory", "early_verdict", "file", "folder", "import", "judged_probability",
-    "judged_quarter", "known", "lesson", "mailbox", "message", "note", "sender", "sent", "tally", "token", "total",
-    "trained_directory", "trained_file",
+    "action", "choice", "counts", "directory", "early_verdict", "file", "folder", "import", "lesson",
+    "mailbox", "message", "note", "sender", "sent", "tally", "token", "total", "trained_directory", "trained_file",
 ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from spamnb.mail.identity import delivery, identity
+from spamnb.identity.digests import delivery, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.reading import Reading, read
 

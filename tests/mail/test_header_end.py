@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spamnb.delivery.annotate import annotate
-from spamnb.mail.identity import digests, identity
+from spamnb.identity.digests import digests, identity
 from spamnb.mail.reading import LazyReading, read
 
 TEXT = b"<html><body><p>Cheap pineapples, today alone</p></body></html>\n"

@@ -1,4 +1,4 @@
-"""The man pages: everything that the grammar and the table of keys have, and nothing that groff warns of."""
+"""The man pages: everything that the commands and the table of keys have, and nothing that groff warns of."""
 
 import re
 import shutil
@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.arguments import COMMANDS, parser_of, program
-from spamnb.cli.grammar import KINDS, Kind, commands
-from spamnb.config.reference import keys
-from spamnb.manual import roff
-from spamnb.manual.files import files
-from spamnb.manual.pages import pages
+from spamnb.config.keys import wanted
+from spamnb.config.writing import example
 from tests.documents import ROOT
+from tests.manual.made import files, pages
 
 
 def plain(page: str) -> str:
@@ -44,13 +42,23 @@ def test_own_options_are_in_the_page() -> None:
 
 
 def test_every_key_is_in_the_page() -> None:
-    """spamnb.yaml(5) has each key that can be read, with what may be written and its default."""
+    """spamnb.yaml(5) has each key that can be read, with what may be written and its default, and all that the example
+    says of keys.
+    """
     text = plain(pages()["spamnb.yaml.5"])
-    for key in keys():
-        assert key.name in text
-        assert key.wanted in text
-        assert f"Default: {key.default}" in text
-        assert " ".join(key.about.replace("`", "").split()) in text
+    for key, meaning in wanted().items():
+        (entry,) = re.findall(rf"\.TP {re.escape(key)} (.*?)(?= \.[TS][PSH] )", text)
+        (default,) = re.findall(rf"^ *(?:- )?{key.rpartition('.')[2]}:(.*)$", section_of(key), re.MULTILINE)
+        assert entry.endswith(f"Write {meaning}." + (f" Default: {default.strip()}." if default else ""))
+    for comment in re.findall(r"(?:^ *#.*\n)+", example().partition("\n\n")[2], re.MULTILINE):
+        assert " ".join(comment.replace("#", "").replace("`", "").split()) in text
+
+
+def section_of(key: str) -> str:
+    """The part of the example that is below the section of a key; all of it for a key without one."""
+    section = key.rpartition(".")[0]
+    below = example().partition(f"\n{section}:\n")[2] if section else example()
+    return re.split(r"^(?=\w)", below, flags=re.MULTILINE)[0] if section else below
 
 
 def test_the_page_of_the_pages_has_every_option() -> None:
@@ -70,22 +78,11 @@ def test_each_unit_names_a_page(unit: str) -> None:
     assert all(f"{name}.{section}" in pages() for name, section in named)
 
 
-def test_every_value_is_of_a_kind() -> None:
-    """What stands for a value in the help says what a shell may complete, and each such word is used."""
-    used = {one.value for command in commands() for one in command.arguments if one.kind is not Kind.CHOICE}
-    assert used - {""} <= set(KINDS)
-
-
 def test_each_page_names_others_that_there_are() -> None:
     """A page of this project that is named in another is there."""
     for page in pages().values():
         for name, section in re.findall(r"(spamnb[\w.-]*)\((\d)\)", plain(page)):
             assert f"{name}.{section}" in pages()
-
-
-def test_text_is_no_macro() -> None:
-    """Text that looks like a macro or an escape is printed as it is."""
-    assert roff.text(".SH x\n'x \\fB") == "\\&.SH x\n\\(aqx \\efB"
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed (Debian: apt install man-db)")

@@ -10,7 +10,7 @@ from tests.systemd import tree
 from tests.systemd.tree import CannotSetUpError, sources
 
 PROJECT = tree.PROJECT
-TOOLS = "debhelper dh-python pybuild-plugin-pyproject python3-all python3-setuptools python3-numpy python3-watchdog"
+TOOLS = "debhelper dh-python pybuild-plugin-pyproject python3-all python3-setuptools"
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 _DAY = "1700000000"  # of SOURCE_DATE_EPOCH
 
@@ -52,11 +52,11 @@ def sdist_and_wheel(place: Path, version: str = __version__) -> tuple[Path, Path
     made = place / "made"
     made.mkdir()
     build = f"import backend; print(backend.build_sdist({str(made)!r}))"
-    _run(["/usr/bin/python3", "-c", f"import sys; sys.path[:0] = ['.ci', '.']; {build}"], place / "sources")
+    _run(["/usr/bin/python3", "-c", f"import sys; sys.path.insert(0, '.ci'); {build}"], place / "sources")
     (sdist,) = made.glob("*.tar.gz")
     _run(["tar", "-xf", str(sdist)], made)
     build = f"import backend; print(backend.build_wheel({str(made)!r}))"
-    _run(["/usr/bin/python3", "-c", f"import sys; sys.path[:0] = ['.ci', '.']; {build}"], next(made.glob("*/")))
+    _run(["/usr/bin/python3", "-c", f"import sys; sys.path.insert(0, '.ci'); {build}"], next(made.glob("*/")))
     return sdist, next(made.glob("*.whl"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.manual.files import files
+from tests.manual.made import files
 from tests.packaging import built
 
 pytestmark = pytest.mark.real_system

@@ -81,6 +81,7 @@ def test_what_is_refused(repository: Path) -> None:
     for file, text, other, why in (
         ("VERSION", __version__, "0.9.9", "another version than VERSION"),
         ("CHANGELOG.md", "(2026-11-30)", "(unreleased)", "has no date"),
+        (".ci/manual/made/share/man/man1/spamnb.1", __version__, "0.9.9", "the man pages are of another version"),
         ("debian/changelog", f"({__version__}-1)", "(0.9.9-1)", "debian/changelog begins with another version"),
         ("tests/upgrade", "", "", "nothing of"),
     ):

@@ -162,7 +162,7 @@ class Site:
 
     def label(self, content: bytes) -> int | None:
         """What the ledger has learned a message as: 0 ham, 1 spam, None."""
-        from spamnb.mail.identity import identity
+        from spamnb.identity.digests import identity
 
         with Ledger(str(self.ledger)) as ledger:
             known = ledger.messages.find(identity(content))

@@ -11,9 +11,9 @@ from spamnb.acts.moves import bases_now
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox
+from spamnb.identity.digests import identity
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import parse_name

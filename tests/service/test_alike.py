@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.mail.identity import header_digest, identity
+from spamnb.identity.digests import header_digest, identity
 from tests.service.desk import DAY, Desk
 
 HAM, SPAM = 0, 1

@@ -10,8 +10,8 @@ import pytest
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.rules.meaning import COPY_SECONDS

@@ -13,9 +13,9 @@ from spamnb.acts import training
 from spamnb.base.errors import LedgerBusyError
 from spamnb.base.label import Label, Role
 from spamnb.cli.common.sample_mail import message
+from spamnb.identity.digests import identity
 from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import parse_name

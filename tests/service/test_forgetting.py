@@ -12,8 +12,8 @@ import pytest
 from spamnb.base.errors import LedgerBusyError
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Retention
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.service.maintenance import Forgetting
 from tests.service.conftest import Site
 

@@ -11,8 +11,8 @@ import pytest
 from spamnb.acts.moves import Intent, Mover
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import Name
 from spamnb.rules.meaning import COPY_SECONDS

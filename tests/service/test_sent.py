@@ -8,9 +8,9 @@ import pytest
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Retention
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.known import Known
-from spamnb.mail.identity import identity
+from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
 from spamnb.service.maintenance import Forgetting
@@ -37,7 +37,7 @@ def answer(number: int, sender: str = "ann@b.example", path: bytes = PATH) -> by
     )
 
 
-def known(ledger: Ledger, content: bytes) -> set[Known]:
+def known(ledger: Ledger, content: bytes) -> set[Acquaintance]:
     """What is known of a message."""
     return set(ledger.lessons.known([read(content).relations])[0])
 
@@ -47,16 +47,16 @@ def sent(desk: Desk) -> set[bytes]:
     return set(desk.ledger.lessons.sent())
 
 
-ALL = {Known.ANSWER, Known.THREAD, Known.CORRESPONDENT}
+ANSWER = {Acquaintance.ANSWER}
 
 
 def test_sent_mail_is_read_as_it_appears(desk: Desk) -> None:
-    """A letter in a folder with a usual name of sent mail makes its recipient and its thread known, and stays."""
+    """A letter in a folder with a usual name of sent mail makes answers of its recipient known, and stays."""
     assert known(desk.ledger, answer(1)) == set()
     desk.deliver(letter(1), "Sent", "S")
-    assert known(desk.ledger, answer(1)) == ALL
-    assert known(desk.ledger, answer(1, path=b"")) == {Known.ANSWER, Known.THREAD}
-    assert known(desk.ledger, answer(1, "eve@c.example")) == {Known.THREAD}
+    assert known(desk.ledger, answer(1)) == ANSWER
+    assert known(desk.ledger, answer(1, path=b"")) == ANSWER
+    assert known(desk.ledger, answer(1, "eve@c.example")) == set()
     assert len(desk.paths(letter(1), "Sent")) == 1
     assert desk.lesson(letter(1)) == (None, False)
 
@@ -69,7 +69,7 @@ def test_sent_mail_from_before_is_read_at_the_start(tmp_path: Path) -> None:
         (Path(folder.subdir("cur")) / f"1.{name}:2,S").write_bytes(content)
     desk = Desk(tmp_path, "Maildir")
     assert sent(desk) == {identity(letter(1))}
-    assert known(desk.ledger, answer(1)) == ALL
+    assert known(desk.ledger, answer(1)) == ANSWER
     desk.stop()
     desk.ledger.close()
 
@@ -88,12 +88,11 @@ def test_a_folder_gets_and_loses_the_role(desk: Desk) -> None:
     assert desk.ledger.lessons.verify() == []
 
 
-def test_programs_and_unsubscriptions_make_nobody_known(desk: Desk) -> None:
-    """A vacation notice, and a message to leave a list, are recorded as sent, and make nobody a correspondent."""
+def test_programs_get_no_answers(desk: Desk) -> None:
+    """A vacation notice is recorded as sent; what answers it is no answer: whoever writes to the person gets one."""
     desk.deliver(letter(1, fields="Auto-Submitted: auto-replied\n"), "Sent")
-    desk.deliver(letter(2, to="offers-unsubscribe@b.example"), "Sent")
-    assert len(sent(desk)) == 2
-    assert known(desk.ledger, answer(1)) == known(desk.ledger, answer(2)) == set()
+    assert len(sent(desk)) == 1
+    assert known(desk.ledger, answer(1)) == set()
 
 
 @pytest.mark.parametrize("trusted", [True, False])
@@ -101,14 +100,14 @@ def test_programs_and_unsubscriptions_make_nobody_known(desk: Desk) -> None:
     "path", [PATH, b"Received: from x (unknown [172.17.0.1]) by mx.example.org with ESMTP; 1 Jun 2026 10:00 +0000\n"]
 )
 def test_what_a_stranger_delivers_into_sent(desk: Desk, trusted: bool, path: bytes) -> None:
-    """Mail to you+Sent@, with any From and any recipient, makes nobody a correspondent; what the person sends does."""
+    """Mail to you+Sent@, with any From and any recipient, makes nobody known; what the person sends does."""
     desk.restart(trust_delivery=trusted)
     desk.deliver(path + letter(1), "Sent")
     desk.deliver(path + letter(2).replace(b"you@home.example", b"eve@c.example"), "Sent")
     assert known(desk.ledger, answer(1)) == known(desk.ledger, answer(2)) == set()
     desk.deliver(letter(3), "Sent", "S")
-    assert known(desk.ledger, answer(3)) == ALL
-    assert known(desk.ledger, answer(1)) == {Known.CORRESPONDENT}
+    assert known(desk.ledger, answer(3)) == ANSWER
+    assert known(desk.ledger, answer(1)) == set()
 
 
 def test_forgotten_when_long_gone(desk: Desk) -> None:
@@ -133,7 +132,7 @@ def test_the_whole_loop(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     site.start()
     site.deliver(letter(1), "Sent")
     with Ledger(str(site.ledger)) as ledger:
-        until(lambda: known(ledger, answer(1)) == ALL, "the letter read")
+        until(lambda: known(ledger, answer(1)) == ANSWER, "the letter read")
     first = site.deliver(answer(1))
     until(lambda: "Re: Letter 1" in site.log(), "the answer judged")
     assert site.contents("INBOX") == [first]
@@ -146,8 +145,8 @@ def test_the_whole_loop(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert site.spamnb("explain", "--json", str(file)) == 0
     explained = json.loads(capsys.readouterr().out)
-    assert set(explained["history"]) == {"answer", "thread", "correspondent"}
-    assert {"known:answer", "known:correspondent"} <= {clue["token"] for clue in explained["clues"]}
+    assert set(explained["history"]) == {"answer", "correspondent"}
+    assert "known:answer" in {clue["token"] for clue in explained["clues"]}, "which the filed answer was learned with"
     assert site.faults() == []
 
 

@@ -12,8 +12,8 @@ from spamnb.acts.may_move import stop_of
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
+from spamnb.identity.digests import identity
 from spamnb.ledger.history.early_verdicts import LASTING, EarlyVerdict
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import deliver
 from tests.service.desk import Desk

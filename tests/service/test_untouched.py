@@ -14,9 +14,9 @@ from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
-from spamnb.mail.identity import identity
 from spamnb.mail.reading import Reading, read
 from spamnb.rules.weak_lessons import LAY_IN_SPAM, MissedSpam
 from spamnb.service import weak_lessons

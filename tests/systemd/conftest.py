@@ -50,7 +50,7 @@ def machine() -> Iterator[Machine]:
             pytest.skip(str(fault))
         for user in ("anna", "ben"):
             system.add_user(user)
-            tree.sources(system.path(f"/home/{user}/spamnb"), with_pages=True)
+            tree.sources(system.path(f"/home/{user}/spamnb"))
             system.run("chown", "-R", f"{user}:{user}", f"/home/{user}/spamnb")
         system.write("/etc/pip.conf", "[global]\nno-index = true\nfind-links = /srv/wheels\n")
         yield system

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from spamnb.manual.files import write
-
 PROJECT = Path(__file__).parent.parent.parent
 TOOLS = {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "nsenter": "util-linux"}
 
@@ -91,20 +89,14 @@ def wheels(python: str = "3.11") -> Path:
     return kept
 
 
-def sources(place: Path, *, with_pages: bool = False) -> None:
-    """Copy what `pip install` and the documents need of the project.
-
-    with_pages: as an sdist has them, so that the build does not import all commands, which needs more packages.
-    """
+def sources(place: Path) -> None:
+    """Copy what `pip install` and the documents need of the project."""
     place.mkdir(parents=True)
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("spamnb", "systemd", "debian", "docs", ".ci"):
         shutil.copytree(PROJECT / name, place / name, ignore=ignored)
     for name in ("pyproject.toml", "VERSION", "README.md", "CHANGELOG.md", "LICENSE", "config.example.yaml"):
         shutil.copy(PROJECT / name, place / name)
-    if with_pages:
-        write(place)
-        (place / "PKG-INFO").touch()
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.monitoring.metrics import how
 from spamnb.rules import may_move
+from tests.ledger.test_choices import choose, in_force
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
 HAM, SPAM = Label
@@ -219,8 +220,22 @@ def test_one_answer_is_not_told_twice(desk: WebDesk) -> None:
     desk.browser.post(f"/m/{desk.number_of(LETTER)}/teach", label="ham")
     words = desk.browser.get("/history").words
     assert "learned as ham" in words and "not asked about again" not in words
-    desk.ledger.journal.settled(desk.number_of(LETTER), "a test", desk.now() + 60)
+    last = desk.ledger.journal.newest_id()
+    desk.ledger.journal.settled(desk.number_of(LETTER), "a test", desk.now() + 60, last)
     assert "not asked about again" in desk.browser.get("/history").words
+
+
+def test_a_choice_in_the_history(desk: WebDesk) -> None:
+    """A choice is a line of the history, without a way to a message, and is taken back as any act."""
+    number = choose(desk.ledger, "block", "*@shop.example", desk.now())
+    for path in ("/", "/history", f"/undo?since={number}"):
+        page = desk.browser.get(path)
+        assert (page.status, "block *@shop.example" in page.words) == (200, True), path
+        assert not page.tree.xpath("//a[contains(@href, 'm/0')]")
+    assert "take 1 choice back" in page.words
+    desk.browser.post("/undo", id_=[str(number)], back="history")
+    assert in_force(desk.ledger) == []
+    assert "no longer chosen" in desk.browser.get("/history").words
 
 
 def test_search_and_show(desk: WebDesk) -> None:

@@ -12,8 +12,8 @@ import lxml.html
 import pytest
 
 from spamnb.cli.common.sample_mail import message
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from tests.service.conftest import PATIENCE, Site, until
 
 pytestmark = pytest.mark.real_system

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from spamnb.base.errors import MailError
 from spamnb.base.wording import escaped, megabytes
 from spamnb.bulk.sources import find_sources
+from spamnb.identity.digests import identity
 from spamnb.mail.excerpt import Excerpt, excerpt
-from spamnb.mail.identity import identity
 
 _MOST = 20_000  # characters of the text
 _ATTACHMENTS = 20

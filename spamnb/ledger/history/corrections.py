@@ -1,16 +1,22 @@
 """What a correction is: a person's decision against a verdict, that stands.
 
 What agrees with the verdict is none, nor what is said of unsure mail, which was called nothing. What was taken back is
-none any more, and taking back is none either.
+none any more, and taking back is none either. The triggers of `ledger.schema` that count a sender's corrections spell
+the same; `verify` compares the two.
 """
 
 UNDO_SECONDS = 3600.0
 """How long a decision has to stand until it is counted for good; most of what is undone is undone at once."""
 
 
+def is_against(verdict: str, label: str, weak: str) -> str:
+    """The condition that a label is a person's decision against a verdict; each is given as an expression of SQL.
+
+    False where there is no verdict or no label.
+    """
+    return f"({label} IS NOT NULL AND NOT {weak} AND {verdict} IS iif({label} = 1, 'ham', 'spam'))"
+
+
 def decides_against(verdict: str) -> str:
-    """The condition that an action `a` is a decision against a verdict, which is given as an expression of SQL."""
-    return (
-        "a.kind = 'learned' AND a.after IS NOT NULL AND NOT a.after_weak AND a.takes_back IS NULL"
-        f" AND {verdict} = iif(a.after = 1, 'ham', 'spam')"
-    )
+    """The condition that an action `a` is such a decision against a verdict, which is given as an expression of SQL."""
+    return f"a.kind = 'learned' AND a.takes_back IS NULL AND {is_against(verdict, 'a.after', 'a.after_weak')}"

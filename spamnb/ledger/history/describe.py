@@ -16,6 +16,8 @@ def in_words(line: Line) -> str:
         return f"judged {action.verdict}{state}{_later(line)}, stays in {line.source}: {action.why}"
     if action.kind == "imported":
         return f"imported{state}: {action.why}"
+    if action.kind == "chosen":
+        return f"chosen{state}: {action.why}"
     if action.kind == "settled":
         return f"not asked about again{state}: {action.why}"
     if action.after is None:

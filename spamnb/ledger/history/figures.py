@@ -1,13 +1,21 @@
-"""How much was judged, how surely, and how often a person has decided otherwise: sums, at any number of messages."""
+"""How much was judged in a span of time, how surely, and how often a person has decided otherwise.
 
+Each is computed of the index `message_judged`, which holds all that is asked for. Nothing is grouped by SQLite, which
+would sort all of it first: 58,000 messages took 6 MB so, which the pages did not give back. Of 200,000 messages judged
+in a year the figures of all days take 31 ms, and their probabilities 82 ms (of 30 days: 3 and 7).
+"""
+
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.derived import QUARTER, UNDECIDED, proofs
+from spamnb.ledger.history.corrections import is_against
+
+_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +74,16 @@ class Corrected:
     corrected: int
 
 
-_OF_DAY = "FROM judged_quarter WHERE quarter >= 96 * day AND quarter < 96 * (day + 1)"
-# A day after the other, each by the key of the table: GROUP BY would sort all quarters, in twice the time and 2 MB.
-_BY_DAY = f"""
-    WITH RECURSIVE one (day) AS (
-        SELECT min(quarter) / 96 FROM judged_quarter
-        UNION ALL
-        SELECT (SELECT min(quarter) / 96 FROM judged_quarter WHERE quarter >= 96 * (day + 1)) FROM one
-        WHERE day IS NOT NULL
-    )
-    SELECT day, (SELECT sum(number) {_OF_DAY}), (SELECT coalesce(sum(number), 0) {_OF_DAY}
-        AND (verdict = 'spam' AND decided = 0 OR verdict = 'ham' AND decided = 1))
-    FROM one WHERE day IS NOT NULL"""  # noqa: S608 - no text from outside
+_SPAN = "FROM message WHERE judged_at >= ? AND judged_at < ?"
+_AGAINST = is_against("verdict", "label", "weak")
+_JUDGED = (
+    "SELECT count(*) FILTER (WHERE verdict = 'ham'), count(*) FILTER (WHERE verdict = 'unsure'),"
+    f" count(*) FILTER (WHERE verdict = 'spam'), count(*) FILTER (WHERE verdict = 'spam' AND {_AGAINST}),"
+    f" count(*) FILTER (WHERE verdict = 'ham' AND {_AGAINST}),"
+    f" count(*) FILTER (WHERE verdict = 'unsure' AND label IS NOT NULL AND NOT weak) {_SPAN}"
+)
+_BINS = f"SELECT min(CAST(probability * ? AS INTEGER), ?), iif(weak, NULL, label) {_SPAN}"
+_DAYS = f"SELECT CAST(judged_at / {_DAY} AS INTEGER), {_AGAINST} FROM message WHERE judged_at IS NOT NULL"  # noqa: S608
 
 
 class Figures:
@@ -87,31 +93,14 @@ class Figures:
         self._db = connection
 
     def judged(self, bounds: Sequence[float]) -> list[Judged]:
-        """What was judged between each of these times and the next: n bounds, ascending, give n - 1 spans.
+        """What was judged between each of these times and the next: n bounds, ascending, give n - 1 spans."""
+        return [Judged(*span, *self._db.row(_JUDGED, span)) for span in pairwise(bounds)]
 
-        Exact where each bound is at a full quarter of an hour (UTC), as every midnight is; else as at the one before.
-        """
-        select = (
-            "SELECT verdict, decided, sum(number) FROM judged_quarter WHERE quarter >= ? AND quarter < ?"
-            " GROUP BY verdict, decided"
-        )
+    def probabilities(self, bins: int, since: float = -math.inf, until: float = math.inf) -> list[Bin]:
+        """The messages judged in a span by the probability of their verdict, in so many bins of equal width."""
+        numbers = Counter(self._db.rows(_BINS, (bins, bins - 1, since, until)))
         return [
-            _judged(since, until, self._db.all(select, (since // QUARTER, until // QUARTER)))
-            for since, until in pairwise(bounds)
-        ]
-
-    def probabilities(self, bins: int = 1000) -> list[Bin]:
-        """All judged messages by the probability of their verdict, in bins of equal width; a divisor of 1000."""
-        rows = self._db.all(
-            "SELECT thousandth * ? / 1000, decided, sum(number) FROM judged_probability GROUP BY 1, 2", (bins,)
-        )
-        found = {(place, decided): number for place, decided, number in rows}
-        return [
-            Bin(
-                place / bins,
-                (place + 1) / bins,
-                *(found.get((place, decided), 0) for decided in (Label.HAM, Label.SPAM, UNDECIDED)),
-            )
+            Bin(place / bins, (place + 1) / bins, *(numbers[place, decided] for decided in (*Label, None)))
             for place in range(bins)
         ]
 
@@ -120,33 +109,10 @@ class Figures:
 
         What was judged last may be fewer.
         """
-        spans: list[Corrected] = []
-        for day, messages, corrected in self._db.all(_BY_DAY):
+        numbers, spans = Counter(self._db.rows(_DAYS)), list[Corrected]()
+        for day in sorted({day for day, _ in numbers}):
             last = spans.pop() if spans and spans[-1].messages < least else Corrected(0.0, 0, 0)
-            spans.append(Corrected((day + 1) * 96.0 * QUARTER, last.messages + messages, last.corrected + corrected))
+            corrected = numbers[day, 1]
+            messages = numbers[day, 0] + corrected
+            spans.append(Corrected((day + 1.0) * _DAY, last.messages + messages, last.corrected + corrected))
         return spans
-
-    def faults(self) -> list[str]:
-        """What is wrong with these sums; nothing if each is what the messages give."""
-        return [
-            f"{table}: {row} is not the sum over the messages, or is missing"
-            for table, statement in proofs()
-            for row in self._db.all(statement)
-        ]
-
-
-def _judged(since: float, until: float, rows: Sequence[tuple[str, int, int]]) -> Judged:
-    numbers = Counter[tuple[str, int]]()
-    for verdict, decided, number in rows:
-        numbers[verdict, decided] += number
-    by_verdict = {one: sum(numbers[one, decided] for decided in (*Label, UNDECIDED)) for one in Verdict}
-    return Judged(
-        since,
-        until,
-        ham=by_verdict[Verdict.HAM],
-        unsure=by_verdict[Verdict.UNSURE],
-        spam=by_verdict[Verdict.SPAM],
-        lost=numbers[Verdict.SPAM, Label.HAM],
-        missed=numbers[Verdict.HAM, Label.SPAM],
-        settled=numbers[Verdict.UNSURE, Label.HAM] + numbers[Verdict.UNSURE, Label.SPAM],
-    )

@@ -8,14 +8,16 @@ from typing import Any, Literal
 from spamnb.base.label import Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import decides_against
-from spamnb.ledger.history.like import holding
 from spamnb.ledger.lessons.port import Lesson
-from spamnb.ledger.lessons.sqlite.lookup import look_up
+from spamnb.ledger.queries import contains, look_up
 
-Kind = Literal["judged", "moved", "learned", "imported", "settled"]
+Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
 # An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
 # withheld where the breaker or a pause stopped the move.
 State = Literal["intent", "done", "failed", "undone", "withheld"]
+# Of what a person has chosen beside the configuration, and where. No choice is written yet.
+ChoiceKind = Literal["allow", "block", "ham_cutoff", "spam_cutoff"]
+ChosenBy = Literal["page", "prompt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Action:
 
     `before` and `after` are labels; source and destination are a folder's id and a base name. `verdict` and
     `probability` are those of a judgement, also of the one that a move followed from. `takes_back`: the action that
-    this one undoes.
+    this one undoes. Of kind "chosen" it is about no message: `message` is 0, `digest` empty, `summary` the choice.
     """
 
     id: int
@@ -86,17 +88,20 @@ class Wanted:
 
 
 _COLUMNS = (
-    "a.id, a.at, a.message, m.digest, m.summary, a.kind, a.state, a.why, a.takes_back,"
+    "a.id, a.at, coalesce(a.message, 0), coalesce(m.digest, x''),"
+    " coalesce(m.summary, c.kind || ' ' || coalesce(c.pattern, c.number)), a.kind, a.state, a.why, a.takes_back,"
     " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
     " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
 )
-_SELECT = f"SELECT {_COLUMNS} FROM action AS a JOIN message AS m ON m.id = a.message"  # noqa: S608 - no text from outside
+# LEFT JOIN: a choice is about no message. So the actions are walked by id, and a page ends as soon as it is full, as
+# long as no condition on `m` refuses NULL by itself, as = does: SQLite may then begin with the messages.
+_OF_ACTION = "action AS a LEFT JOIN message AS m ON m.id = a.message LEFT JOIN choice AS c ON c.id = a.choice"
+_SELECT = f"SELECT {_COLUMNS} FROM {_OF_ACTION}"  # noqa: S608 - no text from outside
 _TAKEN = "takes_back = a.id AND state IN ('done', 'undone')"  # of an action that has taken back another one
 _WITHHELD = (
     "a.state = 'withheld' AND m.label IS NULL AND m.rescued_at IS NULL"
     " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
 )
-# CROSS JOIN: the actions are walked by id, so that a page ends as soon as it is full.
 _AMONG = "IN (SELECT value FROM {asked})"  # for `look_up`
 _LINES = (
     f"SELECT {_COLUMNS}, coalesce(s.name, ''), coalesce(d.name, ''),"  # noqa: S608
@@ -104,8 +109,7 @@ _LINES = (
     " CASE WHEN a.state = 'withheld' THEN (SELECT min(id) FROM action"
     " WHERE message = a.message AND id > a.id AND kind = 'moved' AND state = 'done') END,"
     " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak"
-    " FROM action AS a CROSS JOIN message AS m ON m.id = a.message"
-    " LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
+    f" FROM {_OF_ACTION} LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
 )
 _CORRECTED = f"? AND a.state = 'done' AND {decides_against('m.verdict')}"
 _IN_MAILBOX = (
@@ -113,7 +117,7 @@ _IN_MAILBOX = (
     " WHERE f.message = a.message AND b.path = ?)"
 )
 _NO_JUDGEMENT = "a.kind <> 'judged'"  # most actions are; this names the index of the others
-_UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported", "settled")
+_UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported", "settled", "chosen")
 
 
 class Journal:
@@ -131,20 +135,22 @@ class Journal:
         at: float,
         *,
         takes_back: int | None = None,
+        answer: int | None = None,
         verdict: str | None = None,
         probability: float | None = None,
         owner: str | None = None,
     ) -> int:
         """Record a move before it is made; source and destination are a folder's id and a base name.
 
-        owner: the process that makes it (`Owner.name`).
+        answer: the action of the answer that it follows from. owner: the process that makes it (`Owner.name`).
         """
-        values = at, message, why, *_encoded(source), *_encoded(destination), takes_back, verdict, probability, owner
+        ends = *_encoded(source), *_encoded(destination)
         with self._db.transaction():
             return self._db.execute(
                 "INSERT INTO action (at, message, kind, state, why, source, source_base, destination, destination_base,"
-                " takes_back, verdict, probability, owner) VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                values,
+                " takes_back, answer, verdict, probability, owner)"
+                " VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (at, message, why, *ends, takes_back, answer, verdict, probability, owner),
             )
 
     def judged(
@@ -183,16 +189,28 @@ class Journal:
                 (at, why, takes_back, digest),
             )
 
-    def settled(self, message: int, why: str, at: float, takes_back: int | None = None) -> int:
-        """Record that a person has answered what a message is, so that nobody asks again; or take that back."""
+    def settled(self, message: int, why: str, at: float, since: int) -> int:
+        """Record that a person has answered what a message is, so that nobody asks again.
+
+        since: an action before the answer. What was done to the message after it, in this transaction, is part of it.
+        """
         with self._db.transaction():
-            action = self._db.execute(
-                "INSERT INTO action (at, message, kind, state, why, takes_back) VALUES (?, ?, 'settled', 'done', ?, ?)",
-                (at, message, why, takes_back),
+            answer = self._db.execute(
+                "INSERT INTO action (at, message, kind, state, why) VALUES (?, ?, 'settled', 'done', ?)",
+                (at, message, why),
             )
-            if takes_back is not None:
-                self.taken_back(takes_back)
-            return action
+            self._db.execute("UPDATE action SET answer = ? WHERE message = ? AND id > ?", (answer, message, since))
+            return answer
+
+    def withdrawn(self, action: int, why: str, at: float) -> None:
+        """Record that an answer, or a choice, is taken back: for a choice that is all there is to do."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT INTO action (at, message, choice, kind, state, why, takes_back)"
+                " SELECT ?, message, choice, kind, 'done', ?, id FROM action WHERE id = ?",
+                (at, why, action),
+            )
+            self.taken_back(action)
 
     def all_settled(self) -> set[bytes]:
         """The identities of the messages about which nobody is to be asked again."""
@@ -202,18 +220,9 @@ class Journal:
     def of_answer(self, settled: int) -> list[Action]:
         """All that a person's answer has done, the oldest first: what it learned or forgot, itself, and its moves.
 
-        settled: the action that is the answer itself. All of an answer has one time; what it learned is written in one
-        transaction with it, just before it, and its moves behind it, before the next answer of that time. Empty where
-        that action is none, or takes another one back.
+        settled: the action that is the answer itself. Empty where that action is none, or takes another one back.
         """
-        return self._actions(
-            "a.message = s.message AND a.at = s.at AND a.takes_back IS NULL AND (a.id = s.id"
-            " OR a.kind = 'learned' AND a.id = s.id - 1 OR a.kind = 'moved' AND a.id > s.id AND a.verdict IS NULL"
-            " AND NOT EXISTS (SELECT 1 FROM action WHERE message = a.message AND at = a.at AND kind = 'settled'"
-            " AND takes_back IS NULL AND id > s.id AND id < a.id)) ORDER BY a.id",
-            settled,
-            also="JOIN action AS s ON s.id = ? AND s.kind = 'settled' AND s.takes_back IS NULL",
-        )
+        return self._actions("a.answer = ? ORDER BY a.id", settled)
 
     def import_of(self, digest: bytes) -> Action | None:
         """The newest action that imported these very counts, if it stands."""
@@ -392,8 +401,8 @@ class Journal:
         """What was done to a message, the oldest first."""
         return self._actions("a.message = ? ORDER BY a.id", message)
 
-    def _actions(self, where: str, *parameters: object, also: str = "") -> list[Action]:
-        return list(map(_action, self._db.all(f"{_SELECT} {also} WHERE {where}", parameters)))
+    def _actions(self, where: str, *parameters: object) -> list[Action]:
+        return list(map(_action, self._db.all(f"{_SELECT} WHERE {where}", parameters)))
 
 
 def _action(row: Sequence[Any]) -> Action:
@@ -416,7 +425,7 @@ def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
 def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[str, list[object]]:
     """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
-    holds, texts = holding("m.summary", wanted.text)
+    holds, texts = contains("m.summary", wanted.text)
     found: list[tuple[str, Sequence[object]]] = [
         ("a.id < ?", [before]),
         ("a.id > ?", [after]),

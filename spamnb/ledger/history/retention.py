@@ -92,7 +92,8 @@ class HistoryRetention:
     def _forget_actions(self, after: _After, before: float) -> tuple[_After | None, int]:
         """Look at some actions after that one. Returns the last one (None at the end), and the rows forgotten."""
         rows = self._db.all(
-            "SELECT at, id, message FROM action WHERE at < ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ?",
+            "SELECT at, id, message FROM action WHERE at < ? AND (at, id) > (?, ?) AND message IS NOT NULL"
+            " ORDER BY at, id LIMIT ?",
             (before, *after[:2], _ROWS),
         )
         messages = self._over({row[2] for row in rows}, before)

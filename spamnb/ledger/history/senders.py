@@ -3,9 +3,19 @@
 from dataclasses import dataclass
 
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.like import holding
+from spamnb.ledger.history.corrections import is_against
+from spamnb.ledger.queries import contains
 
-_COLUMNS = "id, name, is_list, messages, judged_ham, judged_unsure, judged_spam, learned_ham, learned_spam, corrected"
+_NUMBERS = "messages, judged_ham, judged_unsure, judged_spam, learned_ham, learned_spam, corrected"
+_COLUMNS = f"id, name, is_list, {_NUMBERS}"
+_KEPT = f"SELECT id, {_NUMBERS} FROM sender WHERE messages <> 0"  # noqa: S608 - no text from outside
+_SUMS = (
+    "SELECT origin, count(*), count(*) FILTER (WHERE verdict = 'ham'), count(*) FILTER (WHERE verdict = 'unsure'),"  # noqa: S608
+    " count(*) FILTER (WHERE verdict = 'spam'), count(*) FILTER (WHERE label = 0), count(*) FILTER (WHERE label = 1),"
+    f" count(*) FILTER (WHERE {is_against('verdict', 'label', 'weak')})"
+    " FROM (SELECT sender AS origin, verdict, label, weak FROM message WHERE sender IS NOT NULL"
+    " UNION ALL SELECT list, verdict, label, weak FROM message WHERE list IS NOT NULL) GROUP BY origin"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,7 @@ class SenderRecords:
 
         after: the place of the last one of the page before.
         """
-        like, patterns = holding("name", text)
+        like, patterns = contains("name", text)
         bounded = "" if after is None else "(messages, id) < (?, ?) AND "
         rows = self._db.all(
             f"SELECT {_COLUMNS} FROM sender WHERE {bounded}messages > 0 AND {like}"  # noqa: S608 - no text from outside
@@ -66,6 +76,11 @@ class SenderRecords:
             (sender, sender, most),
         )
         return [row[0] for row in rows]
+
+    def faults(self) -> list[str]:
+        """What is wrong with the numbers that triggers keep; nothing if each is the sum over the messages."""
+        differing = f"SELECT * FROM ({_KEPT} EXCEPT {_SUMS}) UNION ALL SELECT * FROM ({_SUMS} EXCEPT {_KEPT})"  # noqa: S608
+        return [f"sender: {row} is not the sum over the messages, or is missing" for row in self._db.all(differing)]
 
 
 def _sender(row: tuple[int, str, int, int, int, int, int, int, int, int]) -> Sender:

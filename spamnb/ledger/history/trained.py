@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.queries import look_up_bound
 
 
 class TrainedFile(NamedTuple):
@@ -18,7 +19,7 @@ class TrainedFile(NamedTuple):
 
 _SELECT = (
     "SELECT d.path, f.name, m.digest, f.label FROM trained_file AS f"
-    " JOIN trained_directory AS d ON d.id = f.directory JOIN message AS m ON m.id = f.message WHERE "
+    " JOIN trained_directory AS d ON d.id = f.directory JOIN message AS m ON m.id = f.message WHERE"
 )
 
 
@@ -42,13 +43,13 @@ class TrainedFiles:
 
     def of_messages(self, digests: Collection[bytes]) -> Iterator[TrainedFile]:
         """The files of these messages."""
-        wanted = set(digests)
-        return (one for one in self._found("1") if one.digest in wanted)
+        return map(_file, look_up_bound(self._db, f"{_SELECT} m.digest", sorted(set(digests))))
 
     def called_otherwise(self) -> Iterator[TrainedFile]:
         """Files that were called another thing than what their message is learned as: a copy of it was called that."""
-        return self._found("m.label IS NOT NULL AND m.label <> f.label")
+        return map(_file, self._db.rows(f"{_SELECT} m.label IS NOT NULL AND m.label <> f.label"))
 
-    def _found(self, where: str) -> Iterator[TrainedFile]:
-        for directory, name, digest, label in self._db.rows(_SELECT + where):
-            yield TrainedFile(os.fsdecode(os.path.join(directory, name)), digest, Label(label))
+
+def _file(row: tuple[bytes, bytes, bytes, int]) -> TrainedFile:
+    directory, name, digest, label = row
+    return TrainedFile(os.fsdecode(os.path.join(directory, name)), digest, Label(label))

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from spamnb.base.label import Label
 from spamnb.bayes.estimate import OfClass
-from spamnb.ledger.lessons.known import Known
+from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.mail.relations import Relations
 
 
@@ -40,7 +40,7 @@ class Evident(Protocol):
     def evidence(self, tokens: Sequence[str]) -> Evidence:
         """The counts of these tokens."""
 
-    def known(self, messages: Sequence[Relations]) -> list[frozenset[Known]]:
+    def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
 
 
@@ -51,6 +51,6 @@ class NoEvidence:
         """No counts."""
         return Evidence({}, (0,) * 7)
 
-    def known(self, messages: Sequence[Relations]) -> list[frozenset[Known]]:
+    def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
         """Nothing of each message."""
         return [frozenset()] * len(messages)

@@ -1,6 +1,7 @@
 """Lessons in memory, behind the same port: for evaluations, which learn thousands of messages, and for no ledger."""
 
 import heapq
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -12,27 +13,23 @@ from numpy.typing import NDArray
 from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_plain import kind
+from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
-from spamnb.ledger.lessons.known import Changes, Keeps, Known, known, of_lesson, of_sent, pack, tokens_of
 from spamnb.ledger.lessons.port import Change, LearnedTokens, Lesson, Relabel, Teacher, forgetting, replaces
 from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Relations, Sent
+from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.tokenizer import VERSION
 
 
 class _Kept(NamedTuple):
-    """A message that was learned: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its relations."""
+    """A message that was learned: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its sender."""
 
     lesson: Lesson
     ids: NDArray[np.int64]
     occurrences: NDArray[np.int64]
-    relations: bytes
-
-    def keeps(self) -> Keeps:
-        """What it makes known."""
-        return of_lesson(self.relations, self.lesson.label, self.lesson.weak)
+    sender_over_path: int | None
 
 
 class MemoryLessons:
@@ -46,8 +43,8 @@ class MemoryLessons:
         self._totals: NDArray[np.int64] = np.zeros(7, dtype=np.int64)
         self._kept: dict[bytes, _Kept] = {}
         self._last = 0
-        self._known = Changes({})
-        self._sent: dict[bytes, Keeps] = {}
+        self._called: Counter[tuple[int | None, Label | None]] = Counter()  # by sender over path, and decision
+        self._sent: dict[bytes, set[int]] = {}
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
         """The counts of these tokens, in their order; zeros for tokens never learned."""
@@ -148,30 +145,30 @@ class MemoryLessons:
         """Forget messages by their identities. Returns how many were learned."""
         return sum(self.relabel(forgetting(self, digests, why), at))
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
         own = None if without is None else self._kept.get(without)
-        if own is not None:
-            self._known.add(own.keeps(), -1)
-        found = [known(one, self._known.seen) for one in messages]
-        if own is not None:
-            self._known.add(own.keeps(), 1)
-        return found
+        return [self._seen(each, own).known for each in messages]
 
-    def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
-        """Keep what messages that the person has sent make known, by their identities; each once.
+    def _seen(self, relations: Relations, own: _Kept | None = None) -> Seen:
+        """What is kept of the sender of a message; without the lesson `own`."""
+        sender = relations.sender_over_path
+        called = dict.fromkeys(Label, False)
+        for label in Label:
+            is_own = own is not None and (own.sender_over_path, own.lesson.decision) == (sender, label)
+            called[label] = sender is not None and self._called[sender, label] > is_own
+        answered = any(not kept.isdisjoint(relations.answers) for kept in self._sent.values())
+        return Seen(called[Label.HAM], called[Label.SPAM], answered)
 
-        A copy that makes nobody known, since it was delivered, gives way to another one.
-        """
-        for digest, one in messages.items():
-            if digest not in self._sent or not self._sent[digest].values:
-                self._sent[digest] = of_sent(pack(one.values()))
-                self._known.add(self._sent[digest], 1)
+    def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
+        """Keep the answers that messages of the person's may get, by their identities."""
+        for digest, answers in messages.items():
+            self._sent.setdefault(digest, set()).update(answers)
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
         """Forget messages that the person has sent."""
         for digest in digests:
-            self._known.add(self._sent.pop(digest, Keeps((), 2)), -1)
+            self._sent.pop(digest, None)
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """The first identities of sent messages above that one, and at most so many, sorted."""
@@ -195,10 +192,8 @@ class MemoryLessons:
         again._counts = np.zeros_like(self._counts)
         for kept in self._kept.values():
             again._add(kept, 1)
-        for keeps in self._sent.values():
-            again._known.add(keeps, 1)
         same = np.array_equal(again._counts, self._counts) and np.array_equal(again._totals, self._totals)
-        same &= all(again._known.seen(value) == self._known.seen(value) for value in self._known.by)
+        same &= again._called == self._called  # a count of 0 is none
         return [] if same else ["the counts are not the sum of what was learned"]
 
     def export(self) -> Iterator[str]:
@@ -208,10 +203,10 @@ class MemoryLessons:
         used = [row for row in rows if row[0] + row[1]]
         yield from write(used, number, ham, spam, [VERSION] if ham + spam else [])
 
-    def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], bytes]:
-        more = tokens_of(known(reading.relations, self._known.seen))
+    def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
+        more = tokens_of(self._seen(reading.relations).known)
         tokens = {**reading.tokens, **dict.fromkeys(more, 1)} if more else reading.tokens
-        return *self._numbered(tokens), pack(reading.relations.values())
+        return *self._numbered(tokens), reading.relations.sender_over_path
 
     def _numbered(self, tokens: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         known = self._ids
@@ -220,18 +215,18 @@ class MemoryLessons:
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
         return ids, np.minimum(np.fromiter(tokens.values(), np.int64, len(tokens)), OCCURRENCES_MAX)
 
-    def _set(self, lesson: Lesson, ids: NDArray[np.int64], occurrences: NDArray[np.int64], relations: bytes) -> None:
+    def _set(self, lesson: Lesson, ids: NDArray[np.int64], occurrences: NDArray[np.int64], sender: int | None) -> None:
         """Make a message count as its lesson has it, which gets the next number."""
         if lesson.digest in self._kept:
             self._add(self._kept[lesson.digest], -1)
         self._last += 1
-        kept = self._kept[lesson.digest] = _Kept(replace(lesson, number=self._last), ids, occurrences, relations)
+        kept = self._kept[lesson.digest] = _Kept(replace(lesson, number=self._last), ids, occurrences, sender)
         self._add(kept, 1)
 
     def _add(self, kept: _Kept, sign: int) -> None:
         """Add a learned message to the counts, or take it from them."""
         label, ids, occurrences = kept.lesson.label, kept.ids, kept.occurrences
-        self._known.add(kept.keeps(), sign)
+        self._called[kept.sender_over_path, kept.lesson.decision] += sign
         if label is None:
             return
         before = self._counts[0, ids] + self._counts[1, ids]

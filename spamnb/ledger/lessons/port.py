@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
+from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.evidence import Evidence
-from spamnb.ledger.lessons.known import Known
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Relations, Sent
+from spamnb.mail.relations import Relations
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,8 @@ class Lessons(Protocol):
         the tokens it was learned with. A weak label changes no decision; a decision replaces a weak label, also the
         same one. Of several messages of one identity the first counts.
 
-        A message that is new is learned with the tokens of what is known of it at that moment (`known.tokens_of`) too.
+        A message that is new is learned with the tokens of what is known of it at that moment too
+        (`acquaintance.tokens_of`).
         """
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
@@ -150,16 +151,16 @@ class Lessons(Protocol):
     def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages.
 
         without: a message, by its identity, whose own lesson is left out.
         """
 
-    def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
-        """Keep what messages that the person has sent make known, by their identities; each once.
+    def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
+        """Keep the answers that messages of the person's may get (`relations.answers_to`), by their identities.
 
-        A copy that makes nobody known, since it was delivered, gives way to another one.
+        Of several copies of a message those of each are kept: one that was delivered there may get none.
         """
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:

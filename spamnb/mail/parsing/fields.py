@@ -91,7 +91,7 @@ def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:
     """
     if ";" not in value:
         return _NO_PARAMETERS
-    plain = plain_parameters(value)
+    plain = _plain_parameters(value)
     if plain is None:
         if work is not None and not work.take(20 + len(value) ** 2 // 1000):
             return _NO_PARAMETERS
@@ -102,10 +102,10 @@ def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:
     return found
 
 
-def plain_parameters(value: str) -> list[tuple[str, str]] | None:
+def _plain_parameters(value: str) -> list[tuple[str, str]] | None:
     """The parameters of a field, where all of them are in their plain form; else None.
 
-    >>> plain_parameters('text/plain; charset="utf-8"'), plain_parameters("text/plain; name*0=a")
+    >>> _plain_parameters('text/plain; charset="utf-8"'), _plain_parameters("text/plain; name*0=a")
     ([('charset', 'utf-8')], None)
     """
     found: list[tuple[str, str]] = []

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 
-STRICT_FIELD = "[!-9;-~]+:"  # a name and its colon, as all programs read it
+_STRICT_FIELD = "[!-9;-~]+:"  # a name and its colon, as all programs read it
 _VALUE = r"([^\n]*(?:\n[ \t][^\n]*)*)"  # with its continuations; a line of blanks is one
 _ENVELOPE = lazy_pattern(rb"(?:>?From [^\n]*\n)*")
 _BLANK_LINES = lazy_pattern(rb"\A[ \t\r\n]*\n")
@@ -35,7 +35,7 @@ _ANY_FIELD = lazy_pattern(rb"\n[!-9;-~]+[ \t]*:")
 _EMPTY_LINE = lazy_pattern(rb"\n(\r?\n)")  # begins with a literal, which is searched for faster
 # A field; a line that all programs pass over, whose continuations have no field; or all from another line on.
 _FIELD = lazy_pattern(rf"([!-9;-~]+):{_VALUE}(?:\n|\Z)|(?:From |:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
-_STRAY = lazy_pattern(rf"\n(?!{STRICT_FIELD}|From |[: \t]|\Z)")
+_STRAY = lazy_pattern(rf"\n(?!{_STRICT_FIELD}|From |[: \t]|\Z)")
 # In the wide reading bytes around a name that are not visible do not count.
 _AROUND = r"[^!-~\n]*"
 _BEFORE = rf"([^!-~ \t\n]{_AROUND})?"

@@ -31,7 +31,7 @@ from spamnb.delivery.annotate import annotate
 from spamnb.delivery.judge import REMEMBERED_WITHIN, JudgedAtDelivery, judge, remember
 from spamnb.delivery.verdict import NAMES, Delivered, fields
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import take
+from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements

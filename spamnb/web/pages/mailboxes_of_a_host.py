@@ -1,6 +1,7 @@
 """For an administrator: several ledgers in one table. Sums alone: no message, subject or sender of anybody is read."""
 
 import contextlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def _filter(visit: Visit, path: Path, name: str) -> MailboxRow:
             return MailboxRow(name, "it has learned nothing yet", runs)
         with contextlib.closing(Ledger(ledger_path, busy_seconds=0.5, only_read=True)) as ledger, ledger.snapshot():
             ham, spam = ledger.lessons.totals().tolist()[:2]
-            (judged,) = ledger.figures.judged([visit.now - _DAYS * 86_400.0, visit.now + 900.0])
+            (judged,) = ledger.figures.judged([visit.now - _DAYS * 86_400.0, math.inf])
             stop = stop_of(ledger, visit.now)
             return MailboxRow(name, "", runs, stop is not None, ham + spam, judged, ledger.messages.last_judged_at())
     except SpamnbError as fault:

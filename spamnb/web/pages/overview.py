@@ -41,7 +41,7 @@ def overview(visit: Visit) -> Response:
     span = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[span])
     figures = _sum(spans)
-    scoring = config.scoring
+    bins, scoring = ledger.figures.probabilities(_BINS, figures.since, figures.until), config.scoring
     return visit.page(
         "overview.html",
         title=_state(known, bool(config.mailboxes), visit.site.badges.numbers.get("review", 0), troubles)
@@ -56,9 +56,7 @@ def overview(visit: Visit) -> Response:
         spans=list(_SPANS),
         figures=figures,
         by_day=charts.by_day(spans, [_date(one.since) for one in spans], "Judged, by day"),
-        sureness=charts.histogram(
-            ledger.figures.probabilities(_BINS), scoring.ham_cutoff, scoring.spam_cutoff, "How sure it was"
-        ),
+        sureness=charts.histogram(bins, scoring.ham_cutoff, scoring.spam_cutoff, f"How sure it was, last {span} days"),
         lines=told(ledger, without_repeats(ledger.journal.page(_LATELY)), Names(config)),
         copied_at=_copied_at(str(config.ledger)),
     )
@@ -136,7 +134,12 @@ def overview_as_json(visit: Visit) -> Response:
     figures = _sum(_judged(ledger, visit.now, 30, 1))
     known = status(visit.config, ledger, visit.now, visit.missing)
     values: dict[str, object] = {"running": known.is_running, "ham": known.ham, "spam": known.spam}
-    values |= {"tokens": known.tokens, "missing": known.missing, "judged": known.judged, "withheld": known.withheld}
+    values |= {
+        "tokens": known.tokens,
+        "missing": known.missing,
+        "judged": ledger.messages.numbers(),
+        "withheld": known.withheld,
+    }
     values |= {"last_30_days": dataclasses.asdict(figures)}
     return as_json({**values, "actions": [as_object(line) for line in ledger.journal.page(_LATELY)]})
 

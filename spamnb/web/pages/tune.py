@@ -20,6 +20,7 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _SHOWN = 20  # ham that a cutoff would lose
+_BINS = 1000  # of the probabilities: no cutoff that is offered lies within one
 _WINDOW, _POINTS = 200, 40  # messages of a point of the learning curve at least, and about how many points at most
 
 
@@ -54,7 +55,7 @@ def tune(visit: Visit) -> Response:
         lost=_lost(ledger, mail, rows[chosen].at.cutoff),
         in_force=scoring.spam_cutoff,
         for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.said, "yaml": row.yaml} for row in rows],
-        as_judged=_as_judged(ledger.figures.probabilities(), [row.at.cutoff for row in rows]),
+        as_judged=_as_judged(ledger.figures.probabilities(_BINS), [row.at.cutoff for row in rows]),
         calibration=_calibration(mail),
         curve=_curve(ledger, mail),
     )
@@ -141,7 +142,7 @@ def _calibration(mail: OwnMail) -> Chart:
 
 def _curve(ledger: Ledger, mail: OwnMail) -> Chart | None:
     """How much of what was judged was corrected, as more was learned; None before enough was judged."""
-    total = sum(one.messages for one in ledger.figures.probabilities(1))
+    total = sum(ledger.messages.numbers().values())
     spans = ledger.figures.corrections(max(_WINDOW, total // _POINTS))
     if len(spans) < 2:
         return None

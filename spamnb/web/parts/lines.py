@@ -72,6 +72,8 @@ class HistoryLine:
             return f"learned{back} as {action.after.word}{', weakly' if action.after_weak else ''}"
         if action.kind == "imported":
             return "counts taken back" if back else "counts imported"
+        if action.kind == "chosen":
+            return "no longer chosen" if back else "chosen"
         if action.kind == "settled":
             return "to be asked about again" if back else "not asked about again"
         return "withheld" if action.state == "withheld" else "judged"

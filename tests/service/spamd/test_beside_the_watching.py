@@ -16,8 +16,8 @@ from spamnb.base.errors import SpamnbError
 from spamnb.checkup.checkup import checkup
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from tests.service.conftest import Site, until

@@ -19,7 +19,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring, Senders
 from spamnb.delivery.spamc import ask as ask_for_pipe
 from spamnb.filter.judge import Filter
-from spamnb.mail.identity import identity
+from spamnb.identity.digests import identity
 from spamnb.mail.reading import read
 from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.identity import identity
 from tests.lessons import label_of
 from tests.service.spamd.conftest import Service
 

@@ -12,8 +12,9 @@ from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import HASHED_BY, TokenMatrix, hash_of
-from spamnb.ledger.lessons.sqlite.lookup import IDS_OF_TEXTS, look_up, total
+from spamnb.ledger.lessons.sqlite.lookup import IDS_OF_TEXTS, total
 from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
+from spamnb.ledger.queries import look_up
 
 _MOST_REMEMBERED = 1_000_000  # tokens, in 16 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class

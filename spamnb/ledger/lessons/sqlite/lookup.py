@@ -1,39 +1,29 @@
 """Looking up in the ledger what is known of tokens and of messages, to judge one message; without numpy."""
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.ledger.lessons.evidence import Evidence
-from spamnb.ledger.lessons.known import NEVER, Known, Seen, asked, known
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
+from spamnb.ledger.queries import look_up
 from spamnb.mail.relations import Relations
 
-_CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 # CROSS JOIN: SQLite goes through what is asked, as it comes; for `text IN (SELECT …)` it would sort that first, in a
 # table of its own, which takes a fifth more.
 IDS_OF_TEXTS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
 _BLOCKS = "SELECT block, numbers FROM {asked} CROSS JOIN counts ON block = asked.value"
-_SEEN = "SELECT known.value, ham, spam, sent FROM {asked} CROSS JOIN known ON known.value = asked.value"
+_SEEN = """
+    SELECT
+        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 0 AND NOT weak AND digest IS NOT ?2),
+        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 1 AND NOT weak AND digest IS NOT ?2),
+        EXISTS (SELECT 1 FROM json_each(?3) AS asked CROSS JOIN sent ON answer = asked.value)"""
 TOTALS = (
     "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
     " ham_occurrences, spam_occurrences, vocabulary"
 )
-
-
-def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) -> list[Any]:
-    """The rows of a statement whose table `{asked}` holds the keys, which are distinct, in its column `value`.
-
-    As one JSON text, since a statement with as many parameters as there are keys would be prepared for each number of
-    them, and kept: 12 MB in a service (`benchmarks/mailboxes.py`).
-    """
-    as_json = json.dumps(keys, ensure_ascii=False)
-    if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there
-        one = select.format(asked="(SELECT ? AS value) AS asked")
-        return [row for key in keys for row in db.all(one, (key,))]
-    return db.all(select.format(asked="json_each(?) AS asked"), (as_json,)) if keys else []
 
 
 def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str, tuple[int, int, int, int]]]:
@@ -45,20 +35,6 @@ def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str
     ]
 
 
-def look_up_bound(db: Connection, select: str, keys: Sequence[object]) -> list[Any]:
-    """The rows of a statement that ends with the name of a column, where that column holds one of the keys.
-
-    For what JSON has not, such as bytes; by two statements.
-    """
-    rows: list[Any] = []
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
-        size = 1 if len(chunk) == 1 else _CHUNK
-        marks = ",".join("?" * size)
-        rows += db.all(f"{select} IN ({marks})", [*chunk, *[chunk[0]] * (size - len(chunk))])
-    return rows
-
-
 def total(db: Connection, columns: str) -> Sequence[int]:
     """The totals of the counts. Raises LedgerError where they are gone."""
     row: Sequence[int] | None = db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of the ledger's own modules
@@ -67,10 +43,10 @@ def total(db: Connection, columns: str) -> Sequence[int]:
     return row
 
 
-def look_up_seen(db: Connection, values: Iterable[int]) -> dict[int, Seen]:
-    """In how many messages each hash is; those in none are left out."""
-    rows = look_up(db, _SEEN, list(dict.fromkeys(values)))
-    return {row[0]: Seen(*row[1:]) for row in rows}
+def look_up_seen(db: Connection, relations: Relations, without: bytes | None = None) -> Seen:
+    """What is kept of the sender of a message; `without` the lesson of that identity."""
+    asked = (relations.sender_over_path, without, json.dumps(relations.answers))
+    return Seen(*map(bool, db.row(_SEEN, asked)))
 
 
 class SqliteEvidence:
@@ -85,12 +61,6 @@ class SqliteEvidence:
             rows = look_up_counts(self._db, tokens)
             return Evidence({text: counts for _, text, counts in rows}, total(self._db, TOTALS))
 
-    def known(self, messages: Sequence[Relations]) -> list[frozenset[Known]]:
+    def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
-        seen = look_up_seen(self._db, all_asked(messages))
-        return [known(one, lambda value: seen.get(value, NEVER)) for one in messages]
-
-
-def all_asked(messages: Iterable[Relations]) -> list[int]:
-    """The hashes that decide what is known of these messages."""
-    return [value for one in messages for value in asked(one)]
+        return [look_up_seen(self._db, each).known for each in messages]

@@ -10,35 +10,19 @@ from numpy.typing import NDArray
 from spamnb.base.label import Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_plain import kind
+from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
-from spamnb.ledger.lessons.known import (
-    Changes,
-    Known,
-    known,
-    of_lesson,
-    of_sent,
-    pack,
-    tokens_of,
-)
 from spamnb.ledger.lessons.port import Change, LearnedTokens, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
-from spamnb.ledger.lessons.sqlite.known_counts import write_changes
-from spamnb.ledger.lessons.sqlite.lookup import (
-    TOTALS,
-    SqliteEvidence,
-    all_asked,
-    look_up_bound,
-    look_up_counts,
-    look_up_seen,
-    total,
-)
+from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.verification import verification
+from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Relations, Sent
+from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
@@ -191,54 +175,49 @@ class SqliteLessons(SqliteEvidence):
         for row, one in enumerate(messages):
             first.setdefault(one.digest, row)
         with self._db.transaction():
-            found = look_up_bound(
-                self._db, "SELECT digest, label, weak, relations FROM lesson WHERE digest", list(first)
-            )
-            lessons = {
-                digest: (label_or_none(before), bool(was_weak), kept) for digest, before, was_weak, kept in found
-            }
-            changes = [
-                Relabel(digest, before, was_weak, label, weak, why)
-                for digest in first
-                for before, was_weak, _ in [lessons.get(digest, (None, False, b""))]
-                if replaces(label, weak, before, was_weak)
-            ]
+            changes = self._replaced(list(first), label, weak, why)
             sum_ = Sum(self._db)
-            new = [first[one.digest] for one in changes if one.before is None]
-            history = Changes(look_up_seen(self._db, all_asked(messages[row].relations for row in new)))
-            more = []  # tokens of each new message, by what those before it have made known
+            new, more, senders = [], [], set()  # more: tokens of each new message, by what was known before it
             for change in changes:
-                kept = lessons[change.digest][2] if change.before is not None else b""
-                if change.before is None:
-                    relations = messages[first[change.digest]].relations
-                    more.append(tokens_of(known(relations, history.seen)))
-                    kept = pack(relations.values())
-                _count(history, kept, change)
+                if change.before is not None:
+                    self._set_label(sum_, change, at)
+                    continue
+                new.append(first[change.digest])
+                relations = messages[new[-1]].relations
+                sender, seen = relations.sender_over_path, look_up_seen(self._db, relations)
+                more.append(tokens_of((seen.after(label) if sender in senders else seen).known))
+                if sender is not None and not weak:
+                    senders.add(sender)
             learned = int(label), weak, at, why
             rows = rows.take(new).with_more(more)
             self._learn_new(
                 sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
             )
-            for change in changes:
-                if change.before is not None:
-                    self._set_label(sum_, change, at)
             sum_.write()
-            write_changes(self._db, history)
         return [Change(one.digest, one.before) for one in changes]
+
+    def _replaced(self, digests: Sequence[bytes], label: Label, weak: bool, why: str) -> list[Relabel]:
+        """The changes by which messages are learned so, of those that are not yet."""
+        rows = look_up_bound(self._db, "SELECT digest, label, weak FROM lesson WHERE digest", digests)
+        lessons = {digest: (label_or_none(before), bool(was_weak)) for digest, before, was_weak in rows}
+        changes = []
+        for digest in digests:
+            before, was_weak = lessons.get(digest, (None, False))
+            if replaces(label, weak, before, was_weak):
+                changes.append(Relabel(digest, before, was_weak, label, weak, why))
+        return changes
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels. Returns which changes were made."""
         made = []
         with self._db.transaction():
-            sum_, history = Sum(self._db), Changes({})
+            sum_ = Sum(self._db)
             for one in changes:
                 found = self.find(one.digest)
                 made.append(found is not None and (found.label, found.weak) == (one.before, one.before_weak))
                 if made[-1]:
                     self._set_label(sum_, one, at)
-                    _count(history, self._relations(one.digest), one)
             sum_.write()
-            write_changes(self._db, history)
         return made
 
     def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
@@ -246,45 +225,25 @@ class SqliteLessons(SqliteEvidence):
         with self._db.transaction():
             return sum(self.relabel(forgetting(self, digests, why), at))
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Known]]:
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
         with self._db.snapshot():
-            history = Changes(look_up_seen(self._db, all_asked(messages)))
-            own = None if without is None else self.find(without)
-            if own is not None:
-                history.add(of_lesson(self._relations(own.digest), own.label, own.weak), -1)
-        return [known(one, history.seen) for one in messages]
+            return [look_up_seen(self._db, each, without).known for each in messages]
 
-    def add_sent(self, messages: Mapping[bytes, Sent]) -> None:
-        """Keep what messages that the person has sent make known, by their identities; each once.
-
-        A copy that makes nobody known, since it was delivered, gives way to another one.
-        """
+    def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
+        """Keep the answers that messages of the person's may get, by their identities."""
+        rows = [(digest, answer) for digest, answers in messages.items() for answer in (list(answers) or [0])]
         with self._db.transaction():
-            kept = "SELECT digest FROM sent WHERE relations <> x'' AND digest"
-            there = {row[0] for row in look_up_bound(self._db, kept, list(messages))}
-            new = {digest: pack(one.values()) for digest, one in messages.items() if digest not in there}
-            self._db.executemany("INSERT OR REPLACE INTO sent VALUES (?, ?)", sorted(new.items()))
-            self._count_sent(new.values(), 1)
+            self._db.executemany("INSERT OR IGNORE INTO sent VALUES (?, ?)", sorted(rows))
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
         """Forget messages that the person has sent."""
         with self._db.transaction():
-            rows = look_up_bound(
-                self._db, "SELECT digest, relations FROM sent WHERE digest", list(dict.fromkeys(digests))
-            )
-            self._db.executemany("DELETE FROM sent WHERE digest = ?", [row[:1] for row in rows])
-            self._count_sent((row[1] for row in rows), -1)
-
-    def _count_sent(self, kept: Iterable[bytes], sign: int) -> None:
-        changes = Changes({})
-        for packed in kept:
-            changes.add(of_sent(packed), sign)
-        write_changes(self._db, changes)
+            self._db.executemany("DELETE FROM sent WHERE digest = ?", ((digest,) for digest in digests))
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """The first identities of sent messages above that one, and at most so many, sorted."""
-        rows = self._db.all("SELECT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
+        rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
         return [row[0] for row in rows]
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
@@ -373,18 +332,13 @@ class SqliteLessons(SqliteEvidence):
         self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
         self._db.executemany(
             "INSERT INTO lesson"
-            " (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens, relations)"
+            " (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens, sender_over_path)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (one.digest, one.summary, number, *learned, VERSION, blob, pack(one.relations.values()))
+                (one.digest, one.summary, number, *learned, VERSION, blob, one.relations.sender_over_path)
                 for one, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
             ],
         )
-
-    def _relations(self, digest: bytes) -> bytes:
-        """What is kept of the relations of a message that is or was learned."""
-        row = self._db.row("SELECT relations FROM lesson WHERE digest = ?", (digest,))
-        return b"" if row is None else bytes(row[0])
 
     def _set_label(self, sum_: Sum, change: Relabel, at: float) -> None:
         """Make the kept tokens of a message count for another label."""
@@ -408,12 +362,6 @@ def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     there = np.zeros(int(ids.max(initial=-1)) + 1, dtype=bool)
     there[ids] = True
     return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]
-
-
-def _count(history: Changes, kept: bytes, change: Relabel) -> None:
-    """Change what a message makes known, by what it is learned as from now on."""
-    history.add(of_lesson(kept, change.before, change.before_weak), -1)
-    history.add(of_lesson(kept, change.after, change.after_weak), 1)
 
 
 def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, int | None]) -> Lesson:

@@ -12,7 +12,6 @@ from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS
 from spamnb.ledger.lessons.sqlite.counts import ONE, of_class
 from spamnb.ledger.lessons.sqlite.imports import imported
-from spamnb.ledger.lessons.sqlite.known_counts import faults_of_known
 from spamnb.ledger.lessons.sqlite.lookup import total
 from spamnb.ledger.lessons.sqlite.token_blob import unpacked
 
@@ -49,7 +48,6 @@ def _wrong_sums(db: Connection, sums: "_Sums", named: NDArray[np.int64], totals:
             sums.add(one.ids, one.counts, one.messages)
     except LedgerError as fault:
         yield str(fault)
-    yield from faults_of_known(db)
     yield from _wrong_ids(named, total(db, "last_token")[0], sums)
     try:
         yield from _wrong_counts(sums, count_table.all_counts(db.rows(count_table.ALL)))

@@ -9,80 +9,55 @@ of the parts), and past the limits below, **all that follows counts as it is wri
 A forwarded message is one part: its content counts as it is written, once its own transfer encoding is undone.
 """
 
-import binascii
 import hashlib
+import re
+from collections.abc import Sequence
 from enum import Enum
 
-from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.parsing.charsets import codec_name
-from spamnb.mail.part_header import PartHeader, ambiguous_from, fields_of, joined, part_header
+from spamnb.identity.charsets import charset_of, is_around_ascii
+from spamnb.identity.headers import PartHeader, ambiguous_from, fields_of, joined, part_header
+from spamnb.identity.transfer import from_base64, from_quoted
 
-_PARTS, _NESTING = 100, 10  # as the reader's limits
+_PARTS, _NESTING = 100, 10
 _FALSE_MARKS = 1000  # lines that only begin like a boundary
 _PART_HEAD = 64 << 10  # bytes of a part's header block
 
-_MARK_END = lazy_pattern(rb"(--)?[ \t]{0,200}(?=\n|\Z)")
-_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_BROKEN_QUOTED = lazy_pattern(rb"=(?![0-9A-Fa-f]{2}|\n)")
-# In these ASCII bytes are ASCII, so that a server may name any of them where a part has no others.
-_LIKE_ASCII = lazy_pattern(r"utf-8|cp125\d|iso8859-\d{1,2}|koi8-[rut]|gb18030|cp9(?:32|49|50)|euc_jp")
+_MARK_END = re.compile(rb"(--)?[ \t]{0,200}(?=\n|\Z)")
+_UNDONE = frozenset({b"base64", b"quoted-printable"})
 _NEWLINES = b"\n" * (64 << 10)
 
 
 def _content(data: bytes, header: PartHeader) -> bytes:
     """The digest of a part's content and charset. Line ends of decoded text and newlines at the end do not count.
 
-    Where an encoding is broken programs differ in what they make of it, so from there on the encoded bytes are taken
-    as they are. Bytes are not made characters: a charset that is missing or wrong is guessed at in as many ways as
-    there are programs, and servers that recode text are few. But the same bytes are another text in another charset, so
-    its name counts, but for ASCII under the name of a charset that contains it.
+    Bytes are not made characters: a charset that is missing or wrong is guessed at in as many ways as there are
+    programs, and servers that recode text are few. But the same bytes are another text in another charset, so its name
+    counts, but for ASCII under the name of a charset that contains it.
     """
     broken_at = -1
-    if header.encoding in {"base64", "quoted-printable"}:
-        data, broken_at = (_from_base64 if header.encoding == "base64" else _from_quoted)(data)
-        if header.is_text:
-            data = data.replace(b"\r\n", b"\n")
+    if header.encoding == b"base64":
+        data, broken_at = from_base64(data)
+    elif header.encoding == b"quoted-printable":
+        data, broken_at = from_quoted(data.removesuffix(b"="))  # a soft line break whose line end is the boundary's
+    if header.encoding in _UNDONE and header.is_text:
+        data = data.replace(b"\r\n", b"\n")
     data = data.rstrip(b"\n")
-    charset, codec = header.charset, codec_name(header.charset)
-    if data.isascii() and (not charset or (codec is not None and _LIKE_ASCII.fullmatch(codec))):
-        charset = ""
-    elif codec is not None:
-        charset = codec
-    return sealed(hashlib.sha256(data).digest(), f"{broken_at} {charset}")
+    charset = charset_of(header.charset)
+    if data.isascii() and is_around_ascii(charset):
+        charset = b""
+    return sealed(hashlib.sha256(data).digest(), broken_at, charset)
 
 
-def sealed(digest: bytes, how: str = "-1 ") -> bytes:
+def sealed(digest: bytes, broken_at: int = -1, charset: bytes = b"") -> bytes:
     """The digest of some content, and how it was read: where its encoding broke, and its charset."""
-    return digest + joined([how.encode("utf-8", "surrogateescape")])
-
-
-def _from_base64(data: bytes) -> tuple[bytes, int]:
-    """RFC 2045, 6.8, white space aside; and the number of bytes before what could not be undone, or -1."""
-    data = data.translate(None, b" \t\r\n")
-    good = len(data) - len(data.lstrip(_BASE64))
-    good -= good % 4
-    made, rest = binascii.a2b_base64(data[:good]), data[good:]
-    try:
-        return made + binascii.a2b_base64(rest, strict_mode=True), -1
-    except binascii.Error:
-        return made + rest, len(made)
-
-
-def _from_quoted(data: bytes) -> tuple[bytes, int]:
-    """RFC 2045, 6.7; and the number of bytes before an equals sign that is no escape, or -1."""
-    data = data.removesuffix(b"=")  # a soft line break whose line end is the boundary's
-    broken = _BROKEN_QUOTED.search(data)
-    if broken is None:
-        return binascii.a2b_qp(data), -1
-    made = binascii.a2b_qp(data[: broken.start()])
-    return made + data[broken.start() :], len(made)
+    return digest + joined([b"%d" % broken_at, charset])
 
 
 class Trimmed:
     """A digest of bytes that come in chunks as they are written, without the newlines at their end."""
 
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
+    def __init__(self, digest: "hashlib._Hash | None" = None) -> None:
+        self._hash = digest or hashlib.sha256()
         self._newlines = 0
 
     def feed(self, chunk: bytes) -> None:
@@ -107,7 +82,7 @@ def show(root: PartHeader, body: bytes, digest: "hashlib._Hash") -> Trimmed | No
     The body begins with the newline before it.
     """
     if root.is_ambiguous:
-        digest.update(_framed_part(root) + b"?" + joined([root.boundary]))
+        digest.update(_framed_part(root) + b"?" + joined(_declared(root)))
         raw = Trimmed()
         raw.feed(body)
         return raw
@@ -120,6 +95,11 @@ def show(root: PartHeader, body: bytes, digest: "hashlib._Hash") -> Trimmed | No
 
 def _framed_part(header: PartHeader) -> bytes:
     return b"(%d:" % len(header.frame) + header.frame
+
+
+def _declared(header: PartHeader) -> list[bytes]:
+    """How a part is read, which counts where its content counts as it is written."""
+    return [header.boundary, header.encoding if header.encoding in _UNDONE else b"", charset_of(header.charset)]
 
 
 class _Level:
@@ -227,7 +207,7 @@ class _Walk:
                 self._where, self._part = _In.BETWEEN, (self._at, _AS_WRITTEN)
                 return
         if header.boundary or header.is_ambiguous:
-            self._take_raw(self._at, header.boundary)
+            self._take_raw(self._at, _declared(header))
         else:
             self._where, self._part = _In.CONTENT, (self._at, header)
 
@@ -247,10 +227,10 @@ class _Walk:
             start, header = self._part
             self._digest.update(b"=" + _content(self._text[start + 1 : end], header))
 
-    def _take_raw(self, start: int, boundary: bytes = b"") -> None:
-        """From here on everything counts as it is written, and each boundary with it; `boundary` is of no level yet."""
+    def _take_raw(self, start: int, declared: Sequence[bytes] = ()) -> None:
+        """From here on everything counts as it is written, with each boundary, and with what a part has `declared`."""
         self._end_part(start)
-        self._digest.update(b"?" + joined([*(level.mark for level in self._levels), boundary]))
+        self._digest.update(b"?" + joined([*(level.mark for level in self._levels), *declared]))
         raw = Trimmed()
         raw.feed(self._text[start:])
         self._digest.update(b"!" + sealed(raw.finish()))

@@ -1,34 +1,36 @@
-"""Which message a file holds, whatever the file's name.
+"""The digests of a message: what it is, where it may come from, and which delivery of it lies in a file.
 
 A file name proves nothing: a move by IMAP makes a new one. What the reader is shown does: Message-ID, Date, From,
-Subject and the parts of the body (`shown.py`). Header fields that mail software writes into a message after its
-delivery do not count, nor does the way that the message took.
+Subject and the parts of the body. Header fields that mail software writes into a message after its delivery do not
+count, nor does the way that the message took.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.parsing.encoded_words import decode_field
-from spamnb.mail.parsing.header_block import without_envelope
-from spamnb.mail.part_header import Fields, PartHeader, ambiguous_from, fields_of, part_header
-from spamnb.mail.shown import Trimmed, sealed, show
+from spamnb.identity.body import Trimmed, sealed, show
+from spamnb.identity.headers import (
+    Fields,
+    PartHeader,
+    ambiguous_from,
+    fields_of,
+    joined,
+    part_header,
+    without_envelope,
+)
+from spamnb.identity.subject import subject_line
 
+VERSION = 1  # is hashed first, with what the digest is of: no two kinds, nor versions, can have one digest
 _SIZE = 16
 _MOST_HEAD = 256 << 10  # bytes of the header block: two and a half times what Postfix takes; what follows is body
-_MOST_SUBJECT = DEFAULT_LIMITS.field_chars  # is decoded; a longer one counts as it is written
-_READ = DEFAULT_LIMITS.message_bytes + 1  # bytes for the reader; the last one tells it that there are more
-_PIECE = 1 << 16  # bytes digested at once of what comes in short lines
 _DECODED = 8 << 20  # bytes of a body whose parts are decoded, for which all of it is held in memory
 _HELD = 9 << 20  # bytes of a message: such a body with its header
 # mbsync writes this at the end of every header block, another one for each copy.
-_SYNCHRONISED = lazy_pattern(rb"\nX-TUID: [A-Za-z0-9+/]{12}\Z")
+_SYNCHRONISED = re.compile(rb"\nX-TUID: [A-Za-z0-9+/]{12}\Z")
 
 # Written by mail software after delivery: mbox and IMAP programs, synchronisers, filters at any station.
-_ADDED_LATER = lazy_pattern(
+_ADDED_LATER = re.compile(
     rb"\n(?:status|x-status|x-keywords|x-uid|x-uidl|x-imap(?:base)?|x-tuid|x-offlineimap|lines|content-length"
     rb"|x-mozilla-[\w-]+|x-spam[\w-]*|x-rspamd-[\w-]+|x-bogosity|x-dspam-[\w-]+|x-crm114-[\w-]+"
     rb"|x-text-classification):[^\n]*(?:\n[ \t][^\n]*)*",
@@ -91,46 +93,6 @@ def _digests(raw: bytes, with_delivery: bool) -> Digests:
     return digester.finish()
 
 
-class Intake:
-    """Takes one message of any size in chunks."""
-
-    def __init__(self) -> None:
-        self._chunks: list[bytes] = []
-        self._size = 0  # of these chunks, in bytes
-        self._start = b""
-        self._digester: Digester | None = None  # once there is more than the reader takes
-
-    def feed(self, chunk: bytes) -> None:
-        """More of the message."""
-        self._chunks.append(chunk)
-        self._size += len(chunk)
-        if self._size >= (_READ if self._digester is None else _PIECE):
-            self._digest()
-
-    def _digest(self) -> None:
-        raw, self._chunks, self._size = b"".join(self._chunks), [], 0
-        if self._digester is None:
-            self._start, self._digester = raw[:_READ], Digester()
-        self._digester.feed(raw)
-
-    def finish(self) -> bytes:
-        """The message, or as much of a longer one as the reader takes, with the digests over all of it."""
-        if self._digester is None:
-            return b"".join(self._chunks)
-        self._digest()
-        start = Start(self._start)
-        start.digests = self._digester.finish()
-        return start
-
-
-def take(chunks: Iterable[bytes]) -> bytes:
-    """A message that comes in chunks: all of it, or as much as the reader takes, with the digests over all of it."""
-    intake = Intake()
-    for chunk in chunks:
-        intake.feed(chunk)
-    return intake.finish()
-
-
 class Digester:
     """The digests of a message that comes in chunks; without `with_delivery` that one is empty.
 
@@ -141,10 +103,10 @@ class Digester:
         self._return = b""  # the last byte, where it may be the first of a line end
         self._chunks: list[bytes] = []
         self._size = 0
-        self._identity = hashlib.sha256()
+        self._identity = _begun(b"identity")
         self._header: bytes | None = None
         self._raw: Trimmed | None = None  # the body of a message that counts as it is written
-        self._delivery = Trimmed() if with_delivery else None
+        self._delivery = Trimmed(_begun(b"delivery")) if with_delivery else None
 
     def feed(self, chunk: bytes) -> None:
         """More of the message."""
@@ -184,10 +146,9 @@ class Digester:
             end = min(len(text), _MOST_HEAD)
         head, body = text[:end], text[end + 1 :] if has_end else b"\n" + text[end:]  # with the newline before it
         fields = fields_of(head)
-        self._read_fields(fields)
         odd = ambiguous_from(head)
-        if odd is not None:
-            self._identity.update(_SYNCHRONISED.sub(b"", head[odd:].rstrip(b"\n")))
+        as_written = b"" if odd is None else _SYNCHRONISED.sub(b"", head[odd:].rstrip(b"\n"))
+        self._read_fields(fields, as_written)
         root = part_header(fields)
         is_odd = odd is not None or (len(body) > 1 and not has_end) or _needs_mime(root, fields)
         if is_odd or is_long or len(body) > _DECODED:
@@ -197,27 +158,25 @@ class Digester:
             self._delivery.feed(_ADDED_LATER.sub(b"", head).strip(b"\n") + b"\n")
             self._delivery.feed(body)
 
-    def _read_fields(self, fields: Fields) -> None:
-        if any(fields.get(b"message-id", ())):
+    def _read_fields(self, fields: Fields, as_written: bytes) -> None:
+        has_id = any(fields.get(b"message-id", ()))
+        if has_id:
             first = [name + b":" + fields[name][0] for name in (b"date", b"from", b"message-id") if name in fields]
-            self._header = hashlib.sha256(b"\n".join(first)).digest()[:_SIZE]
-        lines = [name + b":" + value for name in (b"message-id", b"date", b"from") for value in fields.get(name, ())]
-        if self._header is None:
-            lines += [b"to:" + value for value in fields.get(b"to", ())]
+            header = _begun(b"header")
+            header.update(joined(first))
+            self._header = header.digest()[:_SIZE]
+        names = (b"message-id", b"date", b"from") if has_id else (b"message-id", b"date", b"from", b"to")
+        lines = [name + b":" + value for name in names for value in fields.get(name, ())]
         subjects = fields.get(b"subject", ())
-        lines += [b"subject:" + _decoded(value) for value in subjects[:1]]
+        lines += [subject_line(value) for value in subjects[:1]]
         lines += [b"subject:" + value for value in subjects[1:]]
-        self._identity.update(b"\n".join(lines) + b"\n\n")
+        self._identity.update(joined([joined(lines), as_written]))
+
+
+def _begun(kind: bytes) -> "hashlib._Hash":
+    return hashlib.sha256(b"spamnb %s %d\0" % (kind, VERSION))
 
 
 def _needs_mime(root: PartHeader, fields: Fields) -> bool:
     """Whether a message is read in another way by programs that ask for a MIME-Version field, which it has not."""
-    return b"mime-version" not in fields and (bool(root.boundary) or root.encoding in {"base64", "quoted-printable"})
-
-
-def _decoded(subject: bytes) -> bytes:
-    if len(subject) > _MOST_SUBJECT:
-        return subject
-    # Bytes without a declared charset are read in one that tells all of them apart.
-    text = decode_field(subject.decode("ascii", "surrogateescape"), lambda: "latin-1")
-    return " ".join(text.split()).encode("utf-8", "surrogateescape")
+    return b"mime-version" not in fields and (bool(root.boundary) or root.encoding in {b"base64", b"quoted-printable"})

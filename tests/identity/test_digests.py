@@ -1,4 +1,5 @@
 import base64
+import doctest
 import quopri
 import random
 
@@ -6,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spamnb.mail.identity import Digester, delivery, digests, header_digest, identity, take
+from spamnb.identity import charsets, headers, subject, transfer
+from spamnb.identity.digests import Digester, delivery, digests, header_digest, identity
+from spamnb.mail.intake import take
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read
 from tests.mail.hostile import MESSAGES as HOSTILE
@@ -231,6 +234,35 @@ def test_a_field_in_another_form_is_the_same(same):
 
 
 @pytest.mark.parametrize(
+    "subjects",
+    [
+        # One text to some programs, and not to others.
+        ["=?utf-8?q?one?=", "=?utf-8?q?=3D=3Futf-8=3Fq=3Fone=3F=3D?=", "=?utf-8?q?one", "x=?utf-8?q?one?=", "x one"],
+        ["=?utf-8?b?b25l?=", "=?utf-8?b?b25*l?=", "=?utf-8?b?b25lIQ?=", "=?utf-8?b?b25lIQ==?=", "=?utf-8?q?one=3?="],
+        ["=?utf-8?q?one?= two", "=?utf-8?q?one?==?utf-8?q?_two?=", "=?utf-8?q?one=0Atwo?="],
+        [f"=?{charset}?q?=C3=A9?=" for charset in ("utf-8", "latin1", "koi8-r", "utf-7", "utf-16", "x-nobody")],
+        ["=?utf-8?q?=C3?=", "=?utf-8?q?=C4?=", "=?utf-8?q?=EF=BF=BD?="],
+    ],
+)
+def test_another_subject_is_another_message(subjects):
+    """What any program may show as another Subject makes another message."""
+    assert len({identity(HEADER + f"Subject: {subject}\n\nwords\n".encode()) for subject in subjects}) == len(subjects)
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "windows-1252", "iso-8859-15", "koi8-r", "gb18030", "shift_jis"])
+def test_where_an_encoded_word_begins_and_ends_makes_no_difference(charset):
+    """What is ASCII may stand inside an encoded word or outside, also where it is a letter's second byte."""
+    letter = {"koi8-r": "Ж", "gb18030": "镾", "shift_jis": "ソ"}.get(charset, "é")
+    coded = "".join(f"={byte:02X}" for byte in letter.encode(charset))
+    words = (
+        f"?q?a_{coded}?= b c",
+        f"?Q?a_{coded}_b_c?=",
+        f"?q?a?=\n =?{charset.upper()}?b?IA==?= =?{charset}?q?{coded}_b?= c",
+    )
+    assert len({identity(HEADER + f"Subject: =?{charset}{each}\n\nwords\n".encode()) for each in words}) == 1
+
+
+@pytest.mark.parametrize(
     ("name", "values"),
     [
         ("Subject", ["one", "two", "one\nSubject: two", "=?utf-8?q?one=21?=", "one\nX-Subject: two\nSubject:"]),
@@ -311,6 +343,11 @@ PART = b"--b\n\nwords\n"
         (b"Subject: a\rX: b\r\rwords", b"Subject: a\rX: b\r\rspam"),
         (PLAIN + b"--b\nX: y\n\nwords\n", PLAIN + b"--b\nX: y\n \nContent-Type: text/html\n\nwords\n"),
         (PLAIN + b"--b\nX: y\n\nwords\n", PLAIN + b"--b\nX: y\n--b spam: x\n\nwords\n"),
+        # A part without a type is a message to most programs, in a digest alone.
+        (
+            PLAIN.replace(b"mixed", b"digest") + b"--b\n\nSubject: a\n\nwords\n",
+            PLAIN.replace(b"mixed", b"digest") + b"--b\nContent-Type: text/plain\n\nSubject: a\n\nwords\n",
+        ),
         # Broken encodings count as they are written.
         (
             b"Content-Transfer-Encoding: base64\n\nd29yZHM=\n",
@@ -354,6 +391,20 @@ def test_the_boundary_counts_where_a_body_counts_as_it_is_written(before, openin
         for boundary in (b"one", b"two")
     )
     assert identity(one) != identity(two)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stray"),
+    [(b"text/plain", b">From a b\n"), (b"text / plain", b""), (b"multipart/mixed", b""), (b"multipart/mixed", b"a\n")],
+)
+def test_how_a_body_is_declared_counts_where_it_counts_as_it_is_written(kind, stray):
+    """One body as it is written under two transfer encodings, or two charsets, is two messages."""
+    head, body = HEADER + b"Content-Type: %s; charset=" % kind, b"\n\nd29yZHM=\n"
+    encodings = (b"base64", b"quoted-printable", b"7bit")
+    made = [head + b"utf-8\nContent-Transfer-Encoding: " + each + b"\n" + stray + body for each in encodings]
+    made += [head + charset + b"\n" + stray + body for charset in (b"utf-7", b"utf-16", b"hz")]
+    made += [HEADER + PLAIN + b"--b\n" + raw.removeprefix(HEADER) for raw in made]
+    assert len({identity(raw) for raw in made}) == 12
 
 
 @pytest.mark.parametrize("other", [b"a  c", b" a c", b"a c ", b"a\tc"])
@@ -467,3 +518,10 @@ def test_a_message_that_the_reader_takes_whole_is_kept_whole():
     assert take([RAW[:100], RAW[100:]]) == RAW
     raw = RAW + b"x" * (DEFAULT_LIMITS.message_bytes - len(RAW))
     assert take([raw]) == raw
+
+
+@pytest.mark.parametrize("module", [charsets, headers, subject, transfer])
+def test_docstrings_hold(module):
+    """The examples in the docstrings are what the functions do."""
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed

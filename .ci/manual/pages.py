@@ -1,0 +1,132 @@
+"""The man pages: the Markdown beside this file, with the commands, options and keys that the program itself knows."""
+
+import argparse
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import yaml
+from roff import roff
+
+from spamnb import __version__
+from spamnb.cli.common.arguments import ABOUT, COMMANDS, parser_of, program
+from spamnb.config.keys import wanted
+from spamnb.config.writing import example
+from spamnb.service.spamd.protocol import Command as Request
+
+_HERE = Path(__file__).parent
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its path below a prefix such as /usr."""
+    parts, made = _parts(), {}
+    for path in sorted(_HERE.glob("*.md")):
+        markdown = path.read_text(encoding="utf-8").format(**parts)
+        made[f"share/man/man{path.stem[-1]}/{path.stem}"] = roff(markdown, __version__)
+    return made
+
+
+def _parts() -> dict[str, str]:
+    """What stands in the pages between braces, as Markdown."""
+    web = parser_of("web")
+    return {
+        "about": ABOUT,
+        "summaries": _blocks(_term(f"`{name}`", _sentence(summary)) for name, summary in COMMANDS.items()),
+        "options": _options(program()._get_optional_actions()),
+        "commands": _blocks(_command(name) for name in COMMANDS),
+        "keys": _blocks(_keys("")),
+        "requests": ", ".join(Request),
+        "spamd_keys": _blocks(_keys("spamd.")),
+        "web_usage": _usage(web),
+        "web_about": str(web.description),
+        "web_options": _options(_arguments(web)),
+        "web_example": _example(web),
+    }
+
+
+def _blocks(blocks: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, blocks))
+
+
+def _term(term: str, explanation: str) -> str:
+    return f"{term}\n: {explanation}"
+
+
+def _sentence(written: str) -> str:
+    return written[0].upper() + written[1:] + ("" if written.endswith(".") else ".")
+
+
+def _command(name: str) -> str:
+    parser = parser_of(name)
+    listed = _options(_arguments(parser))
+    return _blocks((f"### {name}", _usage(parser), str(parser.description), listed, _example(parser)))
+
+
+def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Without --help, which is said once for all commands."""
+    return [*parser._get_optional_actions()[1:], *parser._get_positional_actions()]
+
+
+def _example(parser: argparse.ArgumentParser) -> str:
+    return str(parser.epilog).removeprefix("example:\n").rstrip()
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    return " ".join([f"`{parser.prog}`", *map(_in_usage, _arguments(parser))])
+
+
+def _in_usage(action: argparse.Action) -> str:
+    flags, is_repeated = action.option_strings, action.nargs in ("*", "+")
+    shown = (f"`{flags[-1]}` " if flags else "") + _value(action)
+    shown = shown.rstrip() + ("..." if is_repeated else "")
+    is_needed = action.required if flags else action.nargs not in ("?", "*")
+    return shown if is_needed else f"[{shown}]"
+
+
+def _value(action: argparse.Action) -> str:
+    """What stands for the value of an option, or for an operand."""
+    if action.nargs == 0:
+        return ""
+    name = action.metavar or action.dest.upper()
+    shown = "|".join(f"`{choice}`" for choice in action.choices) if action.choices else f"*{name}*"
+    return f"[{shown}]" if action.option_strings and action.nargs == "?" else shown
+
+
+def _options(actions: Iterable[argparse.Action]) -> str:
+    return _blocks(_term(_names(action), _sentence(str(action.help))) for action in actions)
+
+
+def _names(action: argparse.Action) -> str:
+    return f"{', '.join(f'`{flag}`' for flag in action.option_strings)} {_value(action)}".strip()
+
+
+def _keys(section: str) -> Iterator[str]:
+    """Each key of a section, or of all with the heading of each, as the example has them."""
+    text, meanings = example(), wanted()
+    lines = text.splitlines()
+    for name, key, value in _nodes(yaml.compose(text, yaml.SafeLoader), ""):
+        about = _comment_above(lines, key.start_mark.line)
+        written = text[value.start_mark.index : value.end_mark.index].strip()
+        if name in meanings and name.startswith(section):
+            default = "" if "\n" in written else f" Default: `{written}`."
+            yield _term(f"`{name}`", f"{' '.join(about.split())} Write {meanings[name]}.{default}")
+        elif name not in meanings and not section:
+            yield _blocks((f"### {name}", about))
+
+
+def _nodes(node: yaml.Node | None, above: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+    """Each key with its value; below `mailboxes` those of its first item, and nothing below `roles`."""
+    if isinstance(node, yaml.SequenceNode) and node.value:
+        yield from _nodes(node.value[0], above)
+    if isinstance(node, yaml.MappingNode) and not above.endswith("roles."):
+        for key, value in node.value:
+            yield f"{above}{key.value}", key, value
+            yield from _nodes(value, f"{above}{key.value}.")
+
+
+def _comment_above(lines: list[str], line: int) -> str:
+    """The comment that ends right above a line."""
+    first = line
+    while first and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return textwrap.dedent("\n".join(text.lstrip().removeprefix("#") for text in lines[first:line]))

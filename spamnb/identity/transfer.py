@@ -1,0 +1,40 @@
+"""Transfer encodings undone as all programs undo them: up to where they are broken.
+
+Where an encoding is broken programs differ in what they make of it, so from there on the encoded bytes are taken as
+they are. `binascii` is given nothing else than what is whole, of which no version of Python makes anything else.
+"""
+
+import binascii
+import re
+
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_PADDED = re.compile(rb"(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_NO_ESCAPE = re.compile(rb"=(?![0-9A-Fa-f]{2}|\n)")
+
+
+def from_base64(data: bytes) -> tuple[bytes, int]:
+    """RFC 2045, 6.8, white space aside; and the number of bytes before what could not be undone, or -1.
+
+    >>> from_base64(b"QUJD\\nRA=="), from_base64(b"QUJD*RA==")
+    ((b'ABCD', -1), (b'ABC*RA==', 3))
+    """
+    data = data.translate(None, b" \t\r\n")
+    whole = len(data) - len(data.lstrip(_LETTERS))
+    whole -= whole % 4
+    made, rest = binascii.a2b_base64(data[:whole]), data[whole:]
+    if _PADDED.fullmatch(rest):
+        return made + binascii.a2b_base64(rest), -1
+    return made + rest, len(made)
+
+
+def from_quoted(data: bytes) -> tuple[bytes, int]:
+    """RFC 2045, 6.7; and the number of bytes before an equals sign that is no escape, or -1.
+
+    >>> from_quoted(b"caf=C3=A9 =\\nau"), from_quoted(b"caf=C3=A9 =x")
+    ((b'caf\\xc3\\xa9 au', -1), (b'caf\\xc3\\xa9 =x', 6))
+    """
+    broken = _NO_ESCAPE.search(data)
+    if broken is None:
+        return binascii.a2b_qp(data), -1
+    made = binascii.a2b_qp(data[: broken.start()])
+    return made + data[broken.start() :], len(made)

@@ -1,1 +1,0 @@
-"""Man pages and completion for shells, written from the grammar that parses when the project is built."""

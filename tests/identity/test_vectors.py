@@ -1,0 +1,154 @@
+"""The frozen digests, on this Python and on each other one of this machine."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spamnb
+from spamnb.identity import charsets
+from spamnb.identity import digests as module
+from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.parsing import charsets as of_the_reader
+from spamnb.mail.reading import read
+from tests.identity.vectors import VECTORS, changed, labelled, of, raw_of
+
+ROOT = Path(spamnb.__file__).parent.parent
+MESSAGES = VECTORS["messages"]
+
+# Which of the messages are one, in forms that servers and programs give it.
+FORMS = {
+    "plain": [
+        "plain, CR LF",
+        "plain, blank lines at the end",
+        "plain, below an mbox line",
+        "plain, on another way",
+        "plain, folded",
+        "plain, fields in another order and case",
+        "plain, declared",
+        "plain, in base64",
+        "plain, quoted",
+        "a line of blanks in the header",
+    ],
+    "empty": ["a newline"],
+    "no body": ["a header alone", "a header without its last line end"],
+    "utf-8, 8bit": ["utf-8, in base64", "utf-8, quoted"],
+    "windows-1252": ["windows-1252, as ISO-8859-1"],
+    "a Subject in UTF-8": ["a Subject in UTF-8, quoted", "a Subject in UTF-8, in base64"],
+    "a Subject in ISO-8859-1, quoted": ["a Subject in ISO-8859-1, in base64"],
+    "a line that is no field": ["a line that is no field, synchronised"],
+    "two parts": ["two parts, in another form", "two parts, without an end"],
+    "parameters": ["parameters in another order"],
+}
+
+
+def pythons() -> dict[str, str]:
+    """The programs of other Pythons that spamnb runs on, by their names."""
+    homes = [Path.home() / ".pyenv/versions", Path.home() / ".local/share/uv/python"]
+    folders = [*map(Path, os.get_exec_path()), *(folder for home in homes for folder in sorted(home.glob("*/bin")))]
+    names = [f"python3.{minor}" for minor in range(11, 30) if minor != sys.version_info.minor]
+    return {name: path for name in names for path in [working(name, folders)] if path}
+
+
+def working(name: str, folders: list[Path]) -> str:
+    """The first program of that name that is a Python of that version, and does not only stand in for one."""
+    say = "import sys; print('python%d.%d' % sys.version_info[:2])"
+    for path in (str(folder / name) for folder in folders):
+        if os.access(path, os.X_OK):
+            made = subprocess.run([path, "-c", say], capture_output=True, text=True, check=False)
+            if made.stdout.strip() == name:
+                return path
+    return ""
+
+
+def test_no_digest_has_changed():
+    """Every message, hostile message and charset label has the digests that it had in the first version."""
+    assert list(changed()) == []
+
+
+def test_other_pythons_make_the_same_digests():
+    """So it has on every other Python of this machine, without any other package."""
+    others = pythons()
+    if not others:
+        pytest.skip("no other Python from 3.11 on is installed here")
+    for name, path in others.items():
+        made = subprocess.run(
+            [path, "-B", "-E", "-S", "-m", "tests.identity.vectors"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (made.returncode, made.stderr) == (0, ""), name
+
+
+def test_the_vectors_are_enough():
+    """All labels of the table are in them, and what is one message in another form has one digest, and nothing else."""
+    assert len(MESSAGES) >= 100
+    labels = {label for labels in VECTORS["labels"].values() for label in labels.split()}
+    assert labels >= {label.decode() for label in charsets._names()}
+    assert {charsets.charset_of(label.encode()) for label in labels} >= set(charsets._names().values())
+    groups: dict[str, list[str]] = {}
+    for name, vector in MESSAGES.items():
+        groups.setdefault(vector["digests"][0], []).append(name)
+    same = sorted(sorted(names) for names in groups.values() if len(names) > 1)
+    assert same == sorted(sorted([name, *others]) for name, others in FORMS.items())
+
+
+@pytest.mark.parametrize("name", [name for name, vector in MESSAGES.items() if "fill" not in vector])
+def test_line_ends_and_an_mbox_line_change_no_digest(name):
+    """With CR LF, in one piece or below a `From ` line, each message keeps its digests."""
+    raw = raw_of(MESSAGES[name])
+    lines = raw.replace(b"\r\n", b"\n")
+    if b"\r" not in lines:
+        assert of(lines.replace(b"\n", b"\r\n")) == of(raw)
+    assert of(b"From a@b Mon Jan  1 00:00:00 2024\n" + raw) == of(raw)
+
+
+@pytest.mark.parametrize("digest", VECTORS["labels"])
+def test_a_label_in_another_form_is_the_same(digest):
+    """Capitals, hyphens, a prefix and a language make no other charset of a label that is known."""
+    label = VECTORS["labels"][digest].split()[0]
+    if label.encode() in charsets._names():
+        for form in (label.upper(), label.replace("_", "-"), f"x-{label}", f"{label}*en"):
+            assert of(labelled(form))[0] == digest
+
+
+def test_the_readers_tables_change_no_digest(monkeypatch):
+    """Another charset, another superset or other limits of the reader leave every digest as it is."""
+    raw = b"Content-Type: text/plain; charset=x-nobody\n\n\xe9\xe8 words\n"
+    before = read(raw).tokens
+    monkeypatch.setitem(of_the_reader._LABELS, "nobody", "koi8-r")
+    monkeypatch.setitem(of_the_reader._LABELS, "koi8", "cp866")
+    monkeypatch.setitem(of_the_reader._SUPERSETS, "koi8-r", "cp1251")
+    monkeypatch.setitem(of_the_reader._SUPERSETS, "utf-8", "utf-7")
+    of_the_reader.codec_name.cache_clear()
+    try:
+        assert read(raw).tokens != before
+        for name in ("message_bytes", "header_bytes", "field_chars", "parts", "nesting"):
+            before_it = getattr(DEFAULT_LIMITS, name)
+            monkeypatch.setattr(type(DEFAULT_LIMITS), name, property(lambda _: 3))
+            assert getattr(DEFAULT_LIMITS, name) == 3 != before_it
+        assert list(changed()) == []
+    finally:
+        monkeypatch.undo()
+        of_the_reader.codec_name.cache_clear()
+
+
+def test_the_room_knows_nothing_else_of_spamnb():
+    """All its modules together import no other module of spamnb, nor any of Python's for mail."""
+    names = [f"spamnb.identity.{path.stem}" for path in sorted((ROOT / "spamnb/identity").glob("[!_]*.py"))]
+    say = f"import sys, {', '.join(names)}; print(*sorted(n for n in sys.modules if n.startswith(('spamnb', 'email'))))"
+    made = subprocess.run([sys.executable, "-c", say], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert made.stdout.split() == ["spamnb", "spamnb.identity", *names]
+
+
+def test_version_and_kind_are_hashed_first(monkeypatch):
+    """A second version has other digests for every message, and the kinds of digests begin in different ways."""
+    raw = raw_of(MESSAGES["plain"])
+    assert len({module._begun(kind).digest() for kind in (b"identity", b"header", b"delivery")}) == 3
+    first = of(raw)
+    monkeypatch.setattr(module, "VERSION", 2)
+    assert all(one != other for one, other in zip(first, of(raw), strict=True))

@@ -1,0 +1,114 @@
+"""What a person has chosen beside the configuration: an action about no message, which the history lives with."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from spamnb.acts.undo import foresee, of_ids, since, undo, undos_since
+from spamnb.ledger.history.describe import as_object, in_words
+from spamnb.ledger.history.journal import Action, ChoiceKind
+from spamnb.ledger.ledger import Ledger
+from tests.cli.conftest import Run, home, ledger_file, mail, run
+from tests.ledger.lessons import learn, lesson
+from tests.ledger.test_retention import deleted
+
+__all__ = ["home", "run"]  # fixtures
+OLD, LATER = 1_000.0, 9_000.0
+
+
+def choose(ledger: Ledger, kind: ChoiceKind, value: str | float, at: float = OLD) -> int:
+    """A choice, and the action that names it; the number of that."""
+    pattern, number = (value, None) if isinstance(value, str) else (None, value)
+    with ledger.transaction():
+        choice = ledger._connection.execute(
+            "INSERT INTO choice (kind, pattern, number, by) VALUES (?, ?, ?, 'page')", (kind, pattern, number)
+        )
+        return ledger._connection.execute(
+            "INSERT INTO action (at, choice, kind, state, why) VALUES (?, ?, 'chosen', 'done', 'said on a page')",
+            (at, choice),
+        )
+
+
+def in_force(ledger: Ledger) -> list[tuple[str, str | float]]:
+    """The choices whose action stands, the oldest first, as a later version may ask for them."""
+    return ledger._connection.all(
+        "SELECT c.kind, coalesce(c.pattern, c.number) FROM choice AS c JOIN action AS a ON a.choice = c.id"
+        " WHERE a.state = 'done' AND a.takes_back IS NULL ORDER BY c.id"
+    )
+
+
+def take_back(ledger: Ledger, actions: list[Action]) -> None:
+    """Undo, without a fault."""
+    assert [outcome.fault for outcome in foresee(ledger, actions)] == [None] * len(actions)
+    assert [outcome.fault for outcome in undo(ledger, actions, lambda: LATER)] == [None] * len(actions)
+
+
+def test_in_the_history(ledger: Ledger) -> None:
+    """The history tells of a choice among what was done to messages, and of no message in it."""
+    learn(ledger, [lesson("m", 0, {"a": 1}, OLD)])
+    choose(ledger, "block", "*@shop.example")
+    choose(ledger, "spam_cutoff", 0.9)
+    cutoff, block, _ = lines = ledger.journal.page(9)
+    assert [line.action.summary for line in lines] == ["spam_cutoff 0.9", "block *@shop.example", "m"]
+    assert (block.action.message, block.action.digest, in_words(block)) == (0, b"", "chosen: said on a page")
+    assert as_object(cutoff)["message"] == "spam_cutoff 0.9"
+    assert ledger.journal.lines([block.action]) == [block]
+    assert ledger.journal.of_message(0) == []
+    assert ledger.verify() == []
+
+
+def test_taken_back_and_done_again(ledger: Ledger) -> None:
+    """To undo a choice is to withdraw it, and the one before it is in force again; and so on down the chain."""
+    choose(ledger, "spam_cutoff", 0.9)
+    second = choose(ledger, "spam_cutoff", 0.99)
+    take_back(ledger, of_ids(ledger, [second]))
+    assert in_force(ledger) == [("spam_cutoff", 0.9)]
+    take_back(ledger, undos_since(ledger, 0.0))
+    assert in_force(ledger) == [("spam_cutoff", 0.9), ("spam_cutoff", 0.99)]
+    take_back(ledger, since(ledger, 0.0))
+    assert in_force(ledger) == []
+    assert ledger.verify() == []
+
+
+def test_never_forgotten(ledger: Ledger) -> None:
+    """What is long over is forgotten around a choice, however old that is; the choice stays."""
+    choose(ledger, "allow", "list.example")
+    deleted(ledger, "a", OLD)
+    choose(ledger, "ham_cutoff", 0.05)
+    deleted(ledger, "newest", LATER)
+    assert sum(ledger.retention.forget(5_000.0, 5_000.0)) > 0
+    assert ledger.messages.find(b"a") is None
+    assert in_force(ledger) == [("allow", "list.example"), ("ham_cutoff", 0.05)]
+
+
+@pytest.mark.parametrize("message", [None, 1])
+def test_an_action_is_about_one_thing(ledger: Ledger, message: int | None) -> None:
+    """An action is about a message or a choice, never about both or neither; a choice is a pattern or a number."""
+    choice = None if message is None else 1
+    learn(ledger, [lesson("m", 0, {"a": 1}, OLD)])
+    choose(ledger, "allow", "a@b.example")
+    row = "INSERT INTO action (at, message, choice, kind, state, why) VALUES (1.0, ?, ?, 'chosen', 'done', '')"
+    with pytest.raises(sqlite3.IntegrityError):
+        ledger._connection._sqlite.execute(row, (message, choice))
+    with pytest.raises(sqlite3.IntegrityError):
+        ledger._connection._sqlite.execute(
+            "INSERT INTO choice (kind, pattern, number, by) VALUES ('allow', ?, ?, 'page')",
+            (None, None) if message is None else ("a@b.example", 0.5),
+        )
+
+
+def test_at_the_prompt(home: Path, run: Run) -> None:
+    """Every command that tells of the history, or proves it, goes on where a choice is in it; `undo` withdraws it."""
+    assert run("train", "--ham", mail(home / "a", "ham", 1)).code == 0
+    with Ledger(str(ledger_file(home))) as ledger:
+        number = choose(ledger, "block", "*@shop.example", LATER)
+    assert "chosen: said on a page" in run("history").out
+    assert json.loads(run("history", "--json").out.splitlines()[0])["kind"] == "chosen"
+    assert "last action" in run("status").out
+    for command in (("verify",), ("undo", str(number)), ("undo", "--undos", "--since", "1h")):
+        said = run(*command)
+        assert (said.code, said.err) == (0, ""), said
+    with Ledger(str(ledger_file(home))) as ledger:
+        assert in_force(ledger) == [("block", "*@shop.example")]
