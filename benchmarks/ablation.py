@@ -20,7 +20,7 @@ from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.protocols import Learner, Train, online
 from spamnb.mail.reading import Reading
-from spamnb.mail.tokens.header import is_header
+from spamnb.mail.tokens.kinds import is_header
 
 
 def without(*kinds: str) -> Callable[[str], bool]:

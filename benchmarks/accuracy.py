@@ -24,7 +24,7 @@ import common
 import numpy as np
 from scipy.stats import rankdata
 
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.filter.judge import Filter
@@ -80,7 +80,7 @@ def _spamnb_online(contender: common.Spamnb, messages: Sequence[Labelled]) -> It
                 for number, message in enumerate(messages[start : start + _COMMIT], start):
                     reading = read(Path(message.path).read_bytes())
                     judgement = judge(reading)
-                    ledger.lessons.learn([reading], message.label, "online", float(number))
+                    ledger.lessons.learn([reading], message.label, "online", float(number), how=How.HAND)
                     yield common.Scored(judgement.verdict, judgement.log_odds)
 
 

@@ -48,7 +48,7 @@ from attacked import (
     with_text,
 )
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
@@ -169,7 +169,7 @@ class _InProcess:
         for label in Label:
             for message in messages:
                 if message.label is label:
-                    self._lessons.learn([self._read(message)], label, "", 0.0)
+                    self._lessons.learn([self._read(message)], label, "", 0.0, how=How.HAND)
 
     def score(self, messages: Sequence[Labelled], *_options: str) -> list[str]:
         """A line for each message, as `spamnb score --json` prints it."""

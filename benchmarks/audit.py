@@ -20,7 +20,7 @@ import common
 import numpy as np
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Config, Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
@@ -47,7 +47,7 @@ def audited(messages: Sequence[Labelled], read: Sequence[Sample], seed: int, sha
             batch = Batch.of(
                 [read[n].reading for n in called], [str(Path(messages[n].path).absolute()) for n in called]
             )
-            training.learn_batches(ledger, [batch], label, "benchmark", 1.0)
+            training.learn_batches(ledger, [batch], label, "benchmark", 1.0, how=How.HAND)
         found = misfiled(ledger, Config(mailboxes=(), ledger=Path(ledger.path)))
     wrong = {str(Path(messages[n].path).absolute()) for n in turned}
     paths = [one.place.path for one in found if one.place is not None]
@@ -60,13 +60,13 @@ def reviewed(read: Sequence[Sample], seed: int, choose: Choose) -> tuple[list[Sa
     ordered = _ordered(read, seed)
     lessons = MemoryLessons()
     for one in ordered[:_LEARNED]:
-        lessons.learn([one.reading], one.label, "benchmark", 1.0)
+        lessons.learn([one.reading], one.label, "benchmark", 1.0, how=How.HAND)
     pool, asked = random.Random(seed).sample(ordered[_LEARNED:], len(read) - _LEARNED), []
     while len(asked) < _ANSWERS:
         judged = FrozenFilter(lessons, Scoring()).judge_all([one.reading.tokens for one in pool])
         answered = choose(pool, judged, min(_ROUND, _ANSWERS - len(asked)))
         for one in answered:
-            lessons.learn([one.reading], one.label, "benchmark", 2.0)
+            lessons.learn([one.reading], one.label, "benchmark", 2.0, how=How.HAND)
         asked += answered
         known = {one.reading.digest for one in answered}
         pool = [one for one in pool if one.reading.digest not in known]
@@ -116,7 +116,7 @@ def _after_answers(read: Sequence[Sample], seeds: int) -> dict[str, object]:
         ways = {"at random": at_random, "by review": by_teaching}
         done = {name: reviewed(read, seed, choose) for name, choose in ways.items()}
         none = reviewed(read, seed, at_random)[1]
-        none.forget([one.reading.digest for one in done["at random"][0]], "benchmark", 3.0)
+        none.forget([one.reading.digest for one in done["at random"][0]], "benchmark", 3.0, how=How.HAND)
         known = {one.reading.digest for one in _ordered(read, seed)[:_LEARNED]}
         known |= {one.reading.digest for asked, _ in done.values() for one in asked}
         rest = [one for one in read if one.reading.digest not in known]

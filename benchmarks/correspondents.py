@@ -32,7 +32,7 @@ import common
 import numpy as np
 from attacked import with_fields_of
 
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus
 from spamnb.evaluation.measures import Outcome
@@ -132,7 +132,7 @@ class _Run:
         for sample in samples:
             _send(lessons, written, sample.name)
             self.known += lessons.known([sample.reading.relations])
-            lessons.learn([sample.reading._replace(tokens={})], sample.label, "", 0.0)
+            lessons.learn([sample.reading._replace(tokens={})], sample.label, "", 0.0, how=How.HAND)
 
     def online(self, allowed: frozenset[Acquaintance]) -> list[Outcome]:
         """The outcomes, where only these of the tokens are there."""
@@ -240,8 +240,8 @@ class _Filters:
         for each in messages:
             reading = read(above + _bytes(each))
             _send(self.lessons, written, each.name)
-            self.lessons.learn([reading], each.label, "", 0.0)
-            self._without.learn([reading._replace(relations=Relations())], each.label, "", 0.0)
+            self.lessons.learn([reading], each.label, "", 0.0, how=How.HAND)
+            self._without.learn([reading._replace(relations=Relations())], each.label, "", 0.0, how=How.HAND)
 
     def caught(self, name: str, spam: Sequence[bytes]) -> dict[str, object]:
         """How much of the spam is called so."""

@@ -29,7 +29,7 @@ import common
 
 from spamnb.acts import training
 from spamnb.acts.moves import bases_now
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
 from spamnb.ledger.ledger import Ledger
@@ -89,7 +89,9 @@ def _learn(spamnb: common.Spamnb, lessons: Iterable[tuple[Reading, Label]]) -> i
         while batch := list(islice(waiting, _BATCH)):
             for label in Label:
                 readings = (reading for reading, its_label in batch if its_label is label)
-                training.learn_batches(ledger, [Batch.of(readings)], label, "trained by hand", time.time())
+                training.learn_batches(
+                    ledger, [Batch.of(readings)], label, "trained by hand", time.time(), how=How.HAND
+                )
     with contextlib.closing(sqlite3.connect(spamnb.ledger)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return spamnb.ledger.stat().st_size

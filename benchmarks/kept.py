@@ -16,7 +16,7 @@ from pathlib import Path
 import common
 
 from spamnb.acts.training import learn_batches, learn_together
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.evaluation.corpus import Labelled
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite.batch import Batch
@@ -55,7 +55,7 @@ def _learn(path: Path, messages: Sequence[Labelled]) -> None:
         for start in range(0, len(messages), _BATCH):
             for label in Label:
                 batch = Batch.of(_read([one for one in messages[start : start + _BATCH] if one.label is label]))
-                learn_batches(ledger, [batch], label, "trained by hand", time.time())
+                learn_batches(ledger, [batch], label, "trained by hand", time.time(), how=How.HAND)
 
 
 def _measured(path: Path, readings: Sequence[Reading], together: int) -> dict[str, object]:
@@ -66,7 +66,7 @@ def _measured(path: Path, readings: Sequence[Reading], together: int) -> dict[st
         for start in range(0, len(readings), together):
             held = time.perf_counter()
             some = readings[start : start + together]
-            learn_together(ledger, some, Label.HAM, "it was read and kept", time.time(), weak=True)
+            learn_together(ledger, some, Label.HAM, "it was read and kept", time.time(), weak=True, how=How.KEPT)
             longest = max(longest, time.perf_counter() - held)
         taken = time.process_time() - begin
         written = Path(f"{path}-wal").stat().st_size

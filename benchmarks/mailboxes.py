@@ -24,7 +24,7 @@ import common
 
 from spamnb.acts.moves import bases_now
 from spamnb.acts.training import learn_message
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.ledger.ledger import Ledger
@@ -96,7 +96,7 @@ def _teach(path: Path) -> None:
     with Ledger(str(path)) as ledger:
         for number in range(_LEARNED):
             label = Label(number % 2)
-            learn_message(ledger, message(label.word, number), label, "trained by hand", time.time())
+            learn_message(ledger, message(label.word, number), label, "trained by hand", time.time(), how=How.HAND)
 
 
 def _written(pid: int, inboxes: Sequence[Folder], ledger: Path) -> float:

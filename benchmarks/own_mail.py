@@ -16,7 +16,7 @@ from array import array
 import numpy as np
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite.batch import Batch, TokenMatrix
@@ -62,7 +62,7 @@ def _learn(ledger: Ledger, number: int, vocabulary: int, now: float) -> None:
             )
             relations = [Relations(_sender(one)) for one in ids]
             batch = Batch([_digest(one) for one in ids], [_summary(one) for one in ids], matrix, relations)
-            training.learn_batches(ledger, [batch], label, "a benchmark", now - (number - start) * 60.0)
+            training.learn_batches(ledger, [batch], label, "a benchmark", now - (number - start) * 60.0, how=How.HAND)
 
 
 def _tokens(choose: np.random.Generator, vocabulary: int, label: Label, common: int) -> list[str]:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.bayes.score_arrays import scores_of, weights_of
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
@@ -196,7 +196,9 @@ def ledger_bytes(corpus: Corpus, kept: dict[int, NDArray[np.int64]], words: int)
             for start in range(0, len(learned), _BATCH):
                 for label in Label:
                     readings = (reading for reading, its in learned[start : start + _BATCH] if its is label)
-                    training.learn_batches(ledger, [Batch.of(readings)], label, "trained by hand", time.time())
+                    training.learn_batches(
+                        ledger, [Batch.of(readings)], label, "trained by hand", time.time(), how=How.HAND
+                    )
         return os.path.getsize(path) / len(learned)  # closed: the log is written into it
 
 

@@ -40,7 +40,7 @@ import common
 import numpy as np
 from attacked import Vocabulary, lines, with_fields_of, with_text
 
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS, Habit
@@ -207,10 +207,10 @@ def _looked_into(stream: Sequence[Sample], habit: Habit, seed: int) -> dict[str,
     learn = MemoryLessons.learn
 
     @functools.wraps(learn)
-    def watched(self: MemoryLessons, readings: Any, label: Label, why: str, *rest: Any, **named: Any) -> Any:
-        if why == weak_lessons.LAY_IN_SPAM:
+    def watched(self: MemoryLessons, readings: Any, *rest: Any, how: How, **named: Any) -> Any:
+        if how is How.SILENCE:
             taught.update(ham & {one.digest for one in readings})
-        return learn(self, readings, label, why, *rest, **named)
+        return learn(self, readings, *rest, how=how, **named)
 
     with mock.patch.object(MemoryLessons, "learn", watched):
         run = _run(stream, habit, seed)
@@ -240,7 +240,7 @@ def _filled(corpus: str, other: str, number: int, seed: int) -> Iterator[dict[st
     for sending, words in ((0, 0), *((number, each) for each in _ADDED)):
         lessons, chance = MemoryLessons(), random.Random(seed)
         for one in halves.first:
-            lessons.learn([read(_bytes(one))], one.label, "", 0.0)
+            lessons.learn([read(_bytes(one))], one.label, "", 0.0, how=How.HAND)
         sent = [
             read(_numbered(with_text(chance.choice(spam), lines(chance.sample(common_words, words))), place))
             for place in range(sending)
@@ -259,7 +259,9 @@ def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
         if len(waiting) > weak_lessons.SILENT_MESSAGES or (reading is None and waiting):
             lying, then = waiting.popleft()
             if weak_lessons.teaches_spam(then, judge(lying).probability):
-                taught += bool(lessons.learn([lying], Label.SPAM, weak_lessons.LAY_IN_SPAM, 0.0, weak=True))
+                taught += bool(
+                    lessons.learn([lying], Label.SPAM, weak_lessons.LAY_IN_SPAM, 0.0, weak=True, how=How.SILENCE)
+                )
     return taught
 
 

@@ -36,7 +36,7 @@ from footprint import kilobytes, made_up_lessons
 
 from spamnb.acts import may_move, training
 from spamnb.acts.moves import bases_now
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.ledger.ledger import Ledger
@@ -116,13 +116,17 @@ def learn(spamnb: common.Spamnb, tokens: int) -> None:
         for label in Label:
             readings = (read(message(label.word, number)) for number in range(_LESSONS))
             while batch := list(itertools.islice(readings, _BATCH)):
-                training.learn_batches(ledger, [Batch.of(batch)], label, "trained by hand", time.time() - _YEAR)
+                training.learn_batches(
+                    ledger, [Batch.of(batch)], label, "trained by hand", time.time() - _YEAR, how=How.HAND
+                )
         missing = max(0, tokens - int(ledger.lessons.totals()[6]))
         lessons = made_up_lessons(missing)
         while some := list(itertools.islice(lessons, _BATCH)):
             for label in Label:
                 of_label = [reading for reading, its in some if its is label]
-                training.learn_batches(ledger, [Batch.of(of_label)], label, "trained by hand", time.time() - _YEAR)
+                training.learn_batches(
+                    ledger, [Batch.of(of_label)], label, "trained by hand", time.time() - _YEAR, how=How.HAND
+                )
 
 
 def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
@@ -139,7 +143,9 @@ def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
         seen = read(raw)
         known = ledger.messages.ensure(seen.digest, seen.summary)
         ledger.messages.judged(known.id, Verdict.SPAM, 0.99, time.time())
-        ledger.journal.judged(known.id, (inbox, base), Verdict.SPAM, 0.99, "stays, judged by hand", time.time())
+        ledger.journal.judged(
+            known.id, (inbox, base), Verdict.SPAM, 0.99, "stays, judged by hand", time.time(), how=How.MAILDIR
+        )
         ledger.locations.put(inbox, base, known.id, "appeared", b"", "", time.time())
         may_move.begin(ledger, Scoring(), Learning())
         learned = ledger.messages.find(read(message("spam", 5)).digest)
@@ -158,7 +164,9 @@ def _judged(ledger: Ledger, inbox: int, number: int, at: float, choose: random.R
     known = ledger.messages.ensure(digest, f"A {kind} message, number {number} (sender{number % 5000}@host.example)")
     ledger.messages.came_from([(digest, f"sender{number % 5000}@host.example", "")])
     ledger.messages.judged(known.id, verdict, probability, at)
-    ledger.journal.judged(known.id, (inbox, f"{number}.made.up"), verdict, probability, "stays, a benchmark", at)
+    ledger.journal.judged(
+        known.id, (inbox, f"{number}.made.up"), verdict, probability, "stays, a benchmark", at, how=How.MAILDIR
+    )
 
 
 def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Iterator[Figure]:

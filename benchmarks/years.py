@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.acts.training import learn
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
 from spamnb.ledger.copies.copy import roll
@@ -198,7 +198,7 @@ def steps(path: Path, messages: list[str]) -> dict[str, Taken]:
                 judge.judge(reading)
             if number % 2:
                 with _timed(found, "learn one"):
-                    learn(ledger, reading, Label.HAM, "it was read and kept", time.time())
+                    learn(ledger, reading, Label.HAM, "it was read and kept", time.time(), how=How.KEPT)
     return {what: Taken(*map(statistics.median, zip(*taken, strict=True))) for what, taken in found.items()}
 
 
@@ -254,7 +254,7 @@ def _write_lessons(db: sqlite3.Connection, messages: int, tokens: int) -> None:
             sums[:, label] += counts
             sums[:, 2 + label] += counts
         db.executemany(
-            "INSERT INTO lesson VALUES (?, ?, ?, ?, ?, 0, ?, 'a person moved it to Junk', NULL, ?, ?, NULL)",
+            "INSERT INTO lesson VALUES (?, ?, ?, ?, ?, 0, ?, 'a person moved it to Junk', 'move', NULL, ?, ?, NULL)",
             (
                 (n + 1, n.to_bytes(16), f"message {n} (somebody@example.org)", n + 1, n % 2, at, VERSION, blob)
                 for n, at, blob in zip(
@@ -296,8 +296,8 @@ def _ids(numbers: NDArray[np.int64], messages: int, tokens: int) -> tuple[NDArra
 def _write_history(db: sqlite3.Connection, maildir: str, messages: int) -> None:
     """Each message was judged, moved away by its owner, and learned."""
     now = time.time()
-    db.execute("INSERT INTO mailbox VALUES (1, ?, ?)", (os.fsencode(maildir), now - _PERIOD))
-    db.execute("INSERT INTO folder VALUES (1, 1, 'INBOX'), (2, 1, 'Junk')")
+    db.execute("INSERT INTO mailbox (id, path, started_at) VALUES (1, ?, ?)", (os.fsencode(maildir), now - _PERIOD))
+    db.execute("INSERT INTO folder (id, mailbox, name) VALUES (1, 1, 'INBOX'), (2, 1, 'Junk')")
     db.execute(
         "INSERT INTO message SELECT id, digest, CAST(substr(hex(digest), 17) AS BLOB), summary, learned_at,"
         " iif(label, 'spam', 'ham'), iif(label, 0.99, 0.01), NULL, label, 0, learned_at, NULL, NULL FROM lesson"
@@ -307,15 +307,15 @@ def _write_history(db: sqlite3.Connection, maildir: str, messages: int) -> None:
         " learned_at + 1, NULL FROM lesson ORDER BY CAST(id || '.M1P1.host' AS BLOB)"
     )
     db.execute(
-        "INSERT INTO action (id, at, message, kind, state, why, verdict, probability, source, source_base)"
-        " SELECT 2 * id - 1, learned_at, id, 'judged', 'done', 'it is in the inbox', iif(label, 'spam', 'ham'),"
-        " iif(label, 0.99, 0.01), 1, CAST(id || '.M1P1.host' AS BLOB) FROM lesson"
+        "INSERT INTO action (id, at, message, kind, state, why, how, verdict, probability, source, source_base)"
+        " SELECT 2 * id - 1, learned_at, id, 'judged', 'done', 'it is in the inbox', 'maildir',"
+        " iif(label, 'spam', 'ham'), iif(label, 0.99, 0.01), 1, CAST(id || '.M1P1.host' AS BLOB) FROM lesson"
     )
     db.execute(
-        "INSERT INTO action (id, at, message, kind, state, why, after, after_weak)"
-        " SELECT 2 * id, learned_at + 1, id, 'learned', 'done', why, label, 0 FROM lesson"
+        "INSERT INTO action (id, at, message, kind, state, why, how, after, after_weak)"
+        " SELECT 2 * id, learned_at + 1, id, 'learned', 'done', why, how, label, 0 FROM lesson"
     )
-    db.executemany("INSERT INTO note VALUES (?, ?)", [("recorded", str(messages))])
+    db.executemany("INSERT INTO state VALUES (?, ?)", [("recorded", str(messages))])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from spamnb.acts.training import learn_batches, relabel, take_back_import
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Relabel
@@ -32,7 +32,7 @@ def learn(ledger: Ledger, lessons: Iterable[Taught]) -> list[Change]:
     """Learn these, and record it in the history. Returns what changed."""
     changed = []
     for (label, at), some in groupby(lessons, key=lambda one: (Label(one.label), one.at)):
-        changed += learn_batches(ledger, [Batch.of(one.reading for one in some)], label, "a test", at)
+        changed += learn_batches(ledger, [Batch.of(one.reading for one in some)], label, "a test", at, how=How.HAND)
     return changed
 
 
@@ -43,13 +43,15 @@ def set_label(
     at: float,
     why: str = "a test",
     *,
+    how: How = How.HAND,
     weak: bool = False,
     takes_back: int | None = None,
 ) -> bool:
     """Forget a message (None), or make its kept tokens count for a label; whether it was learned before at all."""
     known = ledger.messages.get(message)
     after = None if label is None else Label(label)
-    (made,) = relabel(ledger, [Relabel(known.digest, known.label, known.weak, after, weak, why, takes_back)], at)
+    change = Relabel(known.digest, known.label, known.weak, after, weak, why, how, takes_back)
+    (made,) = relabel(ledger, [change], at)
     return made
 
 

@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from spamnb.acts import may_move, training
 from spamnb.base.errors import LedgerBusyError, SpamnbError
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.filter.judge import Filter
@@ -37,7 +37,7 @@ from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.rules.consequence import MARKS
-from spamnb.rules.weak_lessons import LAY_IN_SPAM, SILENT_DAYS, SILENT_MESSAGES
+from spamnb.rules.weak_lessons import SILENT_DAYS, SILENT_MESSAGES
 from spamnb.service import past_places
 from spamnb.service.context import Context
 from spamnb.service.folders import QUIET_SECONDS
@@ -45,8 +45,6 @@ from spamnb.service.mailbox import WatchedMailbox
 from spamnb.service.weak_lessons import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons, set_label
-
-_KEPT = "read and kept"  # why it was learned
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -69,7 +67,6 @@ GOAL = {"INBOX": "Junk", "TrainSpam": "Junk", "TrainHam": "INBOX"}  # where the 
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
 LESSONS = 30
 DWELL, DAY = 5.0, 86_400.0
-ARMED = "moving began with minimum_messages"  # the note
 DOUBTFUL = 0.5
 BEYOND_DOUBT = 0.98
 MOVERS = 4  # spam that a person must have moved before they count as one who moves it: three of four, of five or more
@@ -315,10 +312,10 @@ class Sorting(RuleBasedStateMachine):
         assert new is not None, "forgotten without a word"
         lesson = self.ledger.lessons.find(digest)
         assert lesson is not None
-        if lesson.why == LAY_IN_SPAM:
+        if lesson.how is How.SILENCE:
             self.justify_silence(lesson, old)
             return
-        if lesson.why == _KEPT:
+        if lesson.how is How.KEPT and lesson.weak:
             self.justify_kept(lesson, old)
         kept = any(
             file.digest == digest and ROLES[file.folder] in (Role.INBOX, Role.HAM) and set(file.flags) & {"R", "S"}
@@ -369,7 +366,7 @@ class Sorting(RuleBasedStateMachine):
             if lesson.label is Label.HAM:
                 contradicted = probability > DOUBTFUL
             else:
-                contradicted = lesson.why == LAY_IN_SPAM and probability <= Scoring().ham_cutoff
+                contradicted = lesson.how is How.SILENCE and probability <= Scoring().ham_cutoff
             if labels[digest] is None:
                 assert contradicted, f"{lesson} was forgotten at {probability}"
             else:
@@ -408,7 +405,7 @@ class Sorting(RuleBasedStateMachine):
 
     def is_unproven(self) -> bool:
         """Whether the filter has never shown that it would do no harm."""
-        if self.ledger.note(ARMED) is not None:
+        if self.ledger.state.begun_with is not None:
             return False
         learned = self.ledger.lessons.last_change()
         if self.lacking[0] != learned:
@@ -456,7 +453,7 @@ class Sorting(RuleBasedStateMachine):
         assert self.trusting or known_before, "learned and moved what nobody knew"
         assert GOAL.get(file.folder) == folder
         if file.folder == "INBOX":
-            assert self.ledger.note(ARMED) is not None, "moved, and not written down that it may"
+            assert self.ledger.state.begun_with is not None, "moved, and not written down that it may"
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
             assert not set(file.flags) & MARKS, "moved what a person had read or marked"
             spam = self.labels.get(file.digest) != Label.HAM or Label.SPAM in self.said.get(file.digest, ())
@@ -478,7 +475,7 @@ class Sorting(RuleBasedStateMachine):
     )
     def start(self, kinds: list[tuple[str, str, str]], proven: bool = True) -> None:
         if not proven:  # of the newest ham that was learned one looks like spam
-            training.learn(self.ledger, read(self.new_mail("spam")), Label.HAM, "by hand", self.now())
+            training.learn(self.ledger, read(self.new_mail("spam")), Label.HAM, "by hand", self.now(), how=How.HAND)
         for kind, folder, flags in kinds:
             file = self.write(self.new_mail(kind), folder, Entry("cur", f"{next(self.bases)}:2,{flags}"))
             file.baseline = True
@@ -745,8 +742,8 @@ class Sorting(RuleBasedStateMachine):
         file = self.pick(index)
         with Ledger(self.path) as other:
             if label is not None:
-                training.learn(other, read(file.content), Label(label), "by hand", self.now())
-            elif not training.forget(other, [identity(file.content)], "by hand", self.now()):
+                training.learn(other, read(file.content), Label(label), "by hand", self.now(), how=How.HAND)
+            elif not training.forget(other, [identity(file.content)], "by hand", self.now(), how=How.HAND):
                 return
         self.labels[file.digest] = label
         self.unforeseen.add(file.digest)
@@ -768,8 +765,10 @@ class Sorting(RuleBasedStateMachine):
                 self.mailbox.mover.take_back(action)
                 self.find_undone(places)
             elif label_of(self.ledger, action.digest) == action.after:
-                before, weak, why = action.before, bool(action.before_weak), f"undo of {action.id}"
-                set_label(self.ledger, action.message, before, self.now(), why, weak=weak, takes_back=action.id)
+                before, weak, how = action.before, action.before_weak, self.ledger.journal.learned_by(action)
+                set_label(
+                    self.ledger, action.message, before, self.now(), "undo", how=how, weak=weak, takes_back=action.id
+                )
                 self.ledger.journal.settle(action.id, "undone")
                 if action.digest in self.labels:
                     self.labels[action.digest] = action.before
@@ -830,7 +829,7 @@ class Sorting(RuleBasedStateMachine):
         file = self.write(self.new_mail(kind), "INBOX", Entry("cur", f"{next(self.bases)}:2,S"))
         self.calm()
         if early:
-            training.learn(self.ledger, read(file.content), Label.HAM, _KEPT, self.now(), weak=True)
+            training.learn(self.ledger, read(file.content), Label.HAM, "a test", self.now(), weak=True, how=How.KEPT)
             self.labels[file.digest] = Label.HAM
         self.ahead += 4 * DAY
         self.reconcile()
@@ -995,7 +994,7 @@ class Sorting(RuleBasedStateMachine):
 
     @invariant()
     def what_has_begun_goes_on(self) -> None:
-        if hasattr(self, "mailbox") and self.ledger.note(ARMED) is not None:
+        if hasattr(self, "mailbox") and self.ledger.state.begun_with is not None:
             assert may_move.missing(self.ledger, self.config.scoring, self.config.learning) == ""
 
     @invariant()
@@ -1263,7 +1262,7 @@ def test_left_in_junk(world: Sorting, look: bool) -> None:
     if not look:
         assert lessons == [None, None]
         return
-    assert [(one.label, one.weak, one.why) for one in lessons if one] == [(Label.SPAM, True, LAY_IN_SPAM)] * 2
+    assert [(one.label, one.weak, one.how) for one in lessons if one] == [(Label.SPAM, True, How.SILENCE)] * 2
     world.correct(0, "INBOX")
     world.calm()
     assert sorted(map(str, world.labels.values())) == sorted(map(str, (Label.HAM, Label.SPAM)))
@@ -1283,7 +1282,7 @@ def test_an_answer_left_in_junk(world: Sorting) -> None:
 def test_a_weak_lesson_gives_way(world: Sorting) -> None:
     """Spam that was learned as ham, weakly, is forgotten, and not learned again while it is doubted."""
     kept = read_in_the_inbox(world, "spam")
-    training.learn(world.ledger, read(kept.content), Label.HAM, _KEPT, world.now(), weak=True)
+    training.learn(world.ledger, read(kept.content), Label.HAM, "a test", world.now(), weak=True, how=How.KEPT)
     world.labels[kept.digest] = Label.HAM
     world.look_at_weak_lessons()
     assert world.labels[kept.digest] is None
@@ -1300,11 +1299,11 @@ def test_not_before_it_has_shown_that_it_does_no_harm() -> None:
         world.deliver("spam", "INBOX")
         world.calm()
         assert [file.folder for file in world.files] == ["INBOX"]
-        training.forget(world.ledger, [wrong], "by hand", world.now())
+        training.forget(world.ledger, [wrong], "by hand", world.now(), how=How.HAND)
         world.deliver("spam", "INBOX")
         world.calm()
         assert sorted(file.folder for file in world.files) == ["INBOX", "Junk"]
-        training.learn(world.ledger, read(world.new_mail("spam")), Label.HAM, "by hand", world.now())
+        training.learn(world.ledger, read(world.new_mail("spam")), Label.HAM, "by hand", world.now(), how=How.HAND)
         world.restart(True)
         assert may_move.lacks(world.ledger.lessons, world.config.scoring, world.config.learning)
         for _ in range(3):  # of which the filter may doubt one by now

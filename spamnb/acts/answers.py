@@ -15,7 +15,7 @@ from spamnb.acts import training
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.acts.moves import Mover, bases_now, known_folder, message_at
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Config
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
@@ -91,7 +91,7 @@ class Answers:
             if label is not None:
                 self._learn(question, reading, label, why, at)
             elif answer is Answer.FORGET:
-                training.forget(self._ledger, [question.digest], why, at)
+                training.forget(self._ledger, [question.digest], why, at, how=How.HAND)
             known = self._ledger.messages.ensure(question.digest, question.summary)
             settled = journal.settled(known.id, why, at, before)
         stays = "" if label is None else self._move(question, label, _Act(known.id, why, at, settled))
@@ -131,9 +131,9 @@ class Answers:
         """Make a label a person's decision."""
         lesson = self._ledger.lessons.find(question.digest)
         if lesson is None and reading is not None:
-            training.learn(self._ledger, reading, label, why, at)
+            training.learn(self._ledger, reading, label, why, at, how=How.HAND)
         elif lesson is not None and (lesson.label, lesson.weak) != (label, False):
-            change = Relabel(question.digest, lesson.label, lesson.weak, label, False, why)
+            change = Relabel(question.digest, lesson.label, lesson.weak, label, False, why, How.HAND)
             training.relabel(self._ledger, [change], at)
         known = self._ledger.messages.find(question.digest)
         if label is Label.SPAM and known is not None and known.rescued_at is not None:

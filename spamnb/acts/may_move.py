@@ -23,7 +23,6 @@ from spamnb.rules import may_move as rules
 
 _log = logging.getLogger(__name__)
 _PROOF = 20  # ham, or `minimum_messages` where that is less
-_BEGUN = "moving began with minimum_messages"  # a note in the ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +109,14 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Re
 
     A filter that has moved mail once goes on, unless `minimum_messages` was raised since.
     """
-    if _has_begun(ledger.number(_BEGUN), learning):
+    if _has_begun(ledger.state.begun_with, learning):
         return ""
     return (remembered or lacks)(ledger.lessons, scoring, learning)
 
 
 def known_missing(ledger: Ledger, learning: Learning) -> str | None:
     """The same where no ham has to be judged for it, else None."""
-    if _has_begun(ledger.number(_BEGUN), learning):
+    if _has_begun(ledger.state.begun_with, learning):
         return ""
     ham, spam = ledger.lessons.totals().tolist()[:2]
     return rules.missing_lessons(ham, spam, learning) or None
@@ -125,15 +124,15 @@ def known_missing(ledger: Ledger, learning: Learning) -> str | None:
 
 def begin(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Remembered | None = None) -> str:
     """The same as `missing`; that nothing is missing is written down, so that it stays so."""
-    begun = ledger.number(_BEGUN)
+    begun = ledger.state.begun_with
     if not _has_begun(begun, learning) and (lacking := (remembered or lacks)(ledger.lessons, scoring, learning)):
         return lacking
     if begun != learning.minimum_messages:
-        ledger.set_note(_BEGUN, str(learning.minimum_messages))
+        ledger.state.begun_with = learning.minimum_messages
     return ""
 
 
-def _has_begun(begun_with: float | None, learning: Learning) -> bool:
+def _has_begun(begun_with: int | None, learning: Learning) -> bool:
     return begun_with is not None and learning.minimum_messages <= begun_with
 
 
@@ -142,15 +141,14 @@ def _has_begun(begun_with: float | None, learning: Learning) -> bool:
 
 def stop_of(ledger: Ledger, now: float) -> Stop | None:
     """Why moving is stopped, or None where it is not."""
-    tripped = ledger.number(rules.BREAKER_NOTE)
-    paused = rules.paused_until(ledger.number(rules.PAUSE_NOTE, is_finite=False), now)
+    tripped = ledger.state.stopped_at
+    paused = rules.paused_until(ledger.state.paused_until, now)
     return None if tripped is None and paused is None else Stop(tripped, paused)
 
 
 def _is_abnormal(ledger: Ledger, breaker: Breaker) -> bool:
     """Whether an abnormal share of the newest verdicts is spam."""
-    since = ledger.number(rules.RESUMED_NOTE) or 0.0
-    verdicts = ledger.messages.last_verdicts(breaker.window, since)
+    verdicts = ledger.messages.last_verdicts(breaker.window, ledger.state.resumed_at)
     if len(verdicts) < breaker.window:
         return False
     spam = verdicts.count(Verdict.SPAM)
@@ -158,7 +156,7 @@ def _is_abnormal(ledger: Ledger, breaker: Breaker) -> bool:
 
 
 def _trip(ledger: Ledger, breaker: Breaker, now: float) -> Stop:
-    ledger.set_note(rules.BREAKER_NOTE, str(now))
+    ledger.state.stopped_at = now
     _log.warning(
         "more than %.0f %% of the last %d messages look like spam: nothing is moved until `spamnb resume`."
         " Look at them with `spamnb history`, and correct what is wrong",

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from spamnb.base.errors import MaildirError, SpamnbError
-from spamnb.base.label import Label, Origin
+from spamnb.base.label import How, Label, Origin
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.journal import Action
@@ -118,6 +118,7 @@ class Mover:
         destination: KnownFolder,
         why: str,
         *,
+        how: How | None = None,
         takes_back: int | None = None,
         judgement: Judgement | None = None,
         answer: tuple[int, float] | None = None,
@@ -125,6 +126,7 @@ class Mover:
         """Write a move down. In one transaction with the decision, so that a crash does not part the two.
 
         answer: the action of the answer that it is a part of, and its time, which is that of all its parts.
+        how: by what the message was judged.
 
         Raises BeingMovedError where another process has a move of that file open: it could be copied twice.
         """
@@ -140,6 +142,7 @@ class Mover:
                 (destination.id, base),
                 why,
                 at,
+                how=how,
                 takes_back=takes_back,
                 answer=settled,
                 verdict=None if judgement is None else judgement.verdict,

@@ -1,13 +1,13 @@
 """Learning and forgetting messages: what the service, the command line and any other program do alike.
 
 Each first changes the lessons, and then records in the history what has changed: see `Ledger.record_lessons`.
-`at` is when, in seconds since the epoch; `why` is for the history.
+`at` is when, in seconds since the epoch; `why` is a sentence for the history; `how` is by what it came.
 """
 
 from collections.abc import Iterable, Sequence
 
 from spamnb.base.errors import LedgerError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.export_format import ExportedCounts
@@ -17,21 +17,23 @@ from spamnb.ledger.lessons.sqlite.counts import Dictionary
 from spamnb.mail.reading import Reading, read
 
 
-def learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *, weak: bool = False) -> Change | None:
+def learn(
+    ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *, how: How, weak: bool = False
+) -> Change | None:
     """Learn a message. Returns what it was before, or None where it was learned so already.
 
     weak: no person may have decided it; a weak label never replaces a decision, and any decision replaces it.
     """
-    changed = learn_together(ledger, [reading], label, why, at, weak=weak)
+    changed = learn_together(ledger, [reading], label, why, at, how=how, weak=weak)
     return changed[0] if changed else None
 
 
 def learn_together(
-    ledger: Ledger, readings: Sequence[Reading], label: Label, why: str, at: float, *, weak: bool = False
+    ledger: Ledger, readings: Sequence[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
 ) -> list[Change]:
     """As `learn`, several messages in one transaction. Returns those that changed, and what they were before."""
     with ledger.transaction():
-        changed = ledger.lessons.learn(readings, label, why, at, weak=weak)
+        changed = ledger.lessons.learn(readings, label, why, at, how=how, weak=weak)
         ledger.record_lessons()
         ledger.messages.came_from(
             (reading.digest, reading.relations.sender, reading.relations.list_id) for reading in readings
@@ -45,13 +47,20 @@ def learn_together(
 
 
 def learn_batches(
-    ledger: Ledger, batches: Sequence[Batch], label: Label, why: str, at: float, dictionary: Dictionary | None = None
+    ledger: Ledger,
+    batches: Sequence[Batch],
+    label: Label,
+    why: str,
+    at: float,
+    dictionary: Dictionary | None = None,
+    *,
+    how: How,
 ) -> list[Change]:
     """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before.
 
     dictionary: remembers tokens from one call to the next (`SqliteLessons.dictionary`).
     """
-    changed = ledger.lessons.learn_batches(batches, label, why, at, dictionary=dictionary)
+    changed = ledger.lessons.learn_batches(batches, label, why, at, how=how, dictionary=dictionary)
     with ledger.transaction():
         ledger.record_lessons()
         ledger.messages.came_from(
@@ -68,15 +77,15 @@ def learn_batches(
 
 
 def learn_message(
-    ledger: Ledger, raw: bytes, label: Label, why: str, at: float, *, weak: bool = False
+    ledger: Ledger, raw: bytes, label: Label, why: str, at: float, *, how: How, weak: bool = False
 ) -> Change | None:
     """As `learn`, from the bytes of a message."""
-    return learn(ledger, read(raw), label, why, at, weak=weak)
+    return learn(ledger, read(raw), label, why, at, how=how, weak=weak)
 
 
-def forget(ledger: Ledger, digests: Iterable[bytes], why: str, at: float) -> int:
+def forget(ledger: Ledger, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
     """Forget messages by their identities. Returns how many were learned before."""
-    forgotten = ledger.lessons.forget(digests, why, at)
+    forgotten = ledger.lessons.forget(digests, why, at, how=how)
     ledger.record_lessons()
     return forgotten
 

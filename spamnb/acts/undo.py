@@ -165,20 +165,20 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
 
 
 def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOutcome]:
-    """Give messages the labels of before."""
+    """Give messages the lessons of before."""
     faults = {action.id: fault for action, fault in zip(batch, why_not_undone(ledger, batch), strict=True)}
-    changes = [_back(action) for action in batch if faults[action.id] is None]
+    changes = []
+    for action in batch:
+        if faults[action.id] is None:
+            learned, again = (action.after, action.after_weak), (action.before, action.before_weak)
+            how = ledger.journal.learned_by(action)
+            changes.append(Relabel(action.digest, *learned, *again, f"undo of {action.id}", how, takes_back=action.id))
     for change, made in zip(changes, relabel(ledger, changes, at), strict=True):
         if not made and change.takes_back is not None:
             faults[change.takes_back] = SpamnbError(
                 f"cannot undo {change.takes_back}: the message was learned again since; undo that first"
             )
     return [UndoOutcome(action, faults[action.id]) for action in batch]
-
-
-def _back(action: Action) -> Relabel:
-    before, after = (action.before, action.before_weak), (action.after, action.after_weak)
-    return Relabel(action.digest, *after, *before, f"undo of {action.id}", takes_back=action.id)
 
 
 def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> UndoOutcome:

@@ -1,7 +1,7 @@
 """Moving stopped, by the circuit breaker or by a person; started again; and what was withheld meanwhile.
 
 While moving is stopped the service goes on judging: what it would have moved stays in the inbox, as a judgement that
-was withheld. Both ends are notes in the ledger, so that any process can set them while the service runs.
+was withheld. Both ends are in the ledger, so that any process can set them while the service runs.
 """
 
 import functools
@@ -21,7 +21,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir.names import parse_name
-from spamnb.rules import consequence, may_move
+from spamnb.rules import consequence
 
 _GONE = "it is not in the inbox any more"
 
@@ -47,16 +47,15 @@ class Reviewed:
 
 def pause(ledger: Ledger, until: float = math.inf) -> None:
     """Move nothing until that time, or until `resume`."""
-    ledger.set_note(may_move.PAUSE_NOTE, str(until))
+    ledger.state.paused_until = until
 
 
 def resume(ledger: Ledger, now: float) -> Stop | None:
     """Move mail again. Returns what had stopped it, or None. The breaker counts verdicts from now on only."""
     with ledger.transaction():
         stop = stop_of(ledger, now)
-        ledger.set_note(may_move.RESUMED_NOTE, str(now))
-        ledger.set_note(may_move.BREAKER_NOTE, None)
-        ledger.set_note(may_move.PAUSE_NOTE, None)
+        ledger.state.resumed_at = now
+        ledger.state.stopped_at = ledger.state.paused_until = None
     return stop
 
 
@@ -130,7 +129,7 @@ class _Review:
             lesson = self.ledger.lessons.find(action.digest)
             if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
                 return "it was learned or rescued meanwhile"
-            intent = self.mover.intend(action.message, source, entry, goal, why, judgement=judgement)
+            intent = self.mover.intend(action.message, source, entry, goal, why, how=action.how, judgement=judgement)
         return intent.action if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
     def _mailbox(self, place: Location) -> Mailbox | None:

@@ -1,7 +1,7 @@
-"""Words for a message: its `Label`, the `Verdict` on it, the `Role` of its folder, the `Origin` of its file."""
+"""Words for a message: its `Label`, the `Verdict` on it, and `How` it came to these; its folder's `Role`."""
 
 from enum import IntEnum, StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 
 class Label(IntEnum):
@@ -31,6 +31,29 @@ class Verdict(StrEnum):
     HAM = "ham"
     SPAM = "spam"
     UNSURE = "unsure"
+
+
+class How(StrEnum):
+    """By what a message came to be judged or learned. The sentence beside it, `why`, is for people only.
+
+    The ledger's schema holds this list: a new value is a step of the schema.
+    """
+
+    MAILDIR = "maildir"  # judged when it appeared in a mailbox
+    SPAMD = "spamd"  # judged at delivery, by the service that was asked
+    PIPE = "pipe"  # judged at delivery, by `spamnb filter`
+    MOVE = "move"  # a person has moved it
+    KEYWORD = "keyword"  # marked by a mail client
+    KEPT = "kept"  # answered, or read and kept
+    SILENCE = "silence"  # moved to spam by the filter, and left there
+    SEEN = "seen"  # first seen in a spam folder
+    HAND = "hand"  # by a command, or on a page
+    TELL = "tell"  # by spamc -L
+    IMPORT = "import"  # from another ledger
+
+
+JUDGED_BY: Final = (How.MAILDIR, How.SPAMD, How.PIPE)
+LEARNED_BY: Final = tuple(how for how in How if how not in JUDGED_BY)
 
 
 def label_or_none(number: int | None) -> Label | None:

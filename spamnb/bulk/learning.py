@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from spamnb.acts import training
 from spamnb.base.errors import MailError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.bulk.mapping import Done, LeftOut, left_out
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite.batch import Batch
@@ -42,7 +42,7 @@ def learn(
     dictionary = ledger.lessons.dictionary()
     for some in _transactions(read):
         found = [batch for batch, _ in some]
-        changes = training.learn_batches(ledger, found, label, why, clock(), dictionary)
+        changes = training.learn_batches(ledger, found, label, why, clock(), dictionary, how=How.HAND)
         corrected = sum(change.before is not None for change in changes)
         faults = list(chain.from_iterable(unread for _, unread in some))
         yield Committed(sum(len(batch.digests) for batch in found), len(changes), corrected, faults)
@@ -72,4 +72,4 @@ def forget(
     waiting = iter(digests)
     while some := list(islice(waiting, _MESSAGES)):
         known = [digest for _, digest in some if not isinstance(digest, MailError)]
-        yield Committed(len(known), training.forget(ledger, known, why, clock()), 0, left_out(some))
+        yield Committed(len(known), training.forget(ledger, known, why, clock(), how=How.HAND), 0, left_out(some))

@@ -13,7 +13,6 @@ from spamnb.base.wording import clock, days, megabytes, plural
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.copies.copy import faults_of_copy
-from spamnb.ledger.copies.recovery import RESTORED_NOTE
 from spamnb.ledger.file.last_end import last_end_of
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.file.parts import SQLITE_PARTS, directory_of, rolling
@@ -140,7 +139,7 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
     if others := sorted(ledger.lessons.tokenizers() - {VERSION}):
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION}), which helps less"
         yield warning("learned", means, "train that mail again: spamnb untrain, then spamnb train")
-    restored = ledger.number(RESTORED_NOTE)
+    restored = ledger.state.restored_at
     if restored is not None and time.time() - restored < _RECENT:
         means = f"an earlier ledger was restored on {clock(restored)}: what was learned meanwhile is missing"
         yield warning("ledger", means, "correct what is judged wrongly by moving it")

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from spamnb.acts.may_move import Hindrance, Remembered, hindrance
 from spamnb.base.errors import LedgerError
-from spamnb.base.label import Verdict
+from spamnb.base.label import How, Verdict
 from spamnb.bayes.calibration import points
 from spamnb.config import Config
 from spamnb.delivery.verdict import Delivered
 from spamnb.filter.judge import Clue, Filter, Judgement
-from spamnb.ledger.history.early_verdicts import PIPE, EarlyVerdict
+from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading, Reading
 
@@ -43,7 +43,7 @@ def judge_here(raw: bytes, config: Config) -> Delivered:
         judged = judge(ledger, reading, config, now)
     if not judged.hindrance:
         with contextlib.suppress(LedgerError), Ledger(path, busy_seconds=REMEMBERED_WITHIN) as ledger:
-            remember(ledger, unread.digest, judged, PIPE, now)
+            remember(ledger, unread.digest, judged, "spamnb filter", How.PIPE, now)
     return judged.delivered
 
 
@@ -72,13 +72,13 @@ def judge(
     return JudgedAtDelivery(delivered(judgement, config, is_held=bool(hindered)), judgement, clues, hindered)
 
 
-def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str, now: float) -> None:
+def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str, how: How, now: float) -> None:
     """Remember a verdict that is told, without waiting for the disk.
 
     Power that fails loses the last verdicts, and the messages that they were about with them, mostly.
     """
     judgement = judged.judgement
-    early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, now)
+    early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, how, now)
     with ledger.hasty():
         ledger.early_verdicts.remember(digest, early)
 

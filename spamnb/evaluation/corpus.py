@@ -15,7 +15,7 @@ from spamnb.bulk.sources import Source
 from spamnb.config import Mailbox
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.mail.tokens.header import is_header
+from spamnb.mail.tokens.kinds import is_header
 from spamnb.maildir.folders import find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from spamnb.base.errors import UsageError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
@@ -41,7 +41,7 @@ class Learner:
     def learn(self, sample: Sample) -> None:
         """Learn a message's true label, if the training rule wants it learned."""
         if self._train == "everything" or self._is_wanted(self._filter.judge(sample.reading), sample.label):
-            self._learned.learn([sample.reading], sample.label, "evaluation", 0.0)
+            self._learned.learn([sample.reading], sample.label, "evaluation", 0.0, how=How.HAND)
 
     def _is_wanted(self, judgement: Judgement, label: Label) -> bool:
         if not self._knows_both():

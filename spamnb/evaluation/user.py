@@ -19,19 +19,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spamnb.acts.may_move import lacks
-from spamnb.base.label import Label, Role, Verdict
+from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import Outcome, one_minus_roca
 from spamnb.filter.judge import Filter
+from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.maildir.names import parse_name
 from spamnb.rules import weak_lessons
 from spamnb.rules.consequence import consequence
 from spamnb.rules.may_move import USUAL, missing_lessons, trips
 from spamnb.rules.meaning import kept
-from spamnb.rules.weak_lessons import MissedSpam, Trace
+from spamnb.rules.weak_lessons import Trace
 
 _DAY = 86_400.0
 _READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")
@@ -150,7 +151,7 @@ class _Mailbox:
             if place % self._a_day == 0:
                 self._each_day(place // self._a_day)
             if place < self._habit.learned:
-                self._learn(place, sample.label, "learned at the beginning")
+                self._learn(place, sample.label, "learned at the beginning", How.HAND)
             else:
                 self._arrive(place, sample)
         ham, spam = self._lessons.totals().tolist()[:2]
@@ -199,23 +200,23 @@ class _Mailbox:
     def _do(self, after: int, act: Callable[[int], None], of: int) -> None:
         heapq.heappush(self._later, (self._now + after, next(self._numbers), act, of))
 
-    def _learn(self, place: int, label: Label, why: str, *, weak: bool = False) -> None:
-        self._lessons.learn([self._samples[place].reading], label, why, self._at(self._now), weak=weak)
+    def _learn(self, place: int, label: Label, why: str, how: How, *, weak: bool = False) -> None:
+        self._lessons.learn([self._samples[place].reading], label, why, self._at(self._now), how=how, weak=weak)
 
     def _correct(self, place: int, label: Label) -> None:
         self._in_spam.pop(place, None)
-        self._learn(place, label, "told")
+        self._learn(place, label, "told", How.HAND)
 
     def _open_spam(self, _: int) -> None:
         self._opened_spam = self._now
 
     def _move_to_spam(self, place: int) -> None:
         self._traces[place] = Trace(self._at(self._now), self._digest(place), moved=True)
-        self._learn(place, Label.SPAM, "moved to spam")
+        self._learn(place, Label.SPAM, "moved to spam", How.MOVE)
 
     def _rescue(self, place: int) -> None:
         if self._in_spam.pop(place, None) is not None:
-            self._learn(place, Label.HAM, "taken out of spam")
+            self._learn(place, Label.HAM, "taken out of spam", How.MOVE)
 
     def _keep(self, place: int) -> None:
         self._kept.append(place)
@@ -236,7 +237,7 @@ class _Mailbox:
             kept_at = self._at(place) + self._learning.kept_days * _DAY
             self._traces[place] = Trace(kept_at, reading.digest, moved=False, probability=probability)
             if weak_lessons.teaches_ham(probability, self._missed, is_taught=is_taught):
-                self._learn(place, Label.HAM, meant.why, weak=True)
+                self._learn(place, Label.HAM, meant.why, meant.how, weak=True)
                 self._doubtful.remove(place)
 
     def _each_day(self, day: int) -> None:
@@ -249,7 +250,7 @@ class _Mailbox:
             if days < weak_lessons.SILENT_DAYS or messages < weak_lessons.SILENT_MESSAGES or self._opened_spam <= place:
                 continue
             if weak_lessons.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability):
-                self._learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, weak=True)
+                self._learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
                 del self._in_spam[place]
         if day % weak_lessons.OUTDATED_DAYS == 0:
             for changes in weak_lessons.outdated(self._lessons, self._scoring, self._missed):

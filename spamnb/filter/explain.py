@@ -6,73 +6,11 @@ from spamnb.base.label import Verdict
 from spamnb.filter.judge import Clue, Explanation, Filter, Judgement
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.mail.reading import Reading
+from spamnb.mail.tokens.kinds import Note, row_of
 
 _MOST_REMOVED = 12
 _SAID = 3
-_KINDS = {  # the prefixes of `mail.tokens`; behind each stands what was met
-    "": "the word",
-    "attached": "an attachment of type",
-    "attached-extension": "an attachment that ends in",
-    "attached-name": "an attachment named",
-    "attached-size": "the size of an attachment,",
-    "cc": "the recipient",
-    "cc-name": "the recipient's name",
-    "charset": "the character set",
-    "closing": "at the end, the word",
-    "date-zone": "the time zone",
-    "field": "the header field",
-    "from": "the sender",
-    "from-name": "the sender's name",
-    "html": "in the HTML,",
-    "html-images": "the number of pictures,",
-    "html-links": "the number of links,",
-    "image-url": "a picture from",
-    "image-url-path": "in a picture's address,",
-    "known": "that you know its",
-    "mail": "an address at",
-    "message-id": "the Message-ID of",
-    "message-id-shape": "the shape of the Message-ID,",
-    "mime": "the structure",
-    "mime-parts": "the number of parts,",
-    "opening": "at the beginning, the word",
-    "opening-pair": "at the beginning, the words",
-    "received": "the host that brought it,",
-    "received-claimed": "a host on its way,",
-    "received-claimed-ip": "an address on its way,",
-    "received-ip": "the address that brought it,",
-    "received-number": "the number of hosts on its way,",
-    "refers": "that it answers another message by",
-    "reply-to": "the address for answers,",
-    "reply-to-name": "the name for answers,",
-    "shout": "in capital letters,",
-    "subject": "in the subject,",
-    "subject-pair": "in the subject, the words",
-    "tag": "the HTML element",
-    "to": "the recipient",
-    "to-name": "the recipient's name",
-    "transfer": "the transfer encoding",
-    "url": "a link to",
-    "url-ip": "a link to the bare address",
-    "url-path": "in a link,",
-    "url-scheme": "a link that begins with",
-}
-_FIRST = "^ "  # of a pair: the place before the first word
-_FIRST_WORD = {"subject-pair": "a subject that begins with", "opening-pair": "a text that begins with"}
-_WHOLE = {  # tokens that are not met but noted
-    "body-empty": "that it has no text",
-    "from-digits": "digits in the sender's address",
-    "from-name-is-another-address": "that the sender's name is another address",
-    "from-name:none": "that the sender has no name",
-    "html:hidden-text": "hidden text",
-    "html:image-instead-of-text": "a picture in the place of text",
-    "html:link-shows-another-host": "a link that shows another host than it leads to",
-    "message-id:none": "that the Message-ID names no host",
-    "reply-to-elsewhere": "that answers go to another site",
-    "reply-to-same": "that answers go to the sender's site",
-    "subject-shouts": "a subject in capital letters",
-    "subject:": "an empty subject",
-    "url-user": "a link with a user's name in it",
-}
+_FIRST, _LAST = "^ ", " $"  # of a pair: the place before the first word, and behind the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +41,21 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
     ('in the subject,', 'hello')
     >>> pair = named(Clue("subject-pair:^ hello", 3, 0, -2.0, 1.0)); pair.kind, pair.text
     ('a subject that begins with', 'hello')
+    >>> named(Clue("charset-wrong", 3, 0, -2.0, 1.0)).kind
+    'a text in another character set than it names'
     """
     share = abs(clue.contribution) / strongest if strongest else 0.0
-    if (whole := _WHOLE.get(clue.token)) is not None:
-        return Named(clue, whole, "", share)
-    kind, colon, text = clue.token.partition(":")
-    if not colon:
-        kind, text = "", kind
-    said = _KINDS.get(kind, f"the field {kind} with")
-    if text.startswith(_FIRST):
-        said, text = _FIRST_WORD.get(kind, said), text.removeprefix(_FIRST)
-    return Named(clue, said, text, share)
+    row = row_of(clue.token)
+    if row is None:
+        return Named(clue, "the mark", clue.token, share)
+    if isinstance(row, Note):
+        return Named(clue, row.words, "", share)
+    text = clue.token.removeprefix(f"{row.prefix}:")
+    if row.first and text.startswith(_FIRST):
+        return Named(clue, row.first, text.removeprefix(_FIRST), share)
+    if row.last and text.endswith(_LAST):
+        return Named(clue, row.last, text.removesuffix(_LAST), share)
+    return Named(clue, row.words, text, share)
 
 
 def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:

@@ -1,13 +1,12 @@
 """The ledger: one SQLite file, and its parts over one connection."""
 
 import contextlib
-import math
 from collections.abc import Iterator
 from itertools import chain
 from types import TracebackType
 from typing import Self
 
-from spamnb.base.errors import LedgerDamagedError, LedgerUnavailableError
+from spamnb.base.errors import LedgerUnavailableError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.file.locks import IntentOwner
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
@@ -17,16 +16,14 @@ from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
 from spamnb.ledger.history.retention import HistoryRetention
 from spamnb.ledger.history.senders import SenderRecords
+from spamnb.ledger.history.state import State
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
 from spamnb.ledger.lessons.sqlite.imports import Imports
 from spamnb.ledger.lessons.sqlite.pruning import Pruning
 from spamnb.ledger.lessons.sqlite.store import SqliteLessons
 from spamnb.ledger.lessons.sqlite.words import Words
-from spamnb.ledger.sqlite_errors import damage
 from spamnb.ledger.values import damage_behind, odd_values
-
-_RECORDED = "recorded"  # a note: the number of the last lesson that the history knows
 
 
 class Ledger:
@@ -50,6 +47,7 @@ class Ledger:
     tallies: how often each kind of thing was done.
     figures: how much was judged, when and how surely.
     senders: mail by where it came from.
+    state: what is remembered of the ledger itself and of the service.
 
     owner: this process, as the one that carries out its intents.
     """
@@ -66,8 +64,9 @@ class Ledger:
         self.locations = Locations(self._connection)
         self.trained = TrainedFiles(self._connection)
         self.journal = Journal(self._connection)
-        self.retention = HistoryRetention(self._connection)
-        self.tallies = Tallies(self._connection)
+        self.state = State(self._connection)
+        self.retention = HistoryRetention(self._connection, self.state)
+        self.tallies = Tallies(self._connection, self.state)
         self.figures = Figures(self._connection)
         self.senders = SenderRecords(self._connection)
         self.owner = IntentOwner(path)
@@ -89,14 +88,11 @@ class Ledger:
         Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
         lost nothing: the next process that opens the ledger, or learns, records it.
         """
-        while self.lessons.changes(self._recorded(), 1):
+        while self.lessons.changes(self.state.recorded, 1):
             with self.transaction():
-                if found := self.lessons.changes(self._recorded()):  # another process may have been first
+                if found := self.lessons.changes(self.state.recorded):  # another process may have been first
                     self.journal.learned(found)
-                    self.set_note(_RECORDED, str(found[-1].number))
-
-    def _recorded(self) -> int:
-        return int(self.number(_RECORDED) or 0)
+                    self.state.recorded = found[-1].number
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -133,35 +129,6 @@ class Ledger:
         """All that is read inside is of one moment, whatever other processes commit meanwhile."""
         with self._connection.snapshot():
             yield
-
-    def note(self, name: str) -> str | None:
-        """A note kept under a name, or None."""
-        row = self._connection.row("SELECT value FROM note WHERE name = ?", (name,))
-        return None if row is None else row[0]
-
-    def number(self, name: str, *, is_finite: bool = True) -> float | None:
-        """A note that is a number, or None; one that may be infinite too where it need not be finite.
-
-        Raises LedgerDamagedError where it is something else.
-        """
-        value = self.note(name)
-        try:
-            found = None if value is None else float(value)
-        except (TypeError, ValueError):
-            found = math.nan
-        if found is not None and (math.isnan(found) or (is_finite and math.isinf(found))):
-            raise self._damaged(f"its note {name!r} is no number")
-        return found
-
-    def _damaged(self, what: str) -> LedgerDamagedError:
-        return LedgerDamagedError(damage(self.path, what))
-
-    def set_note(self, name: str, value: str | None) -> None:
-        """Keep a note under a name; None removes it."""
-        with self.transaction():
-            self._connection.execute("DELETE FROM note WHERE name = ?", (name,))
-            if value is not None:
-                self._connection.execute("INSERT INTO note VALUES (?, ?)", (name, value))
 
     def empty_log(self) -> None:
         """Give back what a large write-ahead log takes on the disk, where nobody reads from it now."""

@@ -17,13 +17,15 @@ _CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
 def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) -> list[Any]:
     """The rows of a statement whose table `{asked}` holds the keys, which are distinct, in its column `value`.
 
+    Its column `key` holds the place of each.
+
     As one JSON text, since a statement with as many parameters as there are keys would be prepared for each number of
     them, and kept: 12 MB in a service (`benchmarks/mailboxes.py`).
     """
     as_json = json.dumps(keys, ensure_ascii=False)
     if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there
-        one = select.format(asked="(SELECT ? AS value) AS asked")
-        return [row for key in keys for row in db.all(one, (key,))]
+        one = select.format(asked="(SELECT ? AS key, ? AS value) AS asked")
+        return [row for place, key in enumerate(keys) for row in db.all(one, (place, key))]
     return db.all(select.format(asked="json_each(?) AS asked"), (as_json,)) if keys else []
 
 

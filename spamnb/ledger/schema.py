@@ -1,8 +1,8 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
 What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the
-dictionary: the text of each token, and the id by which lessons keep it; each text is kept once, not in a table and its
-index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
+dictionary: the text of each token, as `lessons.sqlite.kind_codes` writes it, and the id by which lessons keep it, in no
+other index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
 each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
 id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: that
 of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any
@@ -24,9 +24,16 @@ file.origin "waiting": the same delivery is in spam; what the file means is deci
 
 file.gone_by: "filter" where the filter itself moved the file away; NULL where another program did, or it is there.
 
+mailbox.spam_seen_at: when a person has last looked into its spam folder. folder.missing_since: since when it is not
+there; its files count as gone after a time. folder.sent_read: what lay in it was read as mail that the person has sent.
+
 early_verdict: verdicts that were told before their message was delivered; asker: who asked, as text.
 
-tally: how often each kind of thing was done, up to the action that a note names.
+lesson.how, action.how, early_verdict.how: `label.How`, which statements read; why and asker are for people alone.
+
+state: what the ledger remembers of itself and of the service, by name (`history/state.py`).
+
+tally: how often each kind of thing was done, up to the action that `State.tallied` names.
 
 trained_file: a file that a message was learned from at the prompt, and as what; it may not be there any more.
 
@@ -64,7 +71,9 @@ _LESSONS = """
     CREATE TABLE lesson (
         id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, summary TEXT NOT NULL, change INTEGER NOT NULL UNIQUE,
         label INTEGER CHECK (label IN (0, 1)), weak INTEGER NOT NULL CHECK (weak IN (0, 1)),
-        learned_at REAL NOT NULL, why TEXT NOT NULL, takes_back INTEGER,
+        learned_at REAL NOT NULL, why TEXT NOT NULL,
+        how TEXT NOT NULL CHECK (how IN ('move', 'keyword', 'kept', 'silence', 'seen', 'hand', 'tell', 'import')),
+        takes_back INTEGER,
         tokenizer INTEGER NOT NULL, tokens BLOB NOT NULL, sender_over_path INTEGER
     );
     CREATE INDEX lesson_sender ON lesson (sender_over_path, label) WHERE sender_over_path IS NOT NULL AND NOT weak;
@@ -108,12 +117,16 @@ _HISTORY = """
     CREATE INDEX message_weak ON message (learned_at, label) WHERE weak;
     CREATE TABLE early_verdict (
         digest BLOB PRIMARY KEY, verdict TEXT NOT NULL, probability REAL NOT NULL, log_odds REAL NOT NULL,
-        asker TEXT NOT NULL, at REAL NOT NULL
+        asker TEXT NOT NULL, how TEXT NOT NULL CHECK (how IN ('spamd', 'pipe')), at REAL NOT NULL
     ) WITHOUT ROWID;
     CREATE INDEX early_verdict_at ON early_verdict (at);
-    CREATE TABLE mailbox (id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, started_at REAL);
+    CREATE TABLE mailbox (
+        id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, started_at REAL, spam_seen_at REAL
+    );
     CREATE TABLE folder (
-        id INTEGER PRIMARY KEY, mailbox INTEGER NOT NULL REFERENCES mailbox, name TEXT NOT NULL, UNIQUE (mailbox, name)
+        id INTEGER PRIMARY KEY, mailbox INTEGER NOT NULL REFERENCES mailbox, name TEXT NOT NULL,
+        missing_since REAL, sent_read INTEGER NOT NULL DEFAULT 0 CHECK (sent_read IN (0, 1)),
+        UNIQUE (mailbox, name)
     );
     CREATE TABLE directory (
         device INTEGER NOT NULL, inode INTEGER NOT NULL, folder INTEGER NOT NULL REFERENCES folder,
@@ -142,6 +155,8 @@ _HISTORY = """
     CREATE TABLE action (
         id INTEGER PRIMARY KEY, at REAL NOT NULL, message INTEGER REFERENCES message,
         choice INTEGER REFERENCES choice, kind TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL,
+        how TEXT CHECK (how IS NOT NULL OR verdict IS NULL) CHECK (how IN ('maildir', 'spamd', 'pipe',
+            'move', 'keyword', 'kept', 'silence', 'seen', 'hand', 'tell', 'import')),
         takes_back INTEGER REFERENCES action, answer INTEGER REFERENCES action,
         verdict TEXT, probability REAL,
         before INTEGER, before_weak INTEGER, after INTEGER, after_weak INTEGER,
@@ -162,7 +177,7 @@ _HISTORY = """
         kind TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, number INTEGER NOT NULL,
         PRIMARY KEY (kind, first, second)
     ) WITHOUT ROWID;
-    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"""
+    CREATE TABLE state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"""
 _COUNTED = """
     UPDATE sender SET messages = messages {sign} 1,
         judged_ham = judged_ham {sign} ({message}.verdict IS 'ham'),

@@ -6,19 +6,17 @@ type that the schema declares for it, and from the few rules below. Text has to 
 """
 
 import contextlib
-import json
-import math
 import struct
 from collections.abc import Iterator
 from itertools import chain
 from typing import get_args
 
 from spamnb.base.errors import LedgerDamagedError, LedgerError
-from spamnb.base.label import Origin, Verdict
+from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Origin, Verdict
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.journal import ChoiceKind, ChosenBy, Kind, State
+from spamnb.ledger.history import state
+from spamnb.ledger.history.journal import ActionState, ChoiceKind, ChosenBy, Kind
 from spamnb.ledger.lessons.export_format import MOST_TOTAL
-from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
 from spamnb.ledger.sqlite_errors import damage
 
 _OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
@@ -41,11 +39,12 @@ def _one_of(*words: str) -> str:
 _VERDICT = _one_of(*Verdict)
 _RULES = {
     ("action", "kind"): _one_of(*get_args(Kind)),
-    ("action", "state"): _one_of(*get_args(State)),
+    ("action", "state"): _one_of(*get_args(ActionState)),
     ("action", "verdict"): _VERDICT,
     ("action", "probability"): _PROBABILITY,
     ("action", "before"): "{0} IN (0, 1)",
     ("action", "after"): "{0} IN (0, 1)",
+    ("action", "how"): _one_of(*How),
     ("choice", "by"): _one_of(*get_args(ChosenBy)),
     ("choice", "kind"): _one_of(*get_args(ChoiceKind)),
     ("choice", "number"): _PROBABILITY,
@@ -53,9 +52,12 @@ _RULES = {
     ("directory", "device"): _ANY_INTEGER,
     ("directory", "inode"): _ANY_INTEGER,
     ("early_verdict", "verdict"): _VERDICT,
+    ("early_verdict", "how"): _one_of(*JUDGED_BY[1:]),
     ("early_verdict", "probability"): _PROBABILITY,
     ("file", "gone_by"): "{0} = 'filter'",
     ("file", "origin"): _one_of(*get_args(Origin)),
+    ("folder", "sent_read"): "{0} IN (0, 1)",
+    ("lesson", "how"): _one_of(*LEARNED_BY),
     ("lesson", "sender_over_path"): _ANY_INTEGER,
     ("message", "probability"): _PROBABILITY,
     ("message", "verdict"): _VERDICT,
@@ -85,7 +87,7 @@ def odd_values(db: Connection) -> Iterator[list[str]]:
     """The columns that hold what spamnb never writes, table by table; nothing where all is well."""
     for (table,) in db.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
         yield list(_odd_in(db, table))
-    yield list(_odd_notes(db))
+    yield list(state.odd_values(db))
 
 
 def _odd_in(db: Connection, table: str) -> Iterator[str]:
@@ -114,24 +116,3 @@ def _rule(table: str, name: str, kind: str) -> str:
 
 def _shown(quoted: str) -> str:
     return quoted if len(quoted) <= 40 else f"{quoted[:40]}…"
-
-
-def _odd_notes(db: Connection) -> Iterator[str]:
-    for row in db.all("SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM note"):
-        name, value = (part.decode(errors="backslashreplace") for part in row)
-        if not _is_note(name, value):
-            yield f"the note {name!r} holds {_shown(repr(value))}"
-
-
-def _is_note(name: str, value: str) -> bool:
-    """Whether a note of that name may hold that: nearly all are numbers."""
-    try:
-        if name.startswith(SENT_FOLDERS):
-            found = json.loads(value)
-            return isinstance(found, list) and all(type(one) is int for one in found)
-        if name == MISSED_SPAM:
-            return value.isalpha()
-        number = float(value)
-    except (ValueError, RecursionError):
-        return False
-    return math.isfinite(number) or (name == ENDLESS and number == math.inf)

@@ -11,47 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from spamnb import __version__
-from spamnb.acts.answers import ON_A_PAGE, WHY
 from spamnb.base import durable
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Label, Verdict
 from spamnb.config import Config
 from spamnb.ledger.file.parts import rolling
-from spamnb.ledger.history.early_verdicts import PIPE
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.exposition import Histogram, Labels, Metric, exposition
 from spamnb.monitoring.status import Status, status
-from spamnb.rules.weak_lessons import LAY_IN_SPAM
 
-# How a message was learned, by what the reason in the history begins with; the first that fits.
-_LEARNED_BY = {
-    "marked by a mail client": "keyword",
-    WHY: "hand",
-    ON_A_PAGE: "hand",
-    "answered": "kept",
-    "read and kept": "kept",
-    LAY_IN_SPAM: "kept",
-    "trained by hand": "hand",
-    "was in a": "hand",
-    "spamc -L": "tell",
-}
-_TOLD, _BY_PIPE = "judged at delivery", f"judged at delivery ({PIPE}"
-_WAYS = ("move", "keyword", "kept", "hand", "tell")
-
-
-def how(kind: str, why: str) -> str:
-    """How a message was judged or learned, by the reason that the history gives.
-
-    >>> how("judged", "spam, probability 0.9990; judged at delivery (spamc)"), how("judged", "stays, ham")
-    ('spamd', 'maildir')
-    >>> how("judged", "spam, judged at delivery (spamnb filter)")
-    'pipe'
-    >>> how("learned", "taken out of spam"), how("learned", "trained by hand")
-    ('move', 'hand')
-    """
-    if kind == "judged":
-        return "maildir" if _TOLD not in why else "pipe" if _BY_PIPE in why else "spamd"
-    return next((way for beginning, way in _LEARNED_BY.items() if why.startswith(beginning)), "move")
+_TAUGHT_BY = [how for how in LEARNED_BY if how is not How.IMPORT]  # which brings counts, and no lesson
 
 
 def write(path: str, text: str) -> None:
@@ -88,7 +57,7 @@ def metrics(
     last = None
     if ledger is not None:
         with ledger.snapshot():
-            tallies, last = ledger.tallies.read(how, now), ledger.messages.last_judged_at()
+            tallies, last = ledger.tallies.read(now), ledger.messages.last_judged_at()
     common: Labels = (("service", instance),) if instance else ()
     return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service], common)
 
@@ -108,7 +77,7 @@ def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
         "Messages judged as they came into a mailbox, by verdict and where it was given.",
         "judged",
         ("verdict", "via"),
-        [(verdict, via) for verdict in verdicts for via in ("maildir", "spamd", "pipe")],
+        [(verdict, via) for verdict in verdicts for via in JUDGED_BY],
     )
     yield counter(
         "moved",
@@ -122,7 +91,7 @@ def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
         "Messages learned, by label and by what taught it.",
         "learned",
         ("label", "by"),
-        [(label, by) for label in labels for by in _WAYS],
+        [(label, by) for label in labels for by in _TAUGHT_BY],
     )
     yield counter(
         "corrected",

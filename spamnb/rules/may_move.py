@@ -6,12 +6,7 @@ from collections.abc import Callable
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
 from spamnb.config import Breaker, Learning
-from spamnb.ledger.notes import ENDLESS
 
-# Notes in the ledger: since when moving is stopped, and since when it was allowed again (seconds since the epoch).
-BREAKER_NOTE = "moving stopped"
-RESUMED_NOTE = "moving resumed"
-PAUSE_NOTE = ENDLESS
 USUAL = 1000  # messages before the last ones, by which it is known how much of a person's mail is spam
 _ABNORMAL = 1e-6
 
@@ -27,13 +22,13 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     return f"{' and '.join(wanted)} to learn" if wanted else ""
 
 
-def paused_until(note: float | None, now: float) -> float | None:
-    """Until when a person has paused the moving of mail, by the ledger's note; None where that is over, or never was.
+def paused_until(noted: float | None, now: float) -> float | None:
+    """Until when a person has paused the moving of mail, by what the ledger has; None where it is over, or never was.
 
     >>> paused_until(100.0, 99.0), paused_until(100.0, 100.0), paused_until(math.inf, 1e12), paused_until(None, 0.0)
     (100.0, None, inf, None)
     """
-    return None if note is None or note <= now else note
+    return None if noted is None or noted <= now else noted
 
 
 def trips(spam: int, breaker: Breaker, usual: Callable[[], tuple[int, int]]) -> bool:

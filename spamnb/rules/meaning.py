@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from spamnb.base.label import Label, Origin, Role, Verdict
+from spamnb.base.label import How, Label, Origin, Role, Verdict
 from spamnb.config import Learning
 from spamnb.ledger.history.locations import Location
 from spamnb.maildir.names import Name
@@ -92,13 +92,15 @@ class Do(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What to do, and why, in words for the log.
+    """What to do, and why, in words for people.
 
-    weak: it may be no person's decision. rescued: a person wants it where it is. news: logged though nothing is done.
+    how: by what it is judged or learned. weak: it may be no person's decision. rescued: a person wants it where it is.
+    news: logged though nothing is done.
     """
 
     do: Do
     why: str
+    how: How = How.MAILDIR
     weak: bool = False
     rescued: bool = False
     news: bool = False
@@ -127,7 +129,8 @@ def meaning(
     """
     source = _came_from(role, places)
     from_spam = source is not None and source.is_spam
-    spam_folder = "spam" if source is not None and source.role is Role.SPAM else "unsure"
+    from_spam_role = source is not None and source.role is Role.SPAM
+    spam_folder = "spam" if from_spam_role else "unsure"
     waits = source is not None and not source.left and not source.same_file
     known = _latest(_may_have_come_from(places))
     was_told = told == Verdict.SPAM and all(place.role is Role.SPAM for place in places)
@@ -142,26 +145,26 @@ def meaning(
     table: tuple[tuple[tuple[Role, ...], bool, Meaning], ...] = (
         # In a folder of these roles, if this is so, it means:
         (TRAINING, not trust_delivery and not moved_to_train, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
-        (TRAINING[:1], True, Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam")),
-        (TRAINING[1:], True, Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham")),
+        (TRAINING[:1], True, Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
+        (TRAINING[1:], True, Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
         (any_role, has_no_meaning(role, unsure), Meaning(Do.NOTHING, "in a folder without a meaning")),
         (any_role, _is_restored(role, places, same_name, many), Meaning(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Meaning(Do.NOTHING, "renamed in its folder")),
-        (spam, from_spam and spam_folder == "spam", Meaning(Do.NOTHING, "moved from one spam folder to another")),
+        (spam, from_spam_role, Meaning(Do.NOTHING, "moved from one spam folder to another")),
         # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out meanwhile.
         (spam, known_spam, Meaning(Do.NOTHING, f"{mover} had put it into spam")),
         # A folder that was moved into Junk, which a synchroniser brings as so many new files: nobody called it spam.
         (spam, not named and known_ham, Meaning(Do.NOTHING, "filed mail, in a folder that was moved into spam")),
-        (spam, _was_elsewhere(places), Meaning(Do.LEARN_SPAM, "a person put it into a spam folder")),
+        (spam, _was_elsewhere(places), Meaning(Do.LEARN_SPAM, "a person put it into a spam folder", How.MOVE)),
         (spam, was_told, Meaning(Do.ACCEPT, "filed by the verdict told at delivery")),
         # A ledger that has forgotten the message's places: the filter may have put it there.
         (spam, not places and verdict == Verdict.SPAM, Meaning(Do.NOTHING, "first seen there, judged as spam before")),
         (spam, _is_second_name(places), Meaning(Do.NOTHING, "a second name of one delivery")),
         (spam, not trust_delivery, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
-        (spam, True, Meaning(Do.LEARN_SPAM, "first seen in a spam folder", weak=True)),
+        (spam, True, Meaning(Do.LEARN_SPAM, "first seen in a spam folder", How.SEEN, weak=True)),
         (home, from_spam and waits, Meaning(Do.WAIT, f"the same delivery is in {spam_folder}", news=True)),
-        (home, from_spam, Meaning(Do.LEARN_HAM, f"a person took it out of {spam_folder}", rescued=True)),
-        (ham, source is not None, Meaning(Do.LEARN_HAM, "a person filed it")),
+        (home, from_spam, Meaning(Do.LEARN_HAM, f"a person took it out of {spam_folder}", How.MOVE, rescued=True)),
+        (ham, source is not None, Meaning(Do.LEARN_HAM, "a person filed it", How.MOVE)),
         (ham, True, Meaning(Do.NOTHING, "delivered into a ham folder")),
         (inbox, source is not None, Meaning(Do.NOTHING, "a person moved it to the inbox")),
         (inbox, label == Label.HAM, Meaning(Do.NOTHING, "a person called this message ham")),
@@ -291,9 +294,9 @@ def kept(name: Name, role: Role, age: float, learning: Learning, origin: Origin 
     if not learns_kept(role, False, learning) or name.trashed or origin not in KEPT_ORIGINS:
         return None
     if name.replied:
-        return Meaning(Do.LEARN_HAM, "answered")
+        return Meaning(Do.LEARN_HAM, "answered", How.KEPT)
     if name.seen and age >= learning.kept_days * 86_400 and origin != "waiting":
-        return Meaning(Do.LEARN_HAM, "read and kept", weak=True)
+        return Meaning(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True)
     return None
 
 

@@ -15,12 +15,12 @@ docs/accuracy.md, by `spamnb evaluate --protocol user`.
 """
 
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from typing import NamedTuple
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Scoring
 from spamnb.filter.leave_one_out import LeaveOneOut, without_groups
+from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
 
 LAY_IN_SPAM = "moved to spam by the filter, and left there"
@@ -36,14 +36,6 @@ _NEWEST = 400  # messages by which a person is known
 _FEWEST = 5
 _LEFT_SHARE = 0.25
 _PAGE = 500
-
-
-class MissedSpam(StrEnum):
-    """What a person does about spam in the inbox."""
-
-    UNKNOWN = "unknown"
-    IS_MOVED = "moved"  # to a spam folder
-    IS_LEFT = "left"  # lying there, read
 
 
 class Trace(NamedTuple):
@@ -102,7 +94,7 @@ def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator
         last = page[-1].number
         weak = [[lesson.digest] for lesson in page if lesson.label is not None and lesson.weak]
         yield [
-            Relabel(lesson.digest, lesson.label, lesson.weak, None, True, OUTDATED)
+            Relabel(lesson.digest, lesson.label, lesson.weak, None, True, OUTDATED, lesson.how)
             for lesson, judgement, _ in without.judge_groups(weak)
             if _gives_way(lesson, judgement.probability, missed, scoring)
         ]
@@ -111,4 +103,4 @@ def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator
 def _gives_way(lesson: Lesson, probability: float, missed: MissedSpam, scoring: Scoring) -> bool:
     if lesson.label is Label.HAM:
         return missed is not MissedSpam.IS_MOVED and probability > _DOUBTFUL
-    return lesson.why == LAY_IN_SPAM and probability <= scoring.ham_cutoff
+    return lesson.how is How.SILENCE and probability <= scoring.ham_cutoff

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from spamnb.acts import may_move
 from spamnb.acts.moves import Intent, Mover
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Label, Role, Verdict
+from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.filter.judge import Filter, Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.messages import KnownMessage
@@ -186,7 +186,7 @@ class Arrivals:
         # In one transaction: if the place were not recorded, a move back would not correct what was learned from it.
         with self._ledger.transaction():
             if label is not None and reading is not None:
-                self._context.learn(reading, label, meant.why, weak=meant.weak)
+                self._context.learn(reading, label, meant.why, how=meant.how, weak=meant.weak)
             known = self._record(folder, entry, unread, meant.do)
             self._ledger.lessons.add_sent(sent)
             if meant.rescued:
@@ -218,7 +218,8 @@ class Arrivals:
             known = self._record(folder, entry, unread, Do.ACCEPT, unread.summary)
             self._ledger.locations.set_origin(folder.id, key, "filter")
             self._ledger.messages.judged(known.id, told.verdict, told.probability, now)
-            self._ledger.journal.judged(known.id, (folder.id, key), told.verdict, told.probability, why, now)
+            place, judged = (folder.id, key), (told.verdict, told.probability)
+            self._ledger.journal.judged(known.id, place, *judged, why, now, how=told.how)
             may_move.hindrance_at_verdict(self._ledger, self._config, now, lacking)
         name = self._context.name_of(unread)
         _log.info("%s %.4f %s: filed into %s, %s", told.verdict, told.probability, name, folder.name, _told(told))
@@ -235,6 +236,7 @@ class Arrivals:
         else:
             judgement = Judgement(Verdict(told.verdict), told.probability, told.log_odds)
         verdict, probability = judgement.verdict, judgement.probability
+        how = How.MAILDIR if told is None else told.how
         alike = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
         alike += f"; {_told(told)}" if told is not None else ""
         alike += f"; by `senders`: {judgement.listed}" if judgement.listed else ""
@@ -248,11 +250,12 @@ class Arrivals:
             goal = None if then.goal is None else goals[then.goal]
             if goal is None or goal == folder.name:
                 place, why, now = (folder.id, parse_name(entry.name).key), then.why + alike, self._now()
-                self._ledger.journal.judged(known.id, place, verdict, probability, why, now, withheld=then.withheld)
+                judged = known.id, place, verdict, probability, why, now
+                self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
             else:
                 why = f"{then.why}, probability {probability:.4f}{alike}"
                 goal_folder = self._folders.named(goal)
-                intent = self.mover.intend(known.id, folder, entry, goal_folder, why, judgement=judgement)
+                intent = self.mover.intend(known.id, folder, entry, goal_folder, why, how=how, judgement=judgement)
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
         if intent is None:
             _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, alike)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 from spamnb.acts import training
 from spamnb.acts.moves import bases_now
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.config import Config
 from spamnb.ledger.history.messages import ActedOn
+from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.notes import MISSED_SPAM
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.rules.meaning import learns_kept
-from spamnb.rules.weak_lessons import MissedSpam, Trace, missed_spam
+from spamnb.rules.weak_lessons import Trace, missed_spam
 from spamnb.service.log import name_of
 from spamnb.service.measurements import Measurements
 
@@ -68,26 +68,26 @@ class Context:
                 for one in acted_on
                 if one.is_spam or learns_kept(*self.role_of(one.mailbox, one.folder), self.config.learning)
             ]
-            before = MissedSpam(self.ledger.note(MISSED_SPAM) or MissedSpam.UNKNOWN)
+            before = self.ledger.state.missed_spam
             self._missed_spam = missed_spam(self.ledger.lessons, self.config.scoring, traces, before)
             if self._missed_spam is not before:
-                self.ledger.set_note(MISSED_SPAM, self._missed_spam)
+                self.ledger.state.missed_spam = self._missed_spam
         return self._missed_spam
 
     def _probability(self, one: ActedOn) -> float:
         return self.doubted.get(one.digest, one.probability)
 
-    def learn(self, reading: Reading, label: Label, why: str, *, weak: bool = False) -> None:
+    def learn(self, reading: Reading, label: Label, why: str, *, how: How, weak: bool = False) -> None:
         """Learn a message, and log it if that is news. weak: no person may have decided it."""
-        self.learn_together([reading], label, why, weak=weak)
+        self.learn_together([reading], label, why, how=how, weak=weak)
 
-    def learn_together(self, readings: Sequence[Reading], label: Label, why: str, *, weak: bool) -> None:
+    def learn_together(self, readings: Sequence[Reading], label: Label, why: str, *, how: How, weak: bool) -> None:
         """As `learn`, several messages in one transaction."""
-        how, named = "weakly " if weak else "", {one.digest: one for one in reversed(readings)}
-        for changed in training.learn_together(self.ledger, readings, label, why, self.now(), weak=weak):
+        weakly, named = "weakly " if weak else "", {one.digest: one for one in reversed(readings)}
+        for changed in training.learn_together(self.ledger, readings, label, why, self.now(), how=how, weak=weak):
             before = changed.before
             was = "" if before is None else f" (it was {before.word}{', weakly' if before is label else ''})"
-            _log.info("learned %sas %s%s, %s: %s", how, label.word, was, why, self.name_of(named[changed.digest]))
+            _log.info("learned %sas %s%s, %s: %s", weakly, label.word, was, why, self.name_of(named[changed.digest]))
 
     def name_of(self, message: Reading | LazyReading) -> str:
         """The message as the log names it: by subject and sender, unless these are to stay out of the log."""

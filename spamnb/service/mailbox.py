@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Mapping
 
-from spamnb.base.label import Role, contradicts
+from spamnb.base.label import How, Role, contradicts
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
 from spamnb.maildir.folders import FolderUnavailableError
@@ -122,7 +122,7 @@ class WatchedMailbox:
             if label is not None and unread is not None:
                 message = self._ledger.messages.find(unread.digest)
                 weak = not contradicts(label, None if message is None else message.verdict)
-                self._context.learn(unread.reading, label, "marked by a mail client", weak=weak)
+                self._context.learn(unread.reading, label, "marked by a mail client", how=How.KEYWORD, weak=weak)
         for key, name in names.items() if folder.role is Role.SPAM else ():
             if set(name.flags) & MARKS > set(before[key]) & MARKS:
                 self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))

@@ -11,8 +11,9 @@ from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailabl
 from spamnb.config import Config, Retention
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import of_day
+from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
-from spamnb.monitoring.metrics import how, metrics, of_instance, write
+from spamnb.monitoring.metrics import metrics, of_instance, write
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.recurring import Recurring
@@ -80,7 +81,7 @@ class MetricsFile:
         self._not_before = now + _METRICS_SECONDS
         path = of_instance(named, self._instance)
         try:
-            ledger.tallies.keep(how, now)
+            ledger.tallies.keep(now)
             write(str(path), metrics(config, ledger, now, self._measurements.metrics(watched), self._instance))
         except LedgerUnavailableError as fault:
             self._faults.log(path, f"the metrics are not written: {fault}")
@@ -100,14 +101,14 @@ class Forgetting(Recurring):
     def __init__(
         self, ledger: Ledger, retention: Retention, present: Callable[[], Mapping[int, Collection[str]]]
     ) -> None:
-        super().__init__(ledger, "forgotten at", _DAY, "what is long gone stays in the ledger")
+        super().__init__(ledger, Job.FORGETTING, _DAY, "what is long gone stays in the ledger")
         self._retention = retention
         self._present = present
 
     def _work(self, now: float) -> Iterator[None]:
         for mailbox, folders in self._present().items():
             self._ledger.retention.missing(mailbox, folders, now)
-        self._ledger.tallies.keep(how, now)  # of what is forgotten now the numbers stay
+        self._ledger.tallies.keep(now)  # of what is forgotten now the numbers stay
         forgotten, ages = 0, (self._retention.gone_days, self._retention.verdict_days)
         before = (now - days * _DAY if days else -math.inf for days in ages)
         for rows in itertools.chain(self._ledger.retention.forget(*before), forget_gone(self._ledger)):

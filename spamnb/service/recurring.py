@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from spamnb.base.errors import LedgerUnavailableError
+from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
 
 _log = logging.getLogger(__name__)
@@ -12,14 +13,14 @@ _AGAIN_SECONDS = 3600.0  # after which work that failed is begun again
 
 
 class Recurring(ABC):
-    """Work that is due every so many seconds. When it was done is a note in the ledger, so a restart changes nothing.
+    """Work that is due every so many seconds. When it was done is in the ledger, so a restart changes nothing.
 
     unless_done: what is logged where the ledger cannot be used for now.
     """
 
-    def __init__(self, ledger: Ledger, note: str, every: float, unless_done: str) -> None:
+    def __init__(self, ledger: Ledger, job: Job, every: float, unless_done: str) -> None:
         self._ledger = ledger
-        self._note = note
+        self._job = job
         self._every = every
         self._unless_done = unless_done
         self._steps: Iterator[None] | None = None
@@ -48,12 +49,12 @@ class Recurring(ABC):
         return self._steps is not None
 
     def _if_due(self, now: float) -> Iterator[None]:
-        done = self._ledger.number(self._note) or 0.0
+        done = self._ledger.state.done_at(self._job)
         if 0 <= now - done < self._every:
             self._not_before = done + self._every
             return
         yield from self._work(now)
-        self._ledger.set_note(self._note, str(now))
+        self._ledger.state.set_done(self._job, now)
         self._not_before = now + self._every
 
     @abstractmethod

@@ -4,13 +4,11 @@ It is read where the role of its folder says so. It is forgotten where the folde
 record of its message, when that is gone for `retention.gone_days`.
 """
 
-import json
 import logging
 from collections.abc import Iterator
 
 from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.notes import SENT_FOLDERS
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import locate
@@ -46,7 +44,7 @@ class SentMail:
         now = {folder.id: folder for folder in self._folders if tells_whom_one_knows(folder.role, folder.unsure)}
         self._forget_other_roles(set(now))
         read = sum(self._read(folder) for folder in now.values())
-        self._ledger.set_note(f"{SENT_FOLDERS}{self._folders.id}", json.dumps(sorted(now)))
+        self._ledger.locations.set_sent_read(self._folders.id, now)
         self._is_read = True
         if read:
             _log.info("read %s in %s: whom they were written to is known now", plural(read, "sent message"), self._root)
@@ -56,7 +54,7 @@ class SentMail:
         return self._folders.root
 
     def _forget_other_roles(self, now: set[int]) -> None:
-        before = set(json.loads(self._ledger.note(f"{SENT_FOLDERS}{self._folders.id}") or "[]"))
+        before = self._ledger.locations.sent_read(self._folders.id)
         for folder in self._folders:
             if folder.id in before - now:
                 self._ledger.lessons.drop_sent(self._ledger.locations.digests_in(folder.id))

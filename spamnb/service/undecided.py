@@ -7,7 +7,7 @@ what a person wants in the inbox. That a file waits is recorded in the ledger: a
 asks only the ledger.
 """
 
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.ledger.history.locations import Location
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import locate
@@ -56,7 +56,8 @@ class UndecidedFiles:
         with self._ledger.transaction():
             self._ledger.locations.set_origin(folder.id, place.base, "appeared")
             if reading is not None:
-                self._context.learn(reading, Label.HAM, "the other file of its delivery was taken out of spam")
+                why = "the other file of its delivery was taken out of spam"
+                self._context.learn(reading, Label.HAM, why, how=How.MOVE)
                 self._ledger.messages.rescued(place.message, self._context.now())
 
     def _is_spam(self, place: Location) -> bool:

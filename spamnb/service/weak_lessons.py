@@ -9,10 +9,11 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from spamnb.acts import training
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import plural
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.locations import Location
+from spamnb.ledger.history.state import Job
 from spamnb.mail.reading import Reading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import locate
@@ -30,7 +31,6 @@ _Item = TypeVar("_Item")
 # learned by itself writes 375 KB to the write-ahead log and takes 4.1 ms of the processor, of fifty together each 95 KB
 # and 1.0 ms (csdmc2010, `benchmarks/kept.py`).
 _TOGETHER, _TOKENS = 50, 20_000
-_OPENED = "spam folders looked at, mailbox "  # and its id: a note, seconds since the epoch
 _OPENED_SECONDS = 3600.0  # a later look is written down no sooner
 
 
@@ -64,14 +64,14 @@ class UntouchedMail:
 
         Long after, a server may have removed it.
         """
-        now, note = self._context.now(), f"{_OPENED}{self._folders.id}"
+        now = self._context.now()
         if place is None or place.origin != "filter":
             return
         if now - place.since <= weak_lessons.SILENT_DAYS * DAY and now - self._opened_at() > _OPENED_SECONDS:
-            self._ledger.set_note(note, str(now))
+            self._ledger.locations.set_spam_seen_at(self._folders.id, now)
 
     def _opened_at(self) -> float:
-        return self._ledger.number(f"{_OPENED}{self._folders.id}") or 0.0
+        return self._ledger.locations.spam_seen_at(self._folders.id)
 
     def learn_kept(self) -> None:
         """Learn what was answered; and what was read and kept, unless the filter doubts that it is ham.
@@ -117,7 +117,7 @@ class UntouchedMail:
         self._spam_looked_at = now
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
         before = min(now - weak_lessons.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
-        meant = Meaning(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, weak=True)
+        meant = Meaning(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
         found = (
             _Found(folder, place, meant)
             for folder in self._folders
@@ -138,10 +138,10 @@ class UntouchedMail:
         """Learn those of some messages that teach it."""
         read = [(one, reading) for one in some if (reading := self._read(one)) is not None]
         wanted = [(one, reading) for one, reading in read if teaches(one, reading)]
-        for why, weak in dict.fromkeys((one.meant.why, one.meant.weak) for one, _ in wanted):
-            readings = [reading for one, reading in wanted if (one.meant.why, one.meant.weak) == (why, weak)]
+        for meant in {one.meant.weak: one.meant for one, _ in wanted}.values():
+            readings = [reading for one, reading in wanted if one.meant.weak is meant.weak]
             for together in _portions(readings):
-                self._context.learn_together(together, label, why, weak=weak)
+                self._context.learn_together(together, label, meant.why, how=meant.how, weak=meant.weak)
 
     def _read(self, one: _Found) -> Reading | None:
         try:
@@ -157,7 +157,7 @@ class OutdatedLessons(Recurring):
 
     def __init__(self, context: Context) -> None:
         every = weak_lessons.OUTDATED_DAYS * DAY
-        super().__init__(context.ledger, "weak lessons looked at", every, "weak lessons are not looked at")
+        super().__init__(context.ledger, Job.OUTDATED, every, "weak lessons are not looked at")
         self._context = context
 
     def _work(self, now: float) -> Iterator[None]:

@@ -10,7 +10,7 @@ from spamnb.acts import training
 from spamnb.acts.answers import Answer, Answers, Done
 from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.lessons.port import Relabel
@@ -36,7 +36,7 @@ class Asked(Desk):
             self.start()
         for label in Label:
             some = [read(message(label.word, number)) for number in range(30)]
-            training.learn_batches(self.ledger, [Batch.of(some)], label, "a test", 1.0)
+            training.learn_batches(self.ledger, [Batch.of(some)], label, "a test", 1.0, how=How.HAND)
 
     @property
     def config(self) -> Config:
@@ -84,7 +84,7 @@ def desk(tmp_path: Path) -> Iterator[Asked]:
 def filed_wrongly(desk: Asked, weak: bool = False) -> Misfiled:
     """A spam message that lies in the archive and is learned as ham, as audit finds it."""
     path = desk.deliver(message("spam", 100), "Archive", "S")
-    training.learn_message(desk.ledger, message("spam", 100), HAM, "a test", 2.0, weak=weak)
+    training.learn_message(desk.ledger, message("spam", 100), HAM, "a test", 2.0, weak=weak, how=How.HAND)
     (found,) = desk.findings()
     assert found.place is not None
     assert (found.place.path, found.place.label, found.label) == (str(path), HAM, HAM)
@@ -111,7 +111,7 @@ def test_moved_and_learned_otherwise(desk: Asked) -> None:
 def test_ham_goes_to_the_inbox(desk: Asked) -> None:
     """Ham that was filed as spam returns to the inbox, and is not moved again."""
     desk.deliver(message("ham", 105), "Junk", "S")
-    training.learn_message(desk.ledger, message("ham", 105), SPAM, "a test", 2.0)
+    training.learn_message(desk.ledger, message("ham", 105), SPAM, "a test", 2.0, how=How.HAND)
     (found,) = desk.findings()
     desk.give(found, Answer.OTHERWISE)
     desk.work()
@@ -204,7 +204,9 @@ def test_an_answer_tells_of_its_own_acts_alone(desk: Asked) -> None:
             known = desk.ledger.messages.find(found.digest)
             assert known is not None
             (place,) = desk.ledger.locations.of_message(known.id)
-            desk.ledger.journal.judged(known.id, (place.folder, "a copy"), "spam", 0.99, "spam", desk.now())
+            desk.ledger.journal.judged(
+                known.id, (place.folder, "a copy"), "spam", 0.99, "spam", desk.now(), how=How.MAILDIR
+            )
             return super()._move(*given)
 
     done = Beside(desk.ledger, desk.config, desk.now).give(found.question, Answer.OTHERWISE)
@@ -217,7 +219,7 @@ def test_an_answer_tells_of_its_own_acts_alone(desk: Asked) -> None:
 def test_a_lesson_that_was_not_recorded_yet_is_no_part_of_an_answer(desk: Asked) -> None:
     """A lesson of another process that was killed before it was in the history is recorded apart from the answer."""
     found, content = filed_wrongly(desk), message("spam", 100)
-    desk.ledger.lessons.relabel([Relabel(found.digest, HAM, False, SPAM, True, "killed")], 3.0)
+    desk.ledger.lessons.relabel([Relabel(found.digest, HAM, False, SPAM, True, "killed", How.HAND)], 3.0)
     done = desk.give(found, Answer.OTHERWISE)
     journal = desk.ledger.journal
     whys = [(one.kind, one.why) for one in journal.of_message(journal.those([done.answer])[done.answer].message)]
@@ -232,7 +234,7 @@ def test_a_file_outside_the_mailboxes_stays(desk: Asked, tmp_path: Path) -> None
     file = tmp_path / "a.eml"
     file.write_bytes(message("spam", 100))
     batch = Batch.of([read(file.read_bytes())], [str(file)])
-    training.learn_batches(desk.ledger, [batch], HAM, "a test", 2.0)
+    training.learn_batches(desk.ledger, [batch], HAM, "a test", 2.0, how=How.HAND)
     (found,) = desk.findings()
     done = desk.give(found, Answer.OTHERWISE)
     assert str(file) in done.stays
@@ -294,7 +296,7 @@ def test_an_answer_about_what_is_gone(desk: Asked) -> None:
 def test_weak_lessons_are_asked_about(desk: Asked) -> None:
     """What was learned weakly is asked about where the filter without it is not of that opinion."""
     for number, label in ((100, HAM), (101, SPAM)):
-        training.learn_message(desk.ledger, message("spam", number), label, "a test", 2.0, weak=True)
+        training.learn_message(desk.ledger, message("spam", number), label, "a test", 2.0, weak=True, how=How.HAND)
     (found,) = to_answer(desk.ledger, desk.config)
     assert (found.digest, found.label, found.weak) == (read(message("spam", 100)).digest, HAM, True)
 
@@ -303,13 +305,13 @@ def test_the_newest_weak_lessons(desk: Asked) -> None:
     """Weak lessons are found by when they were learned, the newest first; a decision is none any more."""
     first, second, third = (message("ham", number) for number in (100, 101, 102))
     for at, content in ((10.0, first), (20.0, second), (30.0, third)):
-        training.learn_message(desk.ledger, content, HAM, "read and kept", at, weak=True)
+        training.learn_message(desk.ledger, content, HAM, "read and kept", at, weak=True, how=How.KEPT)
     digests = [read(content).digest for content in (third, second, first)]
     assert desk.ledger.messages.learned_weakly(0.0, 10) == digests
     assert desk.ledger.messages.learned_weakly(15.0, 10) == digests[:2]
     assert desk.ledger.messages.learned_weakly(0.0, 1) == digests[:1]
-    training.learn_message(desk.ledger, third, HAM, "said", 40.0)
-    training.forget(desk.ledger, [digests[1]], "said", 50.0)
+    training.learn_message(desk.ledger, third, HAM, "said", 40.0, how=How.HAND)
+    training.forget(desk.ledger, [digests[1]], "said", 50.0, how=How.HAND)
     assert desk.ledger.messages.learned_weakly(0.0, 10) == digests[2:]
 
 
@@ -332,8 +334,8 @@ def test_what_the_filter_forgot_is_asked_about(desk: Asked) -> None:
     known = desk.ledger.messages.ensure(read(content).digest, "")
     desk.ledger.messages.judged(known.id, "ham", 0.01, desk.now())
     assert to_answer(desk.ledger, desk.config) == []
-    training.learn_message(desk.ledger, content, HAM, "read and kept", 2.0, weak=True)
-    training.relabel(desk.ledger, [Relabel(known.digest, HAM, True, None, True, "contradicted")], 3.0)
+    training.learn_message(desk.ledger, content, HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
+    training.relabel(desk.ledger, [Relabel(known.digest, HAM, True, None, True, "contradicted", How.HAND)], 3.0)
     (found,) = to_answer(desk.ledger, desk.config)
     assert (found.digest, found.label) == (known.digest, HAM)
     desk.undo(desk.give(found, Answer.OTHERWISE))

@@ -8,7 +8,7 @@ import pytest
 from spamnb.acts import may_move
 from spamnb.acts.may_move import Hindrance, Remembered, Stop, begin, hindrance, lacks, missing
 from spamnb.acts.withheld import pause
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
@@ -26,7 +26,9 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 def teach(ledger: Ledger, kind: str, numbers: range, label: Label, *, weak: bool = False) -> None:
     """Learn made-up messages of a kind as this."""
-    ledger.lessons.learn((read(message(kind, number)) for number in numbers), label, "a test", 1.0, weak=weak)
+    ledger.lessons.learn(
+        (read(message(kind, number)) for number in numbers), label, "a test", 1.0, weak=weak, how=How.HAND
+    )
 
 
 def test_numbers_come_first(ledger: Ledger) -> None:

@@ -18,7 +18,7 @@ import pytest
 from spamnb.acts import moves, training
 from spamnb.acts.moves import BeingMovedError, KnownFolder, Mover, known_folder
 from spamnb.base.errors import MaildirError, SpamnbError
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import delivery, identity
 from spamnb.ledger.history.journal import Action
@@ -710,11 +710,13 @@ def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None
     """A move that was left open is not made of mail that a person has rescued, or called ham, since it was decided."""
     entry = site.put("1.host")
     judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
-    site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam", judgement=judgement)
+    site.mover.intend(
+        site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam", how=How.MAILDIR, judgement=judgement
+    )
     if is_rescued:
         site.ledger.messages.rescued(site.message(), 2.0)
     if label is not None:
-        training.learn_message(site.ledger, MAIL, label, "by hand", 2.0)
+        training.learn_message(site.ledger, MAIL, label, "by hand", 2.0, how=How.HAND)
     assert site.mover.resolve() == 1
     stays = label is not Label.SPAM
     assert (site.names("INBOX"), site.names("Junk")) == ((["new/1.host"], []) if stays else ([], ["new/1.host"]))

@@ -8,7 +8,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.base.errors import LedgerBusyError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
@@ -27,11 +27,11 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 def test_from_bytes(ledger: Ledger) -> None:
     """A message is learned and forgotten by its bytes; what it was before is returned, and the history has it all."""
-    assert training.learn_message(ledger, RAW, Label.HAM, "first", 1.0) == (DIGEST, None)
-    assert training.learn_message(ledger, RAW, Label.HAM, "again", 2.0) is None
-    assert training.learn_message(ledger, RAW, Label.SPAM, "corrected", 3.0) == (DIGEST, Label.HAM)
-    assert training.forget(ledger, [DIGEST], "forgotten", 4.0) == 1
-    assert training.forget(ledger, [DIGEST, b"never learned"], "forgotten", 5.0) == 0
+    assert training.learn_message(ledger, RAW, Label.HAM, "first", 1.0, how=How.HAND) == (DIGEST, None)
+    assert training.learn_message(ledger, RAW, Label.HAM, "again", 2.0, how=How.HAND) is None
+    assert training.learn_message(ledger, RAW, Label.SPAM, "corrected", 3.0, how=How.HAND) == (DIGEST, Label.HAM)
+    assert training.forget(ledger, [DIGEST], "forgotten", 4.0, how=How.HAND) == 1
+    assert training.forget(ledger, [DIGEST, b"never learned"], "forgotten", 5.0, how=How.HAND) == 0
     assert [(one.at, one.why, one.before, one.after) for one in ledger.journal.newest(9)] == [
         (4.0, "forgotten", Label.SPAM, None),
         (3.0, "corrected", Label.HAM, Label.SPAM),
@@ -45,11 +45,11 @@ def test_from_bytes(ledger: Ledger) -> None:
 )
 def test_a_decision_for_spam_ends_a_rescue(ledger: Ledger, label: Label, weak: bool, stays: bool) -> None:
     """What a person calls spam is not wanted out of spam any more, also where it was learned as spam before."""
-    training.learn_message(ledger, RAW, label, "first", 1.0, weak=weak)
+    training.learn_message(ledger, RAW, label, "first", 1.0, weak=weak, how=How.HAND)
     known = ledger.messages.find(DIGEST)
     assert known is not None
     ledger.messages.rescued(known.id, 2.0)
-    training.learn_message(ledger, RAW, label, "again", 3.0, weak=weak)
+    training.learn_message(ledger, RAW, label, "again", 3.0, weak=weak, how=How.HAND)
     assert ledger.messages.get(known.id).rescued_at == (2.0 if stays else None)
 
 
@@ -61,12 +61,12 @@ def test_called_spam_while_the_ledger_is_busy(ledger: Ledger) -> None:
 
     for at in range(1, 20):
         raw = message("ham", at)
-        training.learn_message(ledger, raw, Label.HAM, "rescued", 1.0)
+        training.learn_message(ledger, raw, Label.HAM, "rescued", 1.0, how=How.HAND)
         known = ledger.messages.find(identity(raw))
         assert known is not None
         ledger.messages.rescued(known.id, 2.0)
         with suppress(LedgerBusyError), burning(ledger, Fuse(at, busy, once=True), disk=False):
-            training.learn_message(ledger, raw, Label.SPAM, "a mark", 3.0)
+            training.learn_message(ledger, raw, Label.SPAM, "a mark", 3.0, how=How.HAND)
         lesson = ledger.lessons.find(known.digest)
         assert lesson is not None
         assert (ledger.messages.get(known.id).rescued_at is None) == (lesson.label is Label.SPAM), at

@@ -10,15 +10,18 @@ import pytest
 from spamnb.acts import training
 from spamnb.acts.moves import KnownFolder, Mover, bases_now, known_folder
 from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
+from spamnb.config import Scoring
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import delivery
+from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
+from spamnb.rules.weak_lessons import outdated
 
 
 class Desk:
@@ -34,10 +37,10 @@ class Desk:
             self.folders[name] = create_folder(self.root, "maildir++", name)
             self.known[name] = KnownFolder(name, self.folders[name].path, self.ledger.locations.folder(mailbox, name))
 
-    def learn(self, number: int, label: int, weak: bool = False) -> int:
+    def learn(self, number: int, label: int, weak: bool = False, how: How = How.HAND) -> int:
         """Learn a made-up message; its id."""
         reading = read(message("ham", number))
-        training.learn(self.ledger, reading, Label(label), "a test", time.time(), weak=weak)
+        training.learn(self.ledger, reading, Label(label), "a test", time.time(), weak=weak, how=how)
         return self.ledger.messages.ensure(reading.digest, "").id
 
     def label(self, message_id: int) -> tuple[int | None, bool]:
@@ -56,7 +59,7 @@ class Desk:
         self.ledger.locations.put(inbox.id, name, known.id, "appeared", delivery(raw), "", 1.0)
         mover = Mover(self.ledger, time.time, bases_now(), lambda folder: known_folder(self.ledger, folder))
         judgement = Judgement(Verdict.SPAM, 1.0, 9.0) if judged else None
-        intent = mover.intend(known.id, inbox, Entry("new", name), junk, "spam", judgement=judgement)
+        intent = mover.intend(known.id, inbox, Entry("new", name), junk, "spam", how=How.MAILDIR, judgement=judgement)
         assert mover.carry_out(intent, Entry("new", name))
         return intent.action
 
@@ -108,6 +111,36 @@ def test_a_decision_over_a_weak_lesson_is_taken_back_to_the_weak_one(desk: Desk)
     assert desk.label(one) == (0, True)
     desk.take_back(3)
     assert desk.label(one) == (0, False)
+
+
+def test_a_lesson_that_is_done_again_is_the_one_of_before(desk: Desk) -> None:
+    """What is done again has the how of its lesson, not that of an undo nor of the decision that it outlasts."""
+    digest = read(message("ham", 1)).digest
+
+    def how() -> How:
+        lesson = desk.ledger.lessons.find(digest)
+        assert lesson is not None
+        return lesson.how
+
+    desk.learn(1, 1, weak=True, how=How.SILENCE)
+    desk.learn(1, 0, how=How.MOVE)
+    for again, expected in ((2, How.SILENCE), (3, How.MOVE), (2, How.SILENCE), (1, How.SILENCE), (6, How.SILENCE)):
+        assert [fault for _, fault, _ in desk.take_back(again)] == [""]
+        assert how() is expected
+    assert desk.label(1) == (1, True)
+
+
+def test_what_silence_has_taught_gives_way_after_an_undo_too(desk: Desk) -> None:
+    """Weak spam from silence that was undone and done again is forgotten when it is ham by all that is known since."""
+    for number in range(100, 130):
+        training.learn_message(desk.ledger, message("spam", number), Label.SPAM, "a test", 1.0, how=How.HAND)
+        desk.learn(number, 0)
+    lay = desk.learn(1, 1, weak=True, how=How.SILENCE)
+    for _ in range(2):
+        assert [fault for _, fault, _ in desk.take_back(desk.ledger.journal.newest_id())] == [""]
+    assert desk.label(lay) == (1, True)
+    ((change,),) = outdated(desk.ledger.lessons, Scoring(), MissedSpam.IS_MOVED)
+    assert (change.digest, change.how) == (read(message("ham", 1)).digest, How.SILENCE)
 
 
 def test_what_was_redone_is_undone_by_its_own_id(desk: Desk) -> None:
@@ -187,7 +220,9 @@ def test_a_span_and_its_way_back(desk: Desk) -> None:
 def test_judgements_are_not_offered(desk: Desk) -> None:
     """A judgement changed nothing: a span leaves it out, and its id is refused."""
     one = desk.learn(1, 0)
-    judged = desk.ledger.journal.judged(one, (desk.known["INBOX"].id, "x"), "ham", 0.1, "ham", time.time())
+    judged = desk.ledger.journal.judged(
+        one, (desk.known["INBOX"].id, "x"), "ham", 0.1, "ham", time.time(), how=How.MAILDIR
+    )
     assert [action.kind for action in since(desk.ledger, 0.0)] == ["learned"]
     assert desk.take_back(judged) == [(judged, f"cannot undo {judged}: a judgement changed nothing", False)]
 
@@ -207,7 +242,7 @@ def test_many_learnings_are_taken_back_in_few_transactions(desk: Desk, monkeypat
     """Each transaction waits for the disk, so the learnings of many messages are taken back together."""
     monkeypatch.setattr("spamnb.acts.undo._BATCH", 10)
     batch = Batch.of(read(message("ham", number)) for number in range(25))
-    training.learn_batches(desk.ledger, [batch], Label.HAM, "a test", 1.0)
+    training.learn_batches(desk.ledger, [batch], Label.HAM, "a test", 1.0, how=How.HAND)
     statements: list[str] = []
     desk.ledger._connection._sqlite.set_trace_callback(statements.append)
     outcomes = list(undo(desk.ledger, since(desk.ledger, 0.0)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.bulk import learning
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
@@ -39,15 +39,15 @@ def test_the_counts_are_those_of_messages_learned_one_by_one(tmp_path: Path, mon
     monkeypatch.setattr(learning, "_WAITED", -1.0)
     with Ledger(str(tmp_path / "one by one")) as alone, Ledger(str(tmp_path / "together")) as together:
         for one in READINGS:
-            alone.lessons.learn([one], Label.SPAM, "a test", 1.0)
+            alone.lessons.learn([one], Label.SPAM, "a test", 1.0, how=How.HAND)
         with Ledger(str(tmp_path / "together")) as other:
 
             def arriving() -> Iterator[tuple[Batch, learning.LeftOut]]:
                 for number, batch in enumerate(batches(READINGS) + batches(READINGS[:20])):
                     if number == 3:
-                        other.lessons.learn(READINGS[-3:], Label.SPAM, "a test", 1.0)
+                        other.lessons.learn(READINGS[-3:], Label.SPAM, "a test", 1.0, how=How.HAND)
                     if number == 5:
-                        other.lessons.learn(READINGS[-4:], Label.HAM, "a test", 1.0)
+                        other.lessons.learn(READINGS[-4:], Label.HAM, "a test", 1.0, how=How.HAND)
                     yield batch, []
 
             done = list(learning.learn(together, arriving(), Label.SPAM, "a test", lambda: 1.0))
@@ -60,7 +60,9 @@ def test_a_new_token_follows_the_one_that_was_met_before(tmp_path: Path) -> None
     """Tokens get their ids in the order in which messages hold them, so that a message's new tokens are neighbours."""
     readings = [Reading(bytes([n]), "", {f"{word}{n}": 1 for word in "cab"}) for n in range(3)]
     with Ledger(str(tmp_path / "ledger")) as ledger:
-        ledger.lessons.learn_batches([Batch.of(readings[:2]), Batch.of(readings[2:])], Label.HAM, "a test", 1.0)
+        ledger.lessons.learn_batches(
+            [Batch.of(readings[:2]), Batch.of(readings[2:])], Label.HAM, "a test", 1.0, how=How.HAND
+        )
         texts = ledger.lessons.texts(range(1, 10))
     assert list(dict(sorted(texts.items())).values()) == ["c0", "a0", "b0", "c1", "a1", "b1", "c2", "a2", "b2"]
 

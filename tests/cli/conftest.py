@@ -22,6 +22,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
+from spamnb.ledger.lessons.sqlite.kind_codes import decode
 
 PATIENCE = 60.0
 COMMAND = (sys.executable, "-m", "spamnb")
@@ -204,11 +205,11 @@ def ledger_file(home: Path) -> Path:
 
 
 def counts(home: Path) -> list[tuple[object, ...]]:
-    """The counts of all tokens that were learned, by text."""
+    """The counts of all tokens that were learned, in the order of the dictionary on disk."""
     with contextlib.closing(sqlite3.connect(ledger_file(home))) as db:
         rows = db.execute("SELECT id, text FROM token ORDER BY text").fetchall()
         blocks = dict(db.execute("SELECT block, numbers FROM counts"))
-    found = ((text, *counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for id_, text in rows)
+    found = ((decode(text), *counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for id_, text in rows)
     return [one for one in found if one[1] or one[2]]
 
 

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from spamnb.acts import may_move
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.base.label import Role
 from spamnb.checkup import ledger as of_ledger
@@ -22,7 +21,6 @@ from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.tokens.tokenizer import VERSION
-from spamnb.rules.may_move import BREAKER_NOTE
 from tests.cli.conftest import Run, ledger_file, maildir
 from tests.lessons import wrong_count
 
@@ -308,7 +306,7 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
     run("untrain", *sorted((well / "lessons/ham").iterdir())[:10])
     assert not said(run, "warning", "nothing is moved yet"), "a filter that has begun goes on"
     with Ledger(str(ledger_file(well))) as ledger:
-        ledger.set_note(may_move._BEGUN, None)
+        ledger.state.begun_with = None
     assert said(run, "warning", "nothing is moved yet, 5 more ham messages to learn")
 
 
@@ -323,7 +321,7 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
         assert not said(run, "warning", "was restored")
         assert said(run, "ok", "when nothing is missing, remove: ")
     with Ledger(str(ledger_file(well))) as ledger:
-        ledger.set_note(BREAKER_NOTE, str(time.time()))
+        ledger.state.stopped_at = time.time()
         seen = ledger.messages.ensure(b"a", "")
         folder = ledger.locations.folder(ledger.locations.mailbox("/m")[0], "INBOX")
         ledger.journal.intend(seen.id, (folder, "a"), (folder, "b"), "a test", 1.0)

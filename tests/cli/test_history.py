@@ -4,6 +4,7 @@ import json
 import time
 from pathlib import Path
 
+from spamnb.base.label import How
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, ledger_file, mail
 from tests.lessons import set_label
@@ -20,7 +21,14 @@ def fill(home: Path) -> None:
             known = ledger.messages.ensure(summary.encode(), summary)
             ledger.messages.judged(known.id, verdict, 0.5, now + number)
             ledger.journal.judged(
-                known.id, (inbox, f"{number}"), verdict, 0.5, "why", now + number, withheld=verdict == "spam"
+                known.id,
+                (inbox, f"{number}"),
+                verdict,
+                0.5,
+                "why",
+                now + number,
+                withheld=verdict == "spam",
+                how=How.MAILDIR,
             )
 
 
@@ -40,7 +48,7 @@ def test_what_became_of_a_judgement(home: Path, run: Run) -> None:
     run("train", "--spam", mail(home / "a", "spam", 1))
     with Ledger(str(ledger_file(home))) as ledger:
         folder = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
-        ledger.journal.judged(1, (folder, "1"), "ham", 0.1, "ham", 1.0)
+        ledger.journal.judged(1, (folder, "1"), "ham", 0.1, "ham", 1.0, how=How.MAILDIR)
     assert "judged ham (later learned spam), stays in INBOX: ham " in run("history").out.splitlines()[0]
     found = json.loads(run("history", "--json", "--limit", "1").out)
     assert (found["learned_later"], found["learned_later_weak"]) == ("spam", False)

@@ -15,7 +15,6 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
-from spamnb.rules.may_move import BREAKER_NOTE
 from tests.cli.conftest import Run, ledger_file, mail, maildir
 from tests.lessons import wrong_count
 
@@ -118,7 +117,7 @@ def test_status_says_what_the_disk_holds(configured: Path, run: Run) -> None:
     copies.mkdir()
     (copies / "ledger-2026-01-01.sqlite").write_bytes(b"x" * 5000)
     with Ledger(str(ledger_file(configured))) as ledger:
-        ledger.set_note("a", "b")
+        ledger.state.restored_at = 1.0
         found = json.loads(run("status", "--json").out)["bytes"]
         assert found["log"] == os.path.getsize(f"{ledger_file(configured)}-wal") > 0
     assert (found["ledger"], found["copies"]) == (ledger_file(configured).stat().st_size, 5000)
@@ -130,7 +129,7 @@ def test_a_tripped_breaker_is_said_first(configured: Path, run: Run) -> None:
     run("train", "--ham", mail(configured / "a", "ham", 1))
     assert run("status").code == 0
     with Ledger(str(ledger_file(configured))) as ledger:
-        ledger.set_note(BREAKER_NOTE, str(time.time()))
+        ledger.state.stopped_at = time.time()
     status = run("status")
     assert status.code == 1
     assert status.out.startswith("Nothing is moved since ")
@@ -147,7 +146,7 @@ def test_resume(home: Path, run: Run) -> None:
     """`resume` lets the filter move mail again; `status` says so before and after."""
     assert run("resume").out == "Nothing to resume: moving was not stopped.\n"
     with Ledger(str(ledger_file(home))) as ledger:
-        ledger.set_note(BREAKER_NOTE, str(time.time()))
+        ledger.state.stopped_at = time.time()
     assert "spamnb resume" in run("status").out
     assert run("resume").out == "Spam is moved again.\n"
     assert "too much mail looked like spam" not in run("status").out
@@ -194,7 +193,7 @@ def test_a_mailbox_that_is_not_there(configured: Path, run: Run, instead: str | 
 def test_metrics(configured: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`status --prometheus` prints metrics, and ends with 0 also where moving has stopped: its output is the answer."""
     with Ledger(str(ledger_file(configured))) as ledger:
-        ledger.set_note(BREAKER_NOTE, "5.0")
+        ledger.state.stopped_at = 5.0
     result = run("status", "--prometheus")
     assert (result.code, result.err) == (0, "")
     assert "\nspamnb_breaker_open 1\n" in result.out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.base.label import Role
+from spamnb.base.label import How, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.ledger.ledger import Ledger
@@ -168,8 +168,9 @@ def test_undo_of_what_is_forgotten(taught: Path, run: Run) -> None:
         for name in ("one", "two"):
             known = ledger.messages.ensure(name.encode(), name)
             ledger.locations.put(inbox, name, known.id, "appeared", b"", "", 1.0)
-            ledger.journal.judged(known.id, (inbox, name), "ham", 0.1, "ham", 1.0)
+            ledger.journal.judged(known.id, (inbox, name), "ham", 0.1, "ham", 1.0, how=How.MAILDIR)
         ledger.locations.gone(inbox, ["one"], 2.0)
+        ledger.tallies.keep()
         assert sum(ledger.retention.forget(3.0, 3.0)) == 3
     result = run("undo", newest + 1)
     assert (result.code, result.out) == (64, "")

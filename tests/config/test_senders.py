@@ -3,7 +3,7 @@
 import pytest
 
 from spamnb.base.errors import ConfigError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Config, Scoring, Senders, parse
 from spamnb.filter.judge import Filter, FrozenFilter
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -90,4 +90,4 @@ def test_a_list_decides_the_verdict_and_not_the_probability() -> None:
                 assert found.probability == pytest.approx(plain.probability)
             assert plain.listed == ""
         for label in Label:
-            lessons.learn([Reading(bytes([label]), "", {"x": 1 + label})], label, "a test", 1.0)
+            lessons.learn([Reading(bytes([label]), "", {"x": 1 + label})], label, "a test", 1.0, how=How.HAND)

@@ -26,7 +26,6 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read as read_message
-from spamnb.rules import may_move
 from tests.delivery.server import serving, verdict_of
 from tests.lessons import learn, sample_lessons
 
@@ -133,7 +132,7 @@ def test_held_back(config: Config, how: str) -> None:
     """What the service would not move, because it knows too little or moving is stopped, no recipe shall file."""
     with Ledger(str(config.ledger)) as ledger:
         if how == "stopped":
-            ledger.set_note(may_move.BREAKER_NOTE, str(time.time()))
+            ledger.state.stopped_at = time.time()
         elif how == "paused":
             withheld.pause(ledger)
     if how == "little":

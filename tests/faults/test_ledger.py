@@ -174,7 +174,7 @@ def test_commands_on_a_lost_ledger(site: Faulty, capsys: pytest.CaptureFixture[s
     with Ledger(str(site.ledger)) as ledger:
         delete(site)
         with pytest.raises(LedgerError, match="was deleted or replaced") as raised:
-            ledger.set_note("a", "b")
+            ledger.state.restored_at = 1.0
         assert not isinstance(raised.value, LedgerUnavailableError)
 
 
@@ -222,7 +222,7 @@ def test_read_on_a_read_only_disk(site: Faulty, tmp_path: Path, killed: bool) ->
         site.teach()
         if killed:
             with Ledger(str(site.ledger)) as ledger:
-                ledger.set_note("a", "late")
+                ledger.state.restored_at = 1.0
                 left = {path: path.read_bytes() for path in disk.glob("ledger.sqlite*")}
             for path, content in left.items():
                 path.write_bytes(content)
@@ -232,7 +232,7 @@ def test_read_on_a_read_only_disk(site: Faulty, tmp_path: Path, killed: bool) ->
             with Ledger(str(site.ledger), only_read=True) as ledger:
                 assert ledger.lessons.totals()[:2].tolist() == [LESSONS, LESSONS]
                 assert ledger.lessons.verify() == []
-                assert ledger.note("a") == ("late" if killed else None)
+                assert ledger.state.restored_at == (1.0 if killed else None)
             assert sorted(disk.iterdir()) == before
         site.start()
         site.goes_on(856)
@@ -271,7 +271,7 @@ def test_a_log_without_its_index_on_a_read_only_disk(
         site.configure()
         site.teach()
         with Ledger(str(site.ledger)) as ledger:
-            ledger.set_note("a", "1")
+            ledger.state.restored_at = 1.0
             left = {path: path.read_bytes() for path in disk.glob("ledger.sqlite*") if path.suffix != ".sqlite-shm"}
         for path, content in left.items():
             path.write_bytes(content)

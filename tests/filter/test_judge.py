@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spamnb.filter.judge
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Model, Scoring
 from spamnb.filter.judge import Filter, FrozenFilter
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -26,7 +26,7 @@ def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLessons:
     """A memory that learned these."""
     learned = MemoryLessons()
     for n, (label, tokens) in enumerate(lessons):
-        learned.learn([Reading(bytes([n]), "", tokens)], Label(label), "", 0.0)
+        learned.learn([Reading(bytes([n]), "", tokens)], Label(label), "", 0.0, how=How.HAND)
     return learned
 
 

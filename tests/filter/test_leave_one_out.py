@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Model, Scoring
 from spamnb.filter.judge import Filter, Judgement
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
@@ -49,14 +49,14 @@ def readings(messages: Drawn) -> list[Reading]:
 def teach(lessons: Lessons, messages: Drawn) -> None:
     """Learn the messages."""
     for reading, (label, _, weak, _) in zip(readings(messages), messages, strict=True):
-        lessons.learn([reading], label, "a test", 1.0, weak=weak)
+        lessons.learn([reading], label, "a test", 1.0, weak=weak, how=How.HAND)
 
 
 def after_forgetting(messages: Drawn, number: int, gone: Sequence[int], scoring: Scoring) -> Judgement:
     """How a message is judged by a filter that has forgotten some."""
     lessons = MemoryLessons()
     teach(lessons, messages)
-    lessons.forget([bytes([n] * 16) for n in gone], "a test", 2.0)
+    lessons.forget([bytes([n] * 16) for n in gone], "a test", 2.0, how=How.HAND)
     return Filter(lessons, scoring).judge(readings(messages)[number])
 
 
@@ -117,14 +117,14 @@ def test_the_cutoffs_are_the_filters() -> None:
     lessons = MemoryLessons()
     for label in Label:
         some = [Reading(b"%d %d" % (label, n), "", {f"{label}{token}": 1 for token in "abcdefgh"}) for n in range(4)]
-        lessons.learn(some, label, "a test", 1.0)
+        lessons.learn(some, label, "a test", 1.0, how=How.HAND)
     assert {one.judgement.verdict for one in without_themselves(lessons, Scoring(spam_cutoff=1.0, ham_cutoff=0.0))} == {
         Verdict.UNSURE
     }
     for one in without_themselves(lessons, Scoring(spam_cutoff=0.5, ham_cutoff=0.5)):
         assert one.judgement.verdict == (Verdict.SPAM if one.lesson.label is SPAM else Verdict.HAM)
     spam = [one.lesson.digest for one in without_themselves(lessons, Scoring()) if one.lesson.label is SPAM]
-    lessons.forget(spam[1:], "a test", 2.0)
+    lessons.forget(spam[1:], "a test", 2.0, how=How.HAND)
     (alone,) = without_groups(lessons, Scoring(), [spam])
     assert (alone.judgement.probability, alone.judgement.verdict) == (0.5, Verdict.UNSURE)
 
@@ -132,9 +132,9 @@ def test_the_cutoffs_are_the_filters() -> None:
 def test_only_learned_ones(ledger: Ledger) -> None:
     """What was forgotten, or never learned, is left out."""
     learn(ledger, sample_lessons(3))
-    ledger.lessons.learn([Reading(b"weak", "weak", {"a": 1})], HAM, "a test", 1.0, weak=True)
+    ledger.lessons.learn([Reading(b"weak", "weak", {"a": 1})], HAM, "a test", 1.0, weak=True, how=How.HAND)
     assert len(list(without_themselves(ledger.lessons, Scoring()))) == 7
-    ledger.lessons.forget([b"weak"], "a test", 2.0)
+    ledger.lessons.forget([b"weak"], "a test", 2.0, how=How.HAND)
     assert list(without_groups(ledger.lessons, Scoring(), [[b"weak", b"never"], [b"nor this"]])) == []
     assert list(without_themselves(MemoryLessons(), Scoring())) == []
 
@@ -142,9 +142,9 @@ def test_only_learned_ones(ledger: Ledger) -> None:
 def test_another_process_learns_meanwhile(ledger: Ledger) -> None:
     """Tokens that another process learns between two groups are known to the second."""
     some = [Reading(str(n).encode(), "some", {"a": 1}) for n in range(1001)]
-    ledger.lessons.learn(some, HAM, "a test", 1.0)
+    ledger.lessons.learn(some, HAM, "a test", 1.0, how=How.HAND)
     left = without_groups(ledger.lessons, Scoring(), ([digest] for digest in [*(one.digest for one in some), b"new"]))
     assert next(left).lesson.digest == b"0"
     with Ledger(ledger.path) as other:
-        other.lessons.learn([Reading(b"new", "new", {"neu:a": 1, "neu:b": 2})], SPAM, "a test", 1.0)
+        other.lessons.learn([Reading(b"new", "new", {"neu:a": 1, "neu:b": 2})], SPAM, "a test", 1.0, how=How.HAND)
     assert list(left)[-1].lesson.digest == b"new"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
 from spamnb.filter.telling_words import TellingWords
@@ -27,7 +27,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
             for number in range(10):
                 more = {"rare": 1} if number == 0 else {"half": 1} if number < 6 else {}
                 reading = Reading(f"{label}{number}".encode(), "m", {**tokens, **more})
-                training.learn(opened, reading, label, "a test", 1.0)
+                training.learn(opened, reading, label, "a test", 1.0, how=How.HAND)
         yield opened
 
 
@@ -64,7 +64,7 @@ def test_by_prefix(ledger: Ledger) -> None:
     assert ledger.words.beginning_with("subject:", 9) == ["subject:lunch", "subject:offer"]
     assert ledger.words.beginning_with("subject:", 1) == ["subject:lunch"]
     assert ledger.words.beginning_with("gard", 9) == ["garden"]
-    training.forget(ledger, [f"0{number}".encode() for number in range(10)], "a test", 2.0)
+    training.forget(ledger, [f"0{number}".encode() for number in range(10)], "a test", 2.0, how=How.HAND)
     assert ledger.words.beginning_with("gard", 9) == []
 
 

@@ -245,7 +245,7 @@ def test_looking_changes_nothing(path: str) -> None:
         assert known(reader, "x") == [0, 1, 0, 1]
         assert reader.lessons.verify() == []
         with pytest.raises(LedgerError):
-            reader.set_note("a", "b")
+            reader.state.restored_at = 1.0
     assert faults_of(path) == []
     assert before == {
         name: Path(directory, name).read_bytes() for name in os.listdir(directory) if not name.endswith("-shm")

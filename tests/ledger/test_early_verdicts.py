@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from spamnb.base.label import How
 from spamnb.ledger.history.early_verdicts import LASTING, EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 
-TOLD = EarlyVerdict("spam", 0.99, 2.5, "spamd for bob", 1000.0)
+TOLD = EarlyVerdict("spam", 0.99, 2.5, "spamd for bob", How.SPAMD, 1000.0)
 
 
 def test_found_by_identity(path: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.ledger.history.figures import Bin, Judged
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
@@ -27,7 +27,7 @@ def judge(ledger: Ledger, name: str, verdict: str, probability: float, at: float
 
 def decide(ledger: Ledger, digest: bytes, label: Label, *, weak: bool = False) -> None:
     """Learn a message."""
-    training.learn(ledger, Reading(digest, "m", {"a": 1}), label, "a test", 9.0, weak=weak)
+    training.learn(ledger, Reading(digest, "m", {"a": 1}), label, "a test", 9.0, weak=weak, how=How.HAND)
 
 
 def test_by_span(ledger: Ledger) -> None:
@@ -45,7 +45,7 @@ def test_by_span(ledger: Ledger) -> None:
         Judged(10 * DAY, 11 * DAY, ham=2, spam=1, lost=1, missed=1),
         Judged(11 * DAY, 12 * DAY, unsure=1, spam=1, settled=1),
     ]
-    training.forget(ledger, [lost], "a test", 9.0)
+    training.forget(ledger, [lost], "a test", 9.0, how=How.HAND)
     assert ledger.figures.judged([10 * DAY, 11 * DAY])[0].lost == 0, "what is undone is corrected no more"
     assert ledger.verify() == []
 
@@ -140,7 +140,7 @@ def apply(ledger: Ledger, step: Sequence[Any]) -> None:
         case "came":
             ledger.messages.came_from([(name.encode(), *rest)])
         case "forget":
-            training.forget(ledger, [name.encode()], "a test", 9.0)
+            training.forget(ledger, [name.encode()], "a test", 9.0, how=How.HAND)
         case _:
             with ledger.transaction():
                 ledger._connection.execute("DELETE FROM action WHERE message IN (SELECT id FROM message)")

@@ -12,9 +12,10 @@ import pytest
 from spamnb.base.errors import LedgerDamagedError, LedgerUnavailableError
 from spamnb.ledger.copies import recovery
 from spamnb.ledger.copies.copy import roll
-from spamnb.ledger.copies.recovery import RESTORED_NOTE, open_sound
+from spamnb.ledger.copies.recovery import open_sound
 from spamnb.ledger.file.last_end import EndRecord, LastEnd, last_end_of
 from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.lessons import learn, lesson
 
@@ -40,7 +41,7 @@ def serve(path: str, now: float, fault: Exception | None = None) -> None:
         EndRecord(path, lock).kept() as record,
         open_sound(path, now, record) as ledger,
     ):
-        ledger.set_note("forgotten at", str(now))
+        ledger.state.set_done(Job.FORGETTING, now)
         if fault is not None:
             raise fault
 
@@ -175,11 +176,11 @@ def test_damage_that_is_met_at_the_start(path: str) -> None:
         learn(ledger, [lesson("a", 1, {"x": 1})])
     roll(path, DAY, 7)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("UPDATE note SET value = 'x' WHERE name = 'recorded'")
+        other.execute("UPDATE state SET value = 'x' WHERE name = 'recorded'")
     serve(path, 2 * DAY)
     with Ledger(path) as ledger:
         assert ledger.verify() == []
-        assert ledger.number(RESTORED_NOTE) == 2 * DAY
+        assert ledger.state.restored_at == 2 * DAY
     assert len(list(Path(path).parent.glob("*.damaged-*"))) == 1
 
 

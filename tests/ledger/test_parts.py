@@ -8,7 +8,7 @@ import pytest
 import spamnb.ledger
 from spamnb.acts import training, undo
 from spamnb.base.errors import LedgerDamagedError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.ledger import schema
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
@@ -27,7 +27,7 @@ TABLES = {
         "file",
         "action",
         "choice",
-        "note",
+        "state",
         "tally",
         "trained_directory",
         "trained_file",
@@ -66,9 +66,9 @@ def test_learned_and_killed_before_the_record(path: str) -> None:
     with Ledger(path) as ledger:
         learn(ledger, [lesson("a", 0, {"x": 1})])
         ledger.lessons.learn(
-            [lesson("a", 1, {"x": 1}).reading, lesson("b", 1, {"x": 1}).reading], Label.SPAM, "why", 5.0
+            [lesson("a", 1, {"x": 1}).reading, lesson("b", 1, {"x": 1}).reading], Label.SPAM, "why", 5.0, how=How.HAND
         )
-        ledger.lessons.forget([b"b"], "later", 4.0)  # the clock was set back
+        ledger.lessons.forget([b"b"], "later", 4.0, how=How.HAND)  # the clock was set back
         assert ledger.journal.newest_id() == 1
     with Ledger(path, only_read=True) as ledger:
         assert ledger.journal.newest_id() == 1, "reading writes nothing"
@@ -83,8 +83,8 @@ def test_learned_and_killed_before_the_record(path: str) -> None:
 def test_the_repeat_of_a_learning_records_it(ledger: Ledger) -> None:
     """Learned again, what was learned and not recorded changes no count, and is recorded once."""
     reading = lesson("a", 1, {"x": 1}).reading
-    ledger.lessons.learn([reading], Label.SPAM, "first", 1.0)
-    assert training.learn(ledger, reading, Label.SPAM, "again", 2.0) is None
+    ledger.lessons.learn([reading], Label.SPAM, "first", 1.0, how=How.HAND)
+    assert training.learn(ledger, reading, Label.SPAM, "again", 2.0, how=How.HAND) is None
     assert ledger.lessons.totals()[:2].tolist() == [0, 1]
     assert [(one.at, one.why, one.after) for one in ledger.journal.newest(9)] == [(1.0, "first", Label.SPAM)]
 
@@ -93,7 +93,7 @@ def test_undone_and_killed_before_the_record(path: str) -> None:
     """An undo that died before it was recorded is one all the same: what it takes back is undone, and it is too."""
     with Ledger(path) as ledger:
         learn(ledger, [lesson("a", 0, {"x": 1})])
-        change = Relabel(b"a", Label.HAM, False, None, False, "undo of 1", 1)
+        change = Relabel(b"a", Label.HAM, False, None, False, "undo of 1", How.HAND, 1)
         assert ledger.lessons.relabel([change], 2.0) == [True]
     with Ledger(path) as ledger:
         first, second = ledger.journal.of_message(1)
@@ -105,7 +105,7 @@ def test_undone_and_killed_before_the_record(path: str) -> None:
 
 def test_learned_by_another_process_meanwhile(ledger: Ledger, path: str) -> None:
     """Lessons are recorded in the order in which they were learned, whichever process comes first; each once."""
-    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0)
+    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0, how=How.HAND)
     with Ledger(path) as other:
         learn(other, [lesson("a", 1, {"x": 1}), lesson("b", 1, {"x": 1})])
     ledger.record_lessons()
@@ -115,22 +115,22 @@ def test_learned_by_another_process_meanwhile(ledger: Ledger, path: str) -> None
 
 def test_lessons_that_cannot_be_recorded(ledger: Ledger, path: str) -> None:
     """Damage that is met where lessons are recorded is said when the ledger is opened, and leaves nothing open."""
-    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0)
+    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0, how=How.HAND)
     ledger._connection.execute("UPDATE lesson SET why = CAST(x'ff' AS TEXT)")
     with pytest.raises(LedgerDamagedError, match="restore a copy"):
         Ledger(path)
     ledger._connection.execute("UPDATE lesson SET why = 'one'")
-    ledger.set_note("recorded", "none")
-    with pytest.raises(LedgerDamagedError, match="'recorded' is no number"):
+    ledger._connection.execute("INSERT OR REPLACE INTO state VALUES ('recorded', 'none')")
+    with pytest.raises(LedgerDamagedError, match="its value 'recorded' is 'none'"):
         Ledger(path)
-    ledger.set_note("recorded", None)
+    ledger.state.recorded = 0
     Ledger(path).close()
     assert [one.why for one in ledger.journal.newest(9)] == ["one"]
 
 
 def test_lessons_that_cannot_be_recorded_now(ledger: Ledger, path: str) -> None:
     """Where another process writes just then, the ledger is opened all the same: the next one records the lessons."""
-    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0)
+    ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0, how=How.HAND)
     with ledger.transaction(), Ledger(path, busy_seconds=0.05) as other:
         assert list(other.journal.newest(9)) == []
     with Ledger(path) as other:

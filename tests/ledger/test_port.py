@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.export_format import parse
@@ -39,8 +39,8 @@ def label(lessons: Lessons, number: int) -> tuple[Label | None, bool] | None:
 
 def test_counts_what_was_learned(lessons: Lessons) -> None:
     """Counts are messages and occurrences by class, in the order asked, with zeros for the unknown."""
-    lessons.learn([reading(1, a=2, b=1)], HAM, "a test", 1.0)
-    lessons.learn([reading(2, a=3)], SPAM, "a test", 1.0)
+    lessons.learn([reading(1, a=2, b=1)], HAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(2, a=3)], SPAM, "a test", 1.0, how=How.HAND)
     counts = lessons.counts(["b", "never", "a"])
     assert counts.messages.tolist() == [[1, 0, 1], [0, 0, 1]]
     assert counts.occurrences.tolist() == [[1, 0, 2], [0, 0, 3]]
@@ -53,29 +53,29 @@ def test_counts_what_was_learned(lessons: Lessons) -> None:
 
 def test_learned_once(lessons: Lessons) -> None:
     """The same message taught again changes nothing; taught otherwise, it is corrected with its first tokens."""
-    assert lessons.learn([reading(1, a=1)] * 2, HAM, "a test", 1.0) == [(digest(1), None)]
-    assert lessons.learn([reading(1, a=5)], HAM, "a test", 1.0) == []
-    assert lessons.learn([reading(1, b=5)], SPAM, "a test", 1.0) == [(digest(1), HAM)]
+    assert lessons.learn([reading(1, a=1)] * 2, HAM, "a test", 1.0, how=How.HAND) == [(digest(1), None)]
+    assert lessons.learn([reading(1, a=5)], HAM, "a test", 1.0, how=How.HAND) == []
+    assert lessons.learn([reading(1, b=5)], SPAM, "a test", 1.0, how=How.HAND) == [(digest(1), HAM)]
     assert lessons.totals().tolist() == [0, 1, 0, 1, 0, 1, 1]
     assert lessons.verify() == []
 
 
 def test_weak_labels_give_way(lessons: Lessons) -> None:
     """A weak label never replaces a decision; any decision replaces it, and so does another weak one."""
-    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True)
-    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True) == []
-    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0, weak=True) == [(digest(1), HAM)]
+    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True, how=How.HAND)
+    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True, how=How.HAND) == []
+    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0, weak=True, how=How.HAND) == [(digest(1), HAM)]
     assert label(lessons, 1) == (SPAM, True)
-    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0) == [(digest(1), SPAM)]
-    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True) == []
+    assert lessons.learn([reading(1, a=1)], SPAM, "a test", 1.0, how=How.HAND) == [(digest(1), SPAM)]
+    assert lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True, how=How.HAND) == []
     assert label(lessons, 1) == (SPAM, False)
 
 
 def test_lessons_are_found(lessons: Lessons) -> None:
     """What a message was learned as last is found by its identity, with when and why."""
     assert lessons.find(digest(1)) is None
-    lessons.learn([reading(1, a=1)], HAM, "first", 1.0)
-    assert lessons.relabel([Relabel(digest(1), HAM, False, SPAM, True, "second", 7)], 2.0) == [True]
+    lessons.learn([reading(1, a=1)], HAM, "first", 1.0, how=How.HAND)
+    assert lessons.relabel([Relabel(digest(1), HAM, False, SPAM, True, "second", How.HAND, 7)], 2.0) == [True]
     found = lessons.find(digest(1))
     assert found is not None
     assert (found.digest, found.summary, found.label, found.weak) == (digest(1), "message 1", SPAM, True)
@@ -86,13 +86,13 @@ def test_lessons_are_found(lessons: Lessons) -> None:
 def test_changes_in_their_order(lessons: Lessons) -> None:
     """Each change of a lesson has a higher number than all before it; what changes nothing has none."""
     assert lessons.changes(0) == []
-    lessons.learn([reading(1, a=1), reading(2, a=1), reading(3, a=1)], HAM, "a test", 5.0)
+    lessons.learn([reading(1, a=1), reading(2, a=1), reading(3, a=1)], HAM, "a test", 5.0, how=How.HAND)
     first = lessons.changes(0)
     assert [one.digest for one in first] == [digest(1), digest(2), digest(3)]
-    lessons.learn([reading(2, a=1)], HAM, "a test", 4.0)
+    lessons.learn([reading(2, a=1)], HAM, "a test", 4.0, how=How.HAND)
     assert lessons.changes(first[-1].number) == []
-    lessons.forget([digest(3)], "a test", 3.0)
-    lessons.learn([reading(1, a=1)], SPAM, "a test", 2.0)
+    lessons.forget([digest(3)], "a test", 3.0, how=How.HAND)
+    lessons.learn([reading(1, a=1)], SPAM, "a test", 2.0, how=How.HAND)
     later = lessons.changes(first[-1].number)
     assert [(one.digest, one.label) for one in later] == [(digest(3), None), (digest(1), SPAM)]
     assert [one.digest for one in lessons.changes(0)] == [digest(2), digest(3), digest(1)]
@@ -101,13 +101,13 @@ def test_changes_in_their_order(lessons: Lessons) -> None:
 
 def test_relabelled_only_as_expected(lessons: Lessons) -> None:
     """A label is changed only where it is still the one that the change expects."""
-    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0)
+    lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, how=How.HAND)
     changes = [
-        Relabel(digest(1), SPAM, False, None, False, "not as it is"),
-        Relabel(digest(1), HAM, True, None, False, "not as firmly"),
-        Relabel(digest(9), None, False, HAM, False, "never learned"),
-        Relabel(digest(1), HAM, False, None, False, "as it is"),
-        Relabel(digest(1), None, False, SPAM, False, "as it is now"),
+        Relabel(digest(1), SPAM, False, None, False, "not as it is", How.HAND),
+        Relabel(digest(1), HAM, True, None, False, "not as firmly", How.HAND),
+        Relabel(digest(9), None, False, HAM, False, "never learned", How.HAND),
+        Relabel(digest(1), HAM, False, None, False, "as it is", How.HAND),
+        Relabel(digest(1), None, False, SPAM, False, "as it is now", How.HAND),
     ]
     assert lessons.relabel(changes, 2.0) == [False, False, False, True, True]
     assert lessons.totals().tolist() == [0, 1, 0, 1, 0, 1, 1]
@@ -116,12 +116,12 @@ def test_relabelled_only_as_expected(lessons: Lessons) -> None:
 
 def test_forgotten(lessons: Lessons) -> None:
     """A forgotten message counts no more; its tokens are kept, and learned anew it has those it is learned with."""
-    lessons.learn([reading(1, a=1), reading(2, b=1)], HAM, "a test", 1.0)
-    assert lessons.forget([digest(1), digest(1), digest(9)], "a test", 2.0) == 1
-    assert lessons.forget([digest(1)], "a test", 2.0) == 0
+    lessons.learn([reading(1, a=1), reading(2, b=1)], HAM, "a test", 1.0, how=How.HAND)
+    assert lessons.forget([digest(1), digest(1), digest(9)], "a test", 2.0, how=How.HAND) == 1
+    assert lessons.forget([digest(1)], "a test", 2.0, how=How.HAND) == 0
     assert label(lessons, 1) == (None, False)
     assert lessons.counts(["a", "b"]).messages.tolist() == [[0, 1], [0, 0]]
-    lessons.learn([reading(1, c=3)], SPAM, "a test", 3.0)
+    lessons.learn([reading(1, c=3)], SPAM, "a test", 3.0, how=How.HAND)
     assert lessons.counts(["a", "c"]).occurrences.tolist() == [[0, 0], [0, 3]]
     assert lessons.totals().tolist() == [1, 1, 1, 1, 1, 3, 2]
     assert lessons.verify() == []
@@ -130,8 +130,10 @@ def test_forgotten(lessons: Lessons) -> None:
 def test_teachers(lessons: Lessons) -> None:
     """The newest learned messages that hold a token are its teachers, but for forgotten ones and one left out."""
     for number in range(6):
-        lessons.learn([reading(number, x=1, **{f"y{number}": 1})], Label(number % 2), "a test", float(number))
-    lessons.forget([digest(5)], "a test", 9.0)
+        lessons.learn(
+            [reading(number, x=1, **{f"y{number}": 1})], Label(number % 2), "a test", float(number), how=How.HAND
+        )
+    lessons.forget([digest(5)], "a test", 9.0, how=How.HAND)
     found = lessons.teachers(["x", "y0", "never"], 2)
     assert [(one.summary, one.label, one.learned_at) for one in found["x"]] == [
         ("message 4", HAM, 4.0),
@@ -149,9 +151,9 @@ def test_teachers(lessons: Lessons) -> None:
 
 def test_learned_tokens(lessons: Lessons) -> None:
     """Of learned messages, in the order asked, there are the tokens they were learned with, and the counts of these."""
-    lessons.learn([reading(1, a=2, b=1), reading(2)], HAM, "a test", 1.0)
-    lessons.learn([reading(3, b=3), reading(4, c=1)], SPAM, "a test", 2.0, weak=True)
-    lessons.forget([digest(4)], "a test", 3.0)
+    lessons.learn([reading(1, a=2, b=1), reading(2)], HAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(3, b=3), reading(4, c=1)], SPAM, "a test", 2.0, weak=True, how=How.HAND)
+    lessons.forget([digest(4)], "a test", 3.0, how=How.HAND)
     found = lessons.learned([digest(3), digest(9), digest(4), digest(2), digest(1)])
     assert [(one.digest, one.label, one.weak) for one in found.lessons] == [
         (digest(3), SPAM, True),
@@ -176,7 +178,7 @@ def test_kinds_of_tokens(lessons: Lessons) -> None:
     assert lessons.kinds().tolist() == []
     names = ["word", "subject:word", "subject:a:b", "other", "from:word", "subject"]
     for number, name in enumerate(names):
-        lessons.learn([Reading(digest(number), "", {name: 1})], HAM, "a test", 1.0)
+        lessons.learn([Reading(digest(number), "", {name: 1})], HAM, "a test", 1.0, how=How.HAND)
     ids = [int(lessons.learned([digest(number)]).ids[0]) for number in range(len(names))]
     kinds = [int(lessons.kinds()[id_]) for id_ in ids]
     assert kinds[1] == kinds[2]
@@ -189,9 +191,9 @@ def test_kinds_of_tokens(lessons: Lessons) -> None:
 def test_export(lessons: Lessons) -> None:
     """The export holds all counts that are not zero, in the order of the tokens."""
     assert parse((line.encode() for line in lessons.export()), "f").tokens == []
-    lessons.learn([reading(1, b=2, a=1), reading(2, a=1)], HAM, "a test", 1.0)
-    lessons.learn([reading(3, gone=1)], SPAM, "a test", 1.0)
-    lessons.forget([digest(3)], "a test", 2.0)
+    lessons.learn([reading(1, b=2, a=1), reading(2, a=1)], HAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(3, gone=1)], SPAM, "a test", 1.0, how=How.HAND)
+    lessons.forget([digest(3)], "a test", 2.0, how=How.HAND)
     counts = parse((line.encode() for line in lessons.export()), "f")
     assert (counts.tokens, counts.counts.tolist()) == (["a", "b"], [[2, 0, 2, 0], [1, 0, 2, 0]])
     assert (counts.ham, counts.spam, len(counts.tokenizers)) == (2, 0, 1)
@@ -210,8 +212,8 @@ def known(lessons: Lessons, message: Reading, without: bytes | None = None) -> s
 def test_a_sender_over_the_path_of_ham_is_a_correspondent(lessons: Lessons) -> None:
     """A sender is known over the path over which ham of theirs has come, and over no other: From can be forged."""
     assert known(lessons, mail(2)) == set()
-    lessons.learn([mail(1)], HAM, "filed", 1.0)
-    lessons.learn([mail(7, path="")], HAM, "filed", 1.0)
+    lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.HAND)
+    lessons.learn([mail(7, path="")], HAM, "filed", 1.0, how=How.HAND)
     assert known(lessons, mail(2)) == {CORRESPONDENT}
     assert known(lessons, mail(2, path="8.8.8")) == set()
     assert known(lessons, mail(2, path="b.example")) == set()
@@ -221,23 +223,23 @@ def test_a_sender_over_the_path_of_ham_is_a_correspondent(lessons: Lessons) -> N
 
 def test_spam_over_the_path_ends_it(lessons: Lessons) -> None:
     """A mailbox that was broken into sends spam over the known path: called spam once, its sender is not known."""
-    lessons.learn([mail(1)], HAM, "filed", 1.0)
-    lessons.learn([mail(2)], SPAM, "moved to Junk", 1.0)
+    lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.HAND)
+    lessons.learn([mail(2)], SPAM, "moved to Junk", 1.0, how=How.HAND)
     assert known(lessons, mail(3)) == set()
-    lessons.forget([digest(2)], "an error", 2.0)
+    lessons.forget([digest(2)], "an error", 2.0, how=How.HAND)
     assert known(lessons, mail(3)) == {CORRESPONDENT}
 
 
 def test_weak_lessons_make_nobody_known(lessons: Lessons) -> None:
     """What was learned weakly makes nobody known, until a person decides so."""
-    lessons.learn([mail(1)], HAM, "kept", 1.0, weak=True)
+    lessons.learn([mail(1)], HAM, "kept", 1.0, weak=True, how=How.HAND)
     assert known(lessons, mail(2)) == set()
-    lessons.learn([mail(1)], HAM, "answered", 2.0)
+    lessons.learn([mail(1)], HAM, "answered", 2.0, how=How.HAND)
     assert known(lessons, mail(2)) == {CORRESPONDENT}
-    lessons.learn([mail(1)], SPAM, "moved to Junk", 3.0)
+    lessons.learn([mail(1)], SPAM, "moved to Junk", 3.0, how=How.HAND)
     assert known(lessons, mail(2)) == set()
-    lessons.learn([mail(3, path="8.8.8")], HAM, "filed", 4.0)
-    lessons.learn([mail(4, path="8.8.8")], SPAM, "left in Junk", 5.0, weak=True)
+    lessons.learn([mail(3, path="8.8.8")], HAM, "filed", 4.0, how=How.HAND)
+    lessons.learn([mail(4, path="8.8.8")], SPAM, "left in Junk", 5.0, weak=True, how=How.HAND)
     assert known(lessons, mail(2, path="8.8.8")) == {CORRESPONDENT}
     assert lessons.verify() == []
 
@@ -263,28 +265,28 @@ def test_answers_to_sent_mail(lessons: Lessons) -> None:
 def test_learned_with_what_was_known_then(lessons: Lessons) -> None:
     """A message is learned with the tokens of what is known of it at that moment, and is forgotten with them."""
     lessons.add_sent({digest(9): (5,)})
-    lessons.learn([mail(1), mail(2), mail(3, path="8.8.8", answers=(5,))], HAM, "filed", 1.0)
+    lessons.learn([mail(1), mail(2), mail(3, path="8.8.8", answers=(5,))], HAM, "filed", 1.0, how=How.HAND)
     tokens = ["known:correspondent", "known:answer", "hello"]
     assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
-    lessons.forget([digest(2)], "an error", 2.0)
+    lessons.forget([digest(2)], "an error", 2.0, how=How.HAND)
     assert lessons.counts(tokens).messages.tolist() == [[0, 1, 2], [0, 0, 0]]
-    lessons.learn([mail(2)], HAM, "filed", 3.0)
+    lessons.learn([mail(2)], HAM, "filed", 3.0, how=How.HAND)
     assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
-    lessons.learn([mail(1), mail(4)], SPAM, "moved to Junk", 4.0)
+    lessons.learn([mail(1), mail(4)], SPAM, "moved to Junk", 4.0, how=How.HAND)
     assert lessons.counts(tokens).messages.tolist() == [[1, 1, 2], [0, 0, 2]], "the first of them ends it"
     assert lessons.verify() == []
 
 
 def test_known_without_itself(lessons: Lessons) -> None:
     """A message that is left out does not make its own sender known, nor end it."""
-    lessons.learn([mail(1)], HAM, "filed", 1.0)
+    lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.HAND)
     assert known(lessons, mail(1)) == {CORRESPONDENT}
     assert known(lessons, mail(1), without=digest(1)) == set()
-    lessons.learn([mail(2)], SPAM, "moved to Junk", 1.0)
+    lessons.learn([mail(2)], SPAM, "moved to Junk", 1.0, how=How.HAND)
     assert known(lessons, mail(2), without=digest(2)) == {CORRESPONDENT}
     assert known(lessons, mail(2), without=digest(9)) == set()
-    lessons.learn([mail(3)], HAM, "filed", 1.0)
-    lessons.forget([digest(2)], "an error", 2.0)
+    lessons.learn([mail(3)], HAM, "filed", 1.0, how=How.HAND)
+    lessons.forget([digest(2)], "an error", 2.0, how=How.HAND)
     assert known(lessons, mail(1), without=digest(1)) == {CORRESPONDENT}
 
 
@@ -309,9 +311,9 @@ def take(lessons: Lessons, step: Step, at: float) -> None:
     elif step.is_sent:
         lessons.add_sent({digest(number): (number + 1,) for number in step.numbers})
     elif step.label is None:
-        lessons.forget(map(digest, step.numbers), "a test", at)
+        lessons.forget(map(digest, step.numbers), "a test", at, how=How.HAND)
     else:
-        lessons.learn(map(related, step.numbers), step.label, "a test", at, weak=step.weak)
+        lessons.learn(map(related, step.numbers), step.label, "a test", at, weak=step.weak, how=How.HAND)
 
 
 NUMBERS = st.lists(st.integers(1, 9), min_size=1, max_size=4)
@@ -345,7 +347,7 @@ def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFact
         for number in range(1, 10):
             lesson = stores[0].find(digest(number))
             if lesson is not None and lesson.label is not None:
-                again.learn([related(number)], lesson.label, "a test", 1.0, weak=lesson.weak)
+                again.learn([related(number)], lesson.label, "a test", 1.0, weak=lesson.weak, how=How.HAND)
         again.add_sent({sent: (sent[0] + 1,) for sent in stores[0].sent()})
         assert again.known(relations) == by_ledger
 
@@ -353,8 +355,8 @@ def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFact
             lesson = stores[0].find(digest(number))
             if lesson is not None:
                 now, other = (lesson.label, lesson.weak), (SPAM, False) if lesson.label is not SPAM else (HAM, False)
-                there = Relabel(digest(number), *now, *other, "there")
-                stores[0].relabel([there, Relabel(digest(number), *other, *now, "back")], 99.0)
+                there = Relabel(digest(number), *now, *other, "there", How.HAND)
+                stores[0].relabel([there, Relabel(digest(number), *other, *now, "back", How.HAND)], 99.0)
         assert stores[0].known(relations) == by_ledger
         assert stores[0].verify() == []
 
@@ -382,9 +384,11 @@ def test_both_count_alike(
         for readings, taught, weak in events:
             if taught is None:
                 digests = [each.digest for each in readings]
-                assert one.forget(digests, "a test", 1.0) == other.forget(digests, "a test", 1.0)
+                assert one.forget(digests, "a test", 1.0, how=How.HAND) == other.forget(
+                    digests, "a test", 1.0, how=How.HAND
+                )
             else:
-                done = [store.learn(readings, taught, "a test", 1.0, weak=weak) for store in (one, other)]
+                done = [store.learn(readings, taught, "a test", 1.0, weak=weak, how=How.HAND) for store in (one, other)]
                 assert done[0] == done[1]
         assert one.counts(TOKENS) == other.counts(TOKENS)
         assert np.array_equal(one.totals(), other.totals())

@@ -131,7 +131,7 @@ def test_where_nothing_may_be_written(public: str) -> None:
         assert reader.lessons.totals()[1] == 1
         assert reader.lessons.verify() == []
         with pytest.raises(LedgerError):
-            reader.set_note("a", "b")
+            reader.state.restored_at = 1.0
     assert beside(public) == {"ledger.sqlite"}
 
 
@@ -226,8 +226,8 @@ def test_a_changed_table(closed: str) -> None:
     changed = sound.replace("1970-01-02.sqlite.gz", "1970-01-03.sqlite")
     copy(closed, changed)
     for path in (closed, changed):
-        change(path, "ALTER TABLE note ADD COLUMN more DEFAULT 7")
-        assert faults_of(path) == ["its table note is not as it should be"]
+        change(path, "ALTER TABLE state ADD COLUMN more DEFAULT 7")
+        assert faults_of(path) == ["its table state is not as it should be"]
     done = recover(closed, 9 * DAY)
     assert done is not None
     assert done.source == sound

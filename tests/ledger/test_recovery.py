@@ -11,7 +11,7 @@ import pytest
 
 from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerLostError
 from spamnb.ledger.copies.copy import roll, unpack
-from spamnb.ledger.copies.recovery import RESTORED_NOTE, recover, restore
+from spamnb.ledger.copies.recovery import recover, restore
 from spamnb.ledger.file.parts import directory_of, rolling
 from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import put
@@ -71,7 +71,7 @@ def without_totals(path: str) -> None:
 
 def without_a_table(path: str) -> None:
     with Ledger(path) as ledger:
-        ledger._connection.execute("DROP TABLE note")
+        ledger._connection.execute("DROP TABLE state")
 
 
 DAMAGES = [cut, emptied, no_database, removed, garble, without_totals, without_a_table]
@@ -108,7 +108,7 @@ def test_nothing_of_places_is_kept(path: str) -> None:
         assert placed is not None
         assert ledger.locations.of_message(placed.id) == []
         assert ledger.journal.intents() == []
-        assert ledger.note(RESTORED_NOTE) == str(9 * DAY)
+        assert ledger.state.restored_at == 9 * DAY
 
 
 def test_log_is_set_aside_with_its_file(path: str) -> None:

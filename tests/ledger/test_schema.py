@@ -1,6 +1,7 @@
 """Opening a ledger: new, of another version, of another program, and no ledger at all."""
 
 import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.errors import LedgerBusyError, LedgerError
+from spamnb.base.label import JUDGED_BY, LEARNED_BY, How
 from spamnb.ledger import schema
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.ledger import Ledger
@@ -28,6 +30,22 @@ def test_new(tmp_path: Path) -> None:
         learn(ledger, [lesson("a", 0, {"x": 1})])
         assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
     assert [stat.S_IMODE(one.stat().st_mode) for one in (path.parent, path.parent.parent)] == [0o700, 0o700]
+
+
+def test_the_list_of_how(path: str) -> None:
+    """The words by which messages come to be judged and learned stand in the schema: a new one is a step of it."""
+    assert [*How] == [*JUDGED, *LEARNED], "frozen"
+    assert (JUDGED_BY, LEARNED_BY) == (JUDGED, LEARNED)
+    lists = {"lesson": LEARNED, "action": (*JUDGED, *LEARNED), "early_verdict": JUDGED[1:]}
+    with Ledger(path) as ledger:
+        for table, words in lists.items():
+            (text,) = ledger._connection.row("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
+            (found,) = re.findall(r"how IN \(([^)]*)\)", text)
+            assert re.findall(r"'([a-z]+)'", found) == [*words], table
+
+
+JUDGED = ("maildir", "spamd", "pipe")
+LEARNED = ("move", "keyword", "kept", "silence", "seen", "hand", "tell", "import")
 
 
 def test_any_name(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.acts.undo import undo
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
@@ -18,7 +18,7 @@ def learned(
     known = ledger.messages.ensure(name.encode(), name)
     ledger.messages.judged(known.id, verdict, 0.99, 1.0)
     reading = Reading(name.encode(), name, {"a": 1}, Relations(sender, list_id))
-    training.learn(ledger, reading, label, "a test", 2.0)
+    training.learn(ledger, reading, label, "a test", 2.0, how=How.HAND)
     return known.id
 
 
@@ -36,7 +36,7 @@ def test_by_sender(ledger: Ledger) -> None:
     assert ledger.senders.messages(first.id, 2) == news[:0:-1]
     assert ledger.senders.get(third.id) == third
     assert ledger.senders.get(99) is None
-    training.forget(ledger, [b"issue 0"], "a test", 3.0)
+    training.forget(ledger, [b"issue 0"], "a test", 3.0, how=How.HAND)
     assert ledger.senders.get(first.id).learned_ham == 2  # type: ignore[union-attr]
     assert ledger.verify() == []
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.base.errors import LedgerError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from tests.ledger.lessons import known, learn, lesson, set_label
@@ -90,7 +90,7 @@ def test_all_or_nothing(ledger: Ledger) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ledger.lessons.learn(lessons(), Label.SPAM, "a test", 1.0)
+        ledger.lessons.learn(lessons(), Label.SPAM, "a test", 1.0, how=How.HAND)
     with pytest.raises(UnicodeEncodeError):
         learn(ledger, [lesson("b", SPAM, {"x": 1}), lesson("c", SPAM, {"\ud800": 1})])
     assert ledger.messages.find(b"a") is None

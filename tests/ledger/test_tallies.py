@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.acts.undo import undo
+from spamnb.base.label import How
 from spamnb.ledger.history import tallies
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.history.tallies import Tally
@@ -17,11 +18,6 @@ from spamnb.ledger.ledger import Ledger
 from tests.lessons import learn, sample_lessons, set_label
 
 DAY, HOUR = 86_400.0, 3600.0
-
-
-def how(kind: str, why: str) -> str:
-    """The reason as it is."""
-    return f"{kind} for {why}"
 
 
 @pytest.fixture
@@ -39,14 +35,14 @@ def judged(ledger: Ledger, message: int | bytes, verdict: str, at: float = 1.0, 
     digest = bytes([message]) if isinstance(message, int) else message
     known = ledger.messages.ensure(digest, "")
     ledger.messages.judged(known.id, verdict, 0.5, at)
-    ledger.journal.judged(known.id, (1, digest.hex()), verdict, 0.5, "stays", at, withheld=withheld)
+    ledger.journal.judged(known.id, (1, digest.hex()), verdict, 0.5, "stays", at, withheld=withheld, how=How.MAILDIR)
     return known.id
 
 
 def moved(ledger: Ledger, message: int, verdict: str | None = "spam", takes_back: int | None = None) -> int:
     """A move, as it is begun; the action's id."""
     ends = ((1, "a"), (2, "a"))
-    return ledger.journal.intend(message, *ends, "it is", 2.0, verdict=verdict, takes_back=takes_back)
+    return ledger.journal.intend(message, *ends, "it is", 2.0, how=How.SPAMD, verdict=verdict, takes_back=takes_back)
 
 
 def test_what_is_counted(ledger: Ledger) -> None:
@@ -63,16 +59,16 @@ def test_what_is_counted(ledger: Ledger) -> None:
     failed = moved(ledger, spam)
     ledger.journal.settle(failed, "failed")
     learn(ledger, sample_lessons(2))
-    found = ledger.tallies.read(how)
+    found = ledger.tallies.read()
     assert found == Counter(
         {
-            Tally("judged", "ham", "judged for stays"): 1,
-            Tally("judged", "unsure", "judged for stays"): 1,
-            Tally("judged", "spam", "judged for it is"): 2,
+            Tally("judged", "ham", "maildir"): 1,
+            Tally("judged", "unsure", "maildir"): 1,
+            Tally("judged", "spam", "spamd"): 2,
             Tally("moved", "spam", ""): 1,
             Tally("moved", "inbox", ""): 1,
-            Tally("learned", "ham", "learned for a test"): 2,
-            Tally("learned", "spam", "learned for a test"): 2,
+            Tally("learned", "ham", "hand"): 2,
+            Tally("learned", "spam", "hand"): 2,
         }
     )
 
@@ -83,18 +79,18 @@ def test_corrections(ledger: Ledger) -> None:
     for lesson, verdict in ((ham, "spam"), (spam, "spam")):
         judged(ledger, lesson.reading.digest, verdict)
     learn(ledger, [ham, spam])
-    assert {tally: number for tally, number in ledger.tallies.read(how).items() if tally.kind == "corrected"} == {
+    assert {tally: number for tally, number in ledger.tallies.read().items() if tally.kind == "corrected"} == {
         Tally("corrected", "spam", "ham"): 1
     }
     known = ledger.messages.find(spam.reading.digest)
     assert known is not None
     set_label(ledger, known.id, 0, 3.0, weak=True)
-    assert ledger.tallies.read(how)[Tally("corrected", "spam", "ham")] == 1
+    assert ledger.tallies.read()[Tally("corrected", "spam", "ham")] == 1
 
 
 def corrected(ledger: Ledger, now: float = math.inf) -> int:
     """How many corrections are counted at a time."""
-    return sum(number for tally, number in ledger.tallies.read(how, now).items() if tally.kind == "corrected")
+    return sum(number for tally, number in ledger.tallies.read(now).items() if tally.kind == "corrected")
 
 
 def shown(ledger: Ledger) -> list[int]:
@@ -130,13 +126,13 @@ def test_a_correction_is_counted_when_it_stands(ledger: Ledger) -> None:
     judged(ledger, ham.reading.digest, "spam", 1000.0)
     learn(ledger, [ham._replace(at=2000.0)])
     assert [corrected(ledger, now) for now in (2000.0, 1999.0 + HOUR, 2000.0 + HOUR, 1e6)] == [0, 0, 1, 1]
-    ledger.tallies.keep(how, 1999.0 + HOUR)
+    ledger.tallies.keep(1999.0 + HOUR)
     assert [corrected(ledger, now) for now in (2000.0, 1999.0 + HOUR, 2000.0 + HOUR, 1e6)] == [0, 0, 1, 1]
     taken_back(ledger, 1, 2000.0 + HOUR)
     assert corrected(ledger, 1e6) == 1
     assert shown(ledger) == []
     for _ in range(2):
-        ledger.tallies.keep(how, 1e6)
+        ledger.tallies.keep(1e6)
         assert corrected(ledger, 1e6) == 1
 
 
@@ -146,7 +142,7 @@ def test_a_clock_that_was_wrong(ledger: Ledger) -> None:
     for lesson, verdict in ((ham, "spam"), (spam, "ham")):
         judged(ledger, lesson.reading.digest, verdict)
     learn(ledger, [ham._replace(at=1e9), spam._replace(at=1000.0)])
-    ledger.tallies.keep(how, 1000.0 + HOUR)
+    ledger.tallies.keep(1000.0 + HOUR)
     assert corrected(ledger, 1000.0 + HOUR) == 2
 
 
@@ -156,11 +152,11 @@ def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
     message = judged(ledger, spam.reading.digest, "ham")
     learn(ledger, [spam])
     ledger.journal.settle(moved(ledger, message, None), "done")
-    before = ledger.tallies.read(how)
+    before = ledger.tallies.read()
     assert before[Tally("moved", "spam", "")] == before[Tally("corrected", "ham", "spam")] == 1
     set_label(ledger, message, 0, 3.0)
     judged(ledger, spam.reading.digest, "unsure")
-    after = ledger.tallies.read(how)
+    after = ledger.tallies.read()
     assert all(after[tally] >= number for tally, number in before.items())
 
 
@@ -168,8 +164,8 @@ def test_withheld(ledger: Ledger) -> None:
     """A message whose move was withheld is judged once, though it is looked at again before it is moved at last."""
     message = judged(ledger, 1, "spam", withheld=True)
     ledger.journal.settle(moved(ledger, message), "done")
-    found = ledger.tallies.read(how)
-    assert found == {Tally("judged", "spam", "judged for stays"): 1, Tally("moved", "spam", ""): 1}
+    found = ledger.tallies.read()
+    assert found == {Tally("judged", "spam", "maildir"): 1, Tally("moved", "spam", ""): 1}
 
 
 def test_an_open_move_waits(ledger: Ledger) -> None:
@@ -177,13 +173,13 @@ def test_an_open_move_waits(ledger: Ledger) -> None:
     message = judged(ledger, 1, "spam")
     move = moved(ledger, message)
     judged(ledger, 2, "ham")
-    ledger.tallies.keep(how)
-    before = ledger.tallies.read(how)
-    assert before == {Tally("judged", "spam", "judged for stays"): 1}
+    ledger.tallies.keep()
+    before = ledger.tallies.read()
+    assert before == {Tally("judged", "spam", "maildir"): 1}
     ledger.journal.settle(move, "done")
-    after = ledger.tallies.read(how)
+    after = ledger.tallies.read()
     assert after[Tally("moved", "spam", "")] == 1
-    assert after[Tally("judged", "ham", "judged for stays")] == 1
+    assert after[Tally("judged", "ham", "maildir")] == 1
 
 
 def test_forgotten_actions_stay_counted(ledger: Ledger) -> None:
@@ -193,11 +189,11 @@ def test_forgotten_actions_stay_counted(ledger: Ledger) -> None:
         ledger.locations.put(1, str(number), message, "appeared", b"", "", 0.0)
         ledger.locations.gone(1, [str(number)], 1.0)
     judged(ledger, 9, "ham", 100 * DAY)
-    ledger.tallies.keep(how)
-    before = ledger.tallies.read(how)
+    ledger.tallies.keep()
+    before = ledger.tallies.read()
     assert sum(ledger.retention.forget(50 * DAY, 50 * DAY)) > 0
     assert len(ledger.journal.page(100)) == 1
-    assert ledger.tallies.read(how) == before == {Tally("judged", "ham", "judged for stays"): 6}
+    assert ledger.tallies.read() == before == {Tally("judged", "ham", "maildir"): 6}
 
 
 @settings(max_examples=20)  # each waits for the disk many times
@@ -210,8 +206,8 @@ def test_kept_at_any_time(tmp_path_factory: pytest.TempPathFactory, steps: list[
         ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
         for number, step in enumerate(steps):
             if step == "keep":
-                ledger.tallies.keep(how)
+                ledger.tallies.keep()
             elif step != "read":
                 judged(ledger, number, step)
-                expected[Tally("judged", step, "judged for stays")] += 1
-            assert ledger.tallies.read(how) == expected
+                expected[Tally("judged", step, "maildir")] += 1
+            assert ledger.tallies.read() == expected

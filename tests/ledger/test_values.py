@@ -11,8 +11,8 @@ import pytest
 from spamnb.base.errors import LedgerDamagedError, LedgerError
 from spamnb.ledger.copies.copy import held_of
 from spamnb.ledger.copies.recovery import restore
+from spamnb.ledger.history.state import Job, MissedSpam, State
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.notes import ENDLESS, MISSED_SPAM, SENT_FOLDERS
 from tests.cli.conftest import Run, home, run
 from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_export_format import carry
@@ -25,12 +25,12 @@ ODD = {
     "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)"),
     "BLOB": ("'x'", "7"),
 }
-WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by"}
+WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by", "how"}
 ANY_NUMBER = {("directory", "device"), ("directory", "inode"), ("lesson", "sender_over_path"), ("sent", "answer")}
 FILLED = {  # tables that the lessons below leave empty
-    "mailbox": "1, x'2f', 1.0",
-    "folder": "1, 1, 'INBOX'",
-    "early_verdict": "x'01', 'ham', 0.1, -2.0, 'a', 1.0",
+    "mailbox": "1, x'2f', 1.0, 3.0",
+    "folder": "1, 1, 'INBOX', 3.0, 1",
+    "early_verdict": "x'01', 'ham', 0.1, -2.0, 'a', 'pipe', 1.0",
     "directory": "1, 2, 1",
     "choice": "1, 'allow', '*@b.example', NULL, 'page'",
     "tally": "'judged', 'ham', '', 1",
@@ -61,14 +61,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("UPDATE message SET rescued_at = 5.0, sender = 1, list = 2 WHERE digest = ?", (b"c",))
         db.execute(
-            "INSERT INTO action (at, message, kind, state, why, takes_back, answer, verdict, probability, before,"
+            "INSERT INTO action (at, message, kind, state, why, how, takes_back, answer, verdict, probability, before,"
             " before_weak, after, after_weak, source, source_base, destination, destination_base, owner)"
-            " VALUES (1.0, 1, 'moved', 'done', '', 1, 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
+            " VALUES (1.0, 1, 'moved', 'done', '', 'pipe', 1, 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
         )
         db.execute("INSERT INTO choice VALUES (2, 'spam_cutoff', NULL, 0.9, 'prompt')")
         db.execute("INSERT INTO action (at, choice, kind, state, why) VALUES (1.0, 2, 'chosen', 'done', '')")
         db.execute("UPDATE lesson SET takes_back = 1, sender_over_path = 5 WHERE digest = ?", (b"a",))
-        db.execute("INSERT INTO note VALUES ('restored', '1.0')")
+        db.execute("INSERT INTO state VALUES ('restored at', '1.0')")
         assert ledger.verify() == []
     return path
 
@@ -121,7 +121,7 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
 
 TABLES = [
     "action", "choice", "counts", "directory", "early_verdict", "file", "folder", "import", "lesson",
-    "mailbox", "message", "note", "sender", "sent", "tally", "token", "total", "trained_directory", "trained_file",
+    "mailbox", "message", "sender", "sent", "state", "tally", "token", "total", "trained_directory", "trained_file",
 ]  # fmt: skip
 
 
@@ -191,21 +191,22 @@ def test_no_command_stumbles_over_odd_values(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("restored", "yesterday"), ("restored", ""), ("restored", "inf"), ("restored", "nan"), ("recorded", "1,2"),
-        ("moving stopped", "x"), (ENDLESS, "x"), (ENDLESS, "nan"), (ENDLESS, "-inf"), (MISSED_SPAM, "7"),
-        (f"{SENT_FOLDERS}1", "7"), (f"{SENT_FOLDERS}1", "[1, "), (f"{SENT_FOLDERS}1", '["a"]'), ("tallied up to", "x"),
+        ("restored at", "yesterday"), ("restored at", ""), ("restored at", "inf"), ("restored at", "nan"),
+        ("recorded", "1,2"), ("stopped at", "x"), ("paused until", "x"), ("paused until", "nan"),
+        ("paused until", "-inf"), ("missed spam", "7"), ("begun with", "1.5"), ("tallied", "x"),
+        ("forgetting done at", "x"),
     ],
 )  # fmt: skip
-def test_notes(whole: Path, home: Path, run: Run, name: str, value: str) -> None:
-    """A note that is not what its name promises is refused in a copy, and named by `verify`; `status` ends in words."""
+def test_state(whole: Path, home: Path, run: Run, name: str, value: str) -> None:
+    """A value that is not what its name promises is refused in a copy; `verify` names it, `status` ends in words."""
     path = home / ".local/share/spamnb/ledger.sqlite"
     path.parent.mkdir(parents=True)
     shutil.copy(whole, path)
     with changing(path) as db:
-        db.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
-    with pytest.raises(LedgerDamagedError, match="note"):
+        db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+    with pytest.raises(LedgerDamagedError, match=name):
         held_of(str(path))
-    assert "note" in run("verify").err
+    assert name in run("verify").err
     run("status")
     run("doctor")
 
@@ -221,14 +222,34 @@ def test_tables_of_others(whole: Path, home: Path, run: Run) -> None:
     assert run("verify").code == 0
 
 
-def test_notes_of_ours(ledger: Ledger) -> None:
-    """Every form of note that spamnb writes passes."""
-    for name, value in {
-        "restored": "12.5", ENDLESS: "inf", MISSED_SPAM: "moved", f"{SENT_FOLDERS}3": "[1, 2]", "recorded": "7",
-    }.items():  # fmt: skip
-        ledger.set_note(name, value)
+def test_state_of_ours(ledger: Ledger) -> None:
+    """Each value is read as it was set, by this process or another one; to set what it was at first removes it."""
+    state, first = ledger.state, State(ledger._connection)
+    empty = {name: getattr(first, name) for name in VALUES}
+    for name, value in VALUES.items():
+        setattr(state, name, value)
+        assert getattr(first, name) == value
+    for job in Job:
+        assert first.done_at(job) == 0.0
+        state.set_done(job, 12.25)
+        assert first.done_at(job) == 12.25
     assert ledger.verify() == []
-    assert (ledger.number("restored"), ledger.number("nothing")) == (12.5, None)
-    assert ledger.number(ENDLESS, is_finite=False) == float("inf")
-    with pytest.raises(LedgerDamagedError, match="is no number"):
-        ledger.number(ENDLESS)
+    with Ledger(ledger.path, only_read=True) as reader:
+        assert {name: getattr(reader.state, name) for name in VALUES} == VALUES
+    for name, value in empty.items():
+        setattr(state, name, value)
+    for job in Job:
+        state.set_done(job, 0.0)
+    assert ledger._connection.row("SELECT count(*) FROM state") == (0,)
+
+
+VALUES = {
+    "stopped_at": 12.5, "resumed_at": 12.5, "paused_until": float("inf"), "begun_with": 20, "restored_at": 0.5,
+    "missed_spam": MissedSpam.IS_LEFT, "recorded": 7, "tallied": 1,
+}  # fmt: skip
+
+
+def test_state_of_later_programs(ledger: Ledger) -> None:
+    """A value of a name that is not known here was written by a later program, and is left alone."""
+    ledger._connection.execute("INSERT INTO state VALUES ('of later', '[1, ')")
+    assert ledger.verify() == []

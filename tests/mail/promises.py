@@ -5,6 +5,7 @@ import time
 from spamnb.identity.digests import delivery, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.reading import Reading, read
+from spamnb.mail.tokens.kinds import row_of
 
 TOKEN_CHARS = 100  # of a whole token with its prefix
 SECONDS = 1.0  # of processor time: for the worst message that we know it is a third of a second
@@ -57,3 +58,5 @@ def check_reading(reading: Reading, limits: Limits = DEFAULT_LIMITS) -> None:
     assert "".join(reading.tokens).isprintable()
     assert "\n".join(reading.tokens).encode()
     assert not [token for token in reading.tokens if token.startswith("known:")], "that is the ledger's to say"
+    assert not [token for token in reading.tokens if row_of(token) is None], "each kind of token has words"
+    assert not [token for token in reading.tokens if "@" <= token[0] <= "^"], "the ledger has these for its codes"

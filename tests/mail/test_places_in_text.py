@@ -1,7 +1,7 @@
 """Tokens for where a word is: openings, closings, pairs; elements; the shape of a Message-ID; broken boundaries."""
 
 from spamnb.mail.reading import read
-from spamnb.mail.tokens.header import is_header
+from spamnb.mail.tokens.kinds import is_header
 
 
 def tokens(body: str, header: str = "") -> set[str]:

@@ -1,5 +1,6 @@
 """Metrics: what a monitor reads, and the rules by which it calls a person."""
 
+import math
 import re
 import shutil
 import socket
@@ -16,9 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from spamnb.acts.answers import WHY
 from spamnb.acts.training import learn_message
-from spamnb.base.label import Label, Role
+from spamnb.base.label import LEARNED_BY, How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.copies.copy import roll
@@ -27,8 +27,6 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from spamnb.monitoring.exposition import Metric, exposition
 from spamnb.monitoring.metrics import metrics, of_instance, write
-from spamnb.rules import may_move
-from spamnb.rules.weak_lessons import LAY_IN_SPAM
 from spamnb.service.measurements import Measurements
 from tests.documents import ROOT, read
 from tests.lessons import learn, sample_lessons
@@ -46,7 +44,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         known = opened.messages.ensure(b"1", "")
         opened.messages.judged(known.id, "ham", 0.01, 1_000_000.25)
         opened.locations.folder(opened.locations.mailbox("/mail")[0], "INBOX")
-        opened.journal.judged(known.id, (1, "a"), "ham", 0.01, "stays, ham", 1_000_000.25)
+        opened.journal.judged(known.id, (1, "a"), "ham", 0.01, "stays, ham", 1_000_000.25, how=How.MAILDIR)
         yield opened
 
 
@@ -66,7 +64,7 @@ def test_what_is_told(ledger: Ledger, config: Config) -> None:
     """The ledger's numbers are there, with zero for what never was, and the times of what was."""
     found = values(metrics(config, ledger, NOW, Measurements().metrics(12)))
     assert found['spamnb_known_messages{label="ham"}'] == 3
-    assert found['spamnb_learned_messages_total{label="spam",by="move"}'] == 3
+    assert found['spamnb_learned_messages_total{label="spam",by="hand"}'] == 3
     assert found['spamnb_judged_messages_total{verdict="ham",via="maildir"}'] == 1
     assert found['spamnb_judged_messages_total{verdict="spam",via="maildir"}'] == 0
     assert found["spamnb_last_judgement_timestamp_seconds"] == 1_000_000.25
@@ -77,18 +75,21 @@ def test_what_is_told(ledger: Ledger, config: Config) -> None:
 
 
 def test_what_taught_it(config: Config, ledger: Ledger) -> None:
-    """Answers to `audit` and `review` are given by hand; what was answered by mail, or left lying, was kept."""
-    for number, why in enumerate((WHY, "answered", LAY_IN_SPAM)):
-        learn_message(ledger, message("spam", 100 + number), Label.SPAM, why, NOW)
+    """What was learned is counted by what taught it, whatever the history says in words; imports teach no message."""
+    ways = [how for how in LEARNED_BY if how is not How.IMPORT]
+    name = 'spamnb_learned_messages_total{{label="spam",by="{}"}}'.format
+    before = values(metrics(config, ledger, NOW))
+    for number, how in enumerate(ways):
+        learn_message(ledger, message("spam", 100 + number), Label.SPAM, "the same words", NOW, how=how)
     found = values(metrics(config, ledger, NOW))
-    ways = {way: found[f'spamnb_learned_messages_total{{label="spam",by="{way}"}}'] for way in ("move", "hand", "kept")}
-    assert ways == {"move": 3, "hand": 1, "kept": 2}
+    assert {way: found[name(way)] - before[name(way)] for way in ways} == dict.fromkeys(ways, 1)
+    assert name("import") not in found
 
 
 def test_changes(ledger: Ledger, config: Config) -> None:
     """A stop, a pause and a copy show; and where no copies are to be made, nothing is said of them."""
-    ledger.set_note(may_move.BREAKER_NOTE, "5.0")
-    ledger.set_note(may_move.PAUSE_NOTE, "inf")
+    ledger.state.stopped_at = 5.0
+    ledger.state.paused_until = math.inf
     roll(ledger.path, NOW, 3)
     found = values(metrics(config, ledger, NOW))
     assert found["spamnb_breaker_open"] == found["spamnb_paused"] == 1

@@ -7,7 +7,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.acts.current_files import current_path
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config
 from spamnb.ledger.ledger import Ledger
@@ -27,7 +27,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     with Ledger(str(tmp_path / "ledger.sqlite")) as opened:
         for label in Label:
             some = [read(message(label.word, number)) for number in range(30)]
-            training.learn_batches(opened, [Batch.of(some)], label, "a test", 1.0)
+            training.learn_batches(opened, [Batch.of(some)], label, "a test", 1.0, how=How.HAND)
         yield opened
 
 
@@ -39,7 +39,7 @@ def config(ledger: Ledger) -> Config:
 def learn(ledger: Ledger, raw: bytes, label: Label, weak: bool = False) -> Reading:
     """Learn a message; what was read."""
     reading = read(raw)
-    training.learn(ledger, reading, label, "a test", 2.0, weak=weak)
+    training.learn(ledger, reading, label, "a test", 2.0, weak=weak, how=How.HAND)
     return reading
 
 
@@ -98,7 +98,7 @@ def test_groups_hold_each_learned_message_once() -> None:
     """Groups are of one sender and shape of subject; what was forgotten is in none."""
 
     def lesson(digest: bytes, summary: str, label: Label | None) -> Lesson:
-        return Lesson(1, digest, summary, label, False, 1.0, "", None)
+        return Lesson(1, digest, summary, label, False, 1.0, "", How.HAND, None)
 
     lessons = [
         lesson(b"1", "Issue 1 (a@b)", HAM),
@@ -114,7 +114,9 @@ def test_groups_hold_each_learned_message_once() -> None:
 def train(ledger: Ledger, label: Label, *paths: Path) -> None:
     """As `train PATH` does."""
     readings = [read(path.read_bytes()) for path in paths]
-    training.learn_batches(ledger, [Batch.of(readings, [str(path) for path in paths])], label, "by hand", 3.0)
+    training.learn_batches(
+        ledger, [Batch.of(readings, [str(path) for path in paths])], label, "by hand", 3.0, how=How.HAND
+    )
 
 
 def test_a_trained_file_is_named(ledger: Ledger, tmp_path: Path) -> None:

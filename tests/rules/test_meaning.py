@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.base.label import Label, Role, Verdict, contradicts
+from spamnb.base.label import How, Label, Role, Verdict, contradicts
 from spamnb.config import Breaker, Learning
 from spamnb.maildir.names import parse_name
 from spamnb.rules import may_move, weak_lessons
@@ -70,7 +70,11 @@ OTHERS = Role.INBOX, Role.HAM, Role.NEUTRAL
 def lesson(role: Role, *traces: PastPlace, **how: object) -> tuple[Do, bool]:
     """What is done with a message that appears in a folder of that role, and whether that is weak."""
     meant = meaning(role, False, None, traces, **how)  # type: ignore[arg-type]
+    assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
     return meant.do, meant.weak
+
+
+TEACHING = (Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE)
 
 
 def new_in_the_inbox() -> None:

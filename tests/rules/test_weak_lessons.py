@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
+from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
-from spamnb.rules.weak_lessons import MissedSpam, Trace, missed_spam, outdated, teaches_ham, teaches_spam
+from spamnb.rules.weak_lessons import Trace, missed_spam, outdated, teaches_ham, teaches_spam
 
 SCORING = Scoring()
 NEW = MissedSpam.UNKNOWN
@@ -26,7 +27,7 @@ def lessons() -> MemoryLessons:
     """Fifty ham and fifty spam, each by a decision."""
     found = MemoryLessons()
     for label in Label:
-        found.learn(readings(label.word, *range(50)), label, "a decision", 1.0)
+        found.learn(readings(label.word, *range(50)), label, "a decision", 1.0, how=How.HAND)
     return found
 
 
@@ -69,7 +70,7 @@ def test_a_person_who_leaves_spam(lessons: MemoryLessons) -> None:
     kept = readings("spam", *range(100, 105))
     unlearned = [Trace(float(at), one.digest, moved=False, probability=0.99) for at, one in enumerate(kept)]
     assert missed_spam(lessons, SCORING, moved + unlearned, NEW) is MissedSpam.IS_LEFT
-    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True)
+    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
     learned = [trace._replace(probability=0.0) for trace in unlearned]
     assert missed_spam(lessons, SCORING, moved + learned, NEW) is MissedSpam.IS_LEFT, "each is asked without itself"
 
@@ -86,10 +87,10 @@ def test_a_person_may_change(lessons: MemoryLessons) -> None:
 def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
     """Kept mail that turns out to look like spam is no lesson any more; no decision gives way, whatever it says."""
     kept = readings("spam", *range(100, 103))
-    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True)
+    lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
     decided = readings("spam", 200)
-    lessons.learn(decided, Label.HAM, "a person filed it", 2.0)
-    lessons.learn(readings("ham", *range(100, 110)), Label.HAM, "read and kept", 2.0, weak=True)
+    lessons.learn(decided, Label.HAM, "a person filed it", 2.0, how=How.MOVE)
+    lessons.learn(readings("ham", *range(100, 110)), Label.HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
     for missed in (MissedSpam.UNKNOWN, MissedSpam.IS_LEFT):
         found = [one.digest for page in outdated(lessons, SCORING, missed) for one in page]
         assert sorted(found) == sorted(one.digest for one in kept)
@@ -99,7 +100,7 @@ def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
 def test_weak_spam_gives_way_where_only_silence_has_taught_it(lessons: MemoryLessons) -> None:
     """What lay in spam and is ham by all that is known since; mail that a rule has filed there is another matter."""
     lay, filed = readings("ham", 100), readings("ham", 101)
-    lessons.learn(lay, Label.SPAM, weak_lessons.LAY_IN_SPAM, 2.0, weak=True)
-    lessons.learn(filed, Label.SPAM, "first seen in a spam folder", 2.0, weak=True)
+    lessons.learn(lay, Label.SPAM, weak_lessons.LAY_IN_SPAM, 2.0, weak=True, how=How.SILENCE)
+    lessons.learn(filed, Label.SPAM, "first seen in a spam folder", 2.0, weak=True, how=How.SEEN)
     found = [one.digest for page in outdated(lessons, SCORING, MissedSpam.IS_MOVED) for one in page]
     assert found == [lay[0].digest]

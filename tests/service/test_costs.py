@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.label import How
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail import reading
@@ -49,7 +50,7 @@ def remember(desk: Desk, content: bytes, number: int, how: str) -> None:
             known = desk.ledger.messages.ensure(one.digest, "a message", one.header_digest)
             desk.ledger.locations.put(inbox, base, known.id, "appeared", base.encode(), "", desk.now())
             desk.ledger.messages.judged(known.id, "ham", 0.01, desk.now())
-            desk.ledger.journal.judged(known.id, (inbox, base), "ham", 0.01, "ham", desk.now())
+            desk.ledger.journal.judged(known.id, (inbox, base), "ham", 0.01, "ham", desk.now(), how=How.MAILDIR)
             desk.ahead += 1.0
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.base.errors import LedgerBusyError
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.copies.recovery import restore
@@ -227,7 +227,7 @@ def test_rescued_is_never_moved_again(desk: Desk) -> None:
     known = desk.known(spam)
     assert known is not None
     assert known.rescued_at is not None
-    training.forget(desk.ledger, [identity(spam)], "by hand", desk.now())  # `untrain`
+    training.forget(desk.ledger, [identity(spam)], "by hand", desk.now(), how=How.HAND)  # `untrain`
     again = b"Received: by another.example\n" + spam
     desk.deliver(again)
     assert desk.where(again) == ["INBOX"]
@@ -244,7 +244,7 @@ def test_rescued_before_the_ledger_was_restored(desk: Desk) -> None:
     desk.take(spam, "Junk", "INBOX", "")
     known = desk.known(spam)
     assert known is not None
-    training.forget(desk.ledger, [identity(spam)], "by hand", desk.now())
+    training.forget(desk.ledger, [identity(spam)], "by hand", desk.now(), how=How.HAND)
     copy, path = str(desk.directory / "copy"), desk.ledger.path
     desk.stop()
     desk.ledger.close()
@@ -360,7 +360,7 @@ def test_what_waits_is_called_spam(waiting: tuple[Desk, bytes]) -> None:
     """A file that waits, and whose message a person calls spam, stays spam when the first is deleted from Junk."""
     desk, spam = waiting
     desk.ahead += DAY
-    training.learn(desk.ledger, read(spam), Label(SPAM), "trained by hand", desk.now())
+    training.learn(desk.ledger, read(spam), Label(SPAM), "trained by hand", desk.now(), how=How.HAND)
     desk.ahead += DAY
     desk.paths(spam, "Junk")[0].unlink()
     desk.work()
@@ -402,7 +402,7 @@ def test_a_second_delivery_beside_unsure_mail(desk: Desk) -> None:
 def test_what_is_learned_and_not_recorded_yet(desk: Desk) -> None:
     """New mail that another host has learned as ham is not judged, though this one has no record of that."""
     spam = message("spam", 901)
-    desk.ledger.lessons.learn([read(spam)], Label.HAM, "on another host", 0.0)
+    desk.ledger.lessons.learn([read(spam)], Label.HAM, "on another host", 0.0, how=How.HAND)
     path = deliver(desk.folder("INBOX"), spam, next(desk.bases))
     desk.mailboxes.look(str(desk.roots[0]), desk.folder("INBOX").path, Entry("new", os.path.basename(path)))
     known = desk.known(spam)

@@ -13,6 +13,7 @@ from spamnb.base.errors import LedgerBusyError
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Retention
 from spamnb.identity.digests import identity
+from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.maintenance import Forgetting
 from tests.service.conftest import Site
@@ -86,7 +87,7 @@ def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
         assert ledger.locations.files_in(ledger.locations.folder(mailbox, "Old")) == {"deleted": ""}
     assert run(forgetting, 1067 * DAY) > 0
     assert ledger.messages.find(b"deleted") is None
-    assert ledger.note(f"folder missing {ledger.locations.folder(mailbox, 'Old')}") is None
+    assert ledger._connection.row("SELECT count(*) FROM folder WHERE missing_since IS NOT NULL") == (0,)
     assert ledger.lessons.verify() == []
 
 
@@ -97,7 +98,7 @@ def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> No
     with Ledger(ledger.path) as other, other.transaction():
         assert run(forgetting, 9 * DAY) == 0
         with pytest.raises(LedgerBusyError):
-            ledger.set_note("x", "y")
+            ledger.state.restored_at = 1.0
     assert "stays in the ledger for now" in caplog.text
     assert run(forgetting, 9 * DAY + 3599) == 0
     assert run(forgetting, 9 * DAY + 3600) > 0
@@ -117,9 +118,9 @@ def test_by_the_service(site: Site) -> None:
     with Ledger(str(site.ledger)) as ledger:
         then = time.time() - 366 * DAY
         ledger._connection.execute("UPDATE file SET gone_at = ? WHERE gone_at IS NOT NULL", (then,))
-        ledger._connection.execute("UPDATE action SET at = ? WHERE kind = 'moved'", (then,))
+        ledger._connection.execute("UPDATE action SET at = ?", (then,))
         ledger._connection.execute("UPDATE message SET judged_at = ? WHERE judged_at IS NOT NULL", (then,))
-        ledger.set_note("forgotten at", None)
+        ledger.state.set_done(Job.FORGETTING, 0.0)
     shutil.rmtree(site.folders["Archive"].path)
     later = site.deliver(message("ham", 502))
     assert site.once() == 0
@@ -130,11 +131,8 @@ def test_by_the_service(site: Site) -> None:
         assert there is not None
         assert len(ledger.locations.of_message(there.id)) == 1
         assert [action.kind for action in ledger.journal.of_message(there.id)] == ["moved"]
-        missing = {
-            name: ledger.locations.folder(ledger.locations.mailbox(str(site.root))[0], name) for name in site.folders
-        }
-        notes = {name: ledger.note(f"folder missing {folder}") for name, folder in missing.items()}
-        assert [name for name, note in notes.items() if note] == ["Archive"]
+        missing = ledger._connection.all("SELECT name FROM folder WHERE missing_since IS NOT NULL")
+        assert missing == [("Archive",)]
     assert "forgot 4 rows" in site.log()
     assert site.faults() == []
     site.move(here, "Junk", "INBOX")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts.may_move import stop_of
+from spamnb.base.label import How
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
@@ -25,7 +26,7 @@ def tell(desk: Desk, mail: bytes, **other: object) -> EarlyVerdict:
     """A mail server has asked for the verdict on this message."""
     reading = read(mail)
     judged = Filter(desk.ledger.lessons, Scoring()).judge(reading)
-    told = EarlyVerdict(judged.verdict, judged.probability, judged.log_odds, "spamd for bob", desk.now())
+    told = EarlyVerdict(judged.verdict, judged.probability, judged.log_odds, "spamd for bob", How.SPAMD, desk.now())
     told = replace(told, **other)  # type: ignore[arg-type]
     desk.ledger.early_verdicts.remember(reading.digest, told)
     return told

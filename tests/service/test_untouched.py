@@ -1,5 +1,6 @@
 """Mail that nobody has touched, over months: kept in the inbox, or left in the spam folder."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,15 +11,16 @@ import pytest
 from spamnb.acts import may_move
 from spamnb.acts.training import learn, relabel
 from spamnb.acts.undo import since, undo
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
 from spamnb.identity.digests import identity
+from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.reading import Reading, read
-from spamnb.rules.weak_lessons import LAY_IN_SPAM, MissedSpam
+from spamnb.rules.weak_lessons import LAY_IN_SPAM
 from spamnb.service import weak_lessons
 from spamnb.service.weak_lessons import OutdatedLessons
 from tests.service.desk import DAY, Desk
@@ -30,7 +32,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     found = Desk(tmp_path, "mail")
     for kind in ("ham", "spam"):
         for number in range(40):
-            learn(found.ledger, read(message(kind, number)), Label.of(kind), "a test", found.now())
+            learn(found.ledger, read(message(kind, number)), Label.of(kind), "a test", found.now(), how=How.HAND)
     found.restart(minimum_messages=20)
     yield found
     found.stop()
@@ -53,11 +55,11 @@ def later(desk: Desk, days: float) -> None:
 def leave_lying(desk: Desk, kind: str, numbers: range) -> list[bytes]:
     """Mail that comes while moving is paused, is read, and lies in the inbox for a week."""
     contents = [message(kind, number) for number in numbers]
-    desk.ledger.set_note("moving paused until", "inf")
+    desk.ledger.state.paused_until = math.inf
     for content in contents:
         desk.deliver(content)
         mark(desk, content, "INBOX", "S")
-    desk.ledger.set_note("moving paused until", None)
+    desk.ledger.state.paused_until = None
     later(desk, 7)
     return contents
 
@@ -111,7 +113,7 @@ def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPat
 
 def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
     """Where this person is known to move missed spam to Junk, what the filter doubts and they keep is ham."""
-    desk.ledger.set_note("moving paused until", "inf")
+    desk.ledger.state.paused_until = math.inf
     for number in range(100, 120):
         desk.deliver(message("spam", number))
         desk.take(message("spam", number), "INBOX", "Junk")
@@ -152,7 +154,7 @@ def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
     assert [desk.lesson(one) for one in (first, *rest)] == [(Label.SPAM, True)] * 4
     learned = lesson_of(desk, rest[0])
     assert learned is not None
-    assert learned.why == LAY_IN_SPAM
+    assert (learned.why, learned.how) == (LAY_IN_SPAM, How.SILENCE)
     desk.take(rest[0], "Junk", "INBOX")
     assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
 
@@ -199,11 +201,11 @@ def test_a_server_that_empties_junk_is_no_person(desk: Desk) -> None:
 
 def test_weak_lessons_give_way(desk: Desk) -> None:
     """Ham that was learned by silence, and looks like spam by now, is forgotten; that can be undone."""
-    desk.ledger.set_note("moving paused until", "inf")
+    desk.ledger.state.paused_until = math.inf
     content = message("spam", 100)
     desk.deliver(content)
     mark(desk, content, "INBOX", "S")
-    learn(desk.ledger, read(content), Label.HAM, "read and kept", desk.now(), weak=True)
+    learn(desk.ledger, read(content), Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     weak = OutdatedLessons(desk.mailboxes._watched[str(desk.roots[0])]._context)
     while weak.step_if_due(desk.now()):
         pass
@@ -219,7 +221,7 @@ def forgotten_by_filter(desk: Desk) -> bytes:
     """Kept ham that was learned weakly, and that the filter has forgotten by itself."""
     (content,) = leave_lying(desk, "ham", range(100, 101))
     assert desk.lesson(content) == (Label.HAM, True)
-    change = Relabel(identity(content), Label.HAM, True, None, True, "contradicted")
+    change = Relabel(identity(content), Label.HAM, True, None, True, "contradicted", How.HAND)
     assert relabel(desk.ledger, [change], desk.now()) == [True]
     return content
 
@@ -249,7 +251,7 @@ def test_others_may_write_while_it_is_looked_at_whether_mail_may_be_moved(
             asked.append(1)
         return "something"
 
-    desk.ledger.set_note("moving began with minimum_messages", None)
+    desk.ledger.state.begun_with = None
     desk.restart()
     monkeypatch.setattr(may_move, "lacks", writing)
     desk.deliver(message("spam", 100))

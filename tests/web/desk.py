@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urljoin
 import lxml.html
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.lessons.sqlite.batch import Batch
@@ -135,7 +135,7 @@ class WebDesk(Desk):
     def __init__(self, directory: Path, *names: str) -> None:
         super().__init__(directory, *(names or ("Maildir",)))
         for label in Label:
-            training.learn_batches(self.ledger, [_lessons(label)], label, "a test", self.now())
+            training.learn_batches(self.ledger, [_lessons(label)], label, "a test", self.now(), how=How.HAND)
         self.browser = Browser(self.application())
 
     @property

@@ -3,7 +3,7 @@
 from email.message import EmailMessage
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.messages import deliver
 from tests.web.desk import WebDesk
@@ -65,6 +65,8 @@ def fill(desk: WebDesk, texts: tuple[str, ...], folder: str) -> list[int]:
         desk.take(letters[0], "INBOX", folder)
     desk.browser.post(f"/m/{desk.number_of(letters[-1])}/teach", label="spam")
     if len(letters) > 2:
-        training.learn_message(desk.ledger, letters[1], Label.HAM, "as if it had been kept", desk.now(), weak=True)
+        training.learn_message(
+            desk.ledger, letters[1], Label.HAM, "as if it had been kept", desk.now(), weak=True, how=How.KEPT
+        )
     desk.deliver(message("spam", 100))
     return [desk.number_of(one) for one in letters]

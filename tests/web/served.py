@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
 from spamnb.ledger.file.locks import only_service
@@ -87,7 +87,7 @@ def live_some_weeks(desk: WebDesk, days: int = 45) -> None:
         if number == 5:  # answers about what is between the two
             for each in range(12):
                 answered = read(forwarded(each))
-                training.learn(desk.ledger, answered, Label(each % 3 == 0), "said on a page", desk.now())
+                training.learn(desk.ledger, answered, Label(each % 3 == 0), "said on a page", desk.now(), how=How.HAND)
         for each in range(2 + number * 5 % 7):
             kind = "spam" if (number + each) % 3 == 0 else "ham"
             desk.deliver(message(kind, 200 + number * 10 + each), flags="S" if each == 1 and kind == "ham" else None)

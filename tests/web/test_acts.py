@@ -7,10 +7,8 @@ import pytest
 
 from spamnb.acts import withheld
 from spamnb.acts.answers import ON_A_PAGE
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
-from spamnb.monitoring.metrics import how
-from spamnb.rules import may_move
 from tests.ledger.test_choices import choose, in_force
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
@@ -67,8 +65,7 @@ def test_spam(desk: WebDesk) -> None:
         assert desk.browser.post(f"/m/{number}/teach", label="spam").status == 303
     assert (desk.where(LETTER), desk.label(LETTER)) == (["Junk"], (SPAM, False))
     learned = [one for one in desk.ledger.journal.of_message(number) if one.kind == "learned"]
-    assert [(one.after, one.why) for one in learned] == [(SPAM, ON_A_PAGE)]
-    assert how("learned", ON_A_PAGE) == "hand"
+    assert [(one.after, one.why, one.how) for one in learned] == [(SPAM, ON_A_PAGE, How.HAND)]
     desk.work()
     assert desk.where(LETTER) == ["Junk"]
 
@@ -116,7 +113,7 @@ def test_unsure_says_both(desk: WebDesk) -> None:
     )
     folder = desk.ledger.locations.folder(desk.ledger.locations.mailbox(str(desk.roots[0]))[0], "INBOX")
     number = desk.ledger.messages.ensure(b"x" * 16, "").id
-    desk.ledger.journal.judged(number, (folder, "x"), "unsure", 0.5, "a test", desk.now())
+    desk.ledger.journal.judged(number, (folder, "x"), "unsure", 0.5, "a test", desk.now(), how=How.MAILDIR)
     page = desk.browser.get("/history?show=unsure")
     assert page.tree.xpath(f"//form[@action='m/{number}/teach']//input[@name='label']/@value") == ["ham", "spam"]
 
@@ -206,7 +203,7 @@ def test_what_the_service_moves_meanwhile(desk: WebDesk, monkeypatch: pytest.Mon
 
 def test_the_breaker_is_open(desk: WebDesk) -> None:
     """Where the filter has stopped by itself, every page says so first, with what to do."""
-    desk.ledger.set_note(may_move.BREAKER_NOTE, str(desk.now()))
+    desk.ledger.state.stopped_at = desk.now()
     words = desk.browser.get("/").words
     assert words.startswith("Nothing is moved since")
     assert "Move again" in words

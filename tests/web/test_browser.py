@@ -14,7 +14,6 @@ import pytest
 from spamnb.acts.may_move import begin
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
-from spamnb.rules import may_move
 from spamnb.web import keys
 from spamnb.web.server import PageServer, Settings, key_file, login_address
 from tests.service.conftest import until
@@ -148,7 +147,7 @@ def test_states_are_accessible(fresh: Chromium, colours: str) -> None:
     """A page that is not there, moving that is stopped, and what an act did, have nothing that axe finds."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     fresh.desk.deliver(message("spam", 100))
-    fresh.desk.ledger.set_note(may_move.BREAKER_NOTE, str(fresh.desk.now()))
+    fresh.desk.ledger.state.stopped_at = fresh.desk.now()
     with fresh.window(color_scheme=colours, viewport=PHONE) as window:
         for go in ("nowhere", "", "history", "undo"):
             window.page.goto(f"{fresh.base}/{go}")

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from spamnb.rules import may_move
 from spamnb.web import connections
 from spamnb.web.application import Application
 from spamnb.web.http import Response
@@ -200,7 +199,7 @@ def test_the_end_of_a_request_is_clear(running: Running, desk: WebDesk) -> None:
         head = HEAD.format(FORM, fields).replace("Connection: close\r\n", "")
         found, answer = running.ask(head.encode() + body + second)
         assert (found, answer.count(b"HTTP/1.")) == (status, 1), name
-    assert desk.ledger.note(may_move.PAUSE_NOTE) is None
+    assert desk.ledger.state.paused_until is None
 
 
 def test_chunks_in_an_old_version(running: Running, desk: WebDesk) -> None:
@@ -218,7 +217,7 @@ def test_what_is_clear_is_taken(desk: WebDesk, tmp_path: Path, fields: str, body
         assert alone.ask(HEAD.format(FORM, fields).encode() + body)[0] == 303
     finally:
         alone.end()
-    assert desk.ledger.note(may_move.PAUSE_NOTE) is not None
+    assert desk.ledger.state.paused_until is not None
 
 
 def test_the_log_names_no_address(

@@ -3,7 +3,7 @@
 import pytest
 
 from spamnb.acts import may_move
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.mail.reading import read
@@ -15,7 +15,7 @@ LOOKING = "it is being looked at"
 
 def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that would have to judge ham says that it is looked at; the page after that says what was found."""
-    desk.ledger.set_note("moving began with minimum_messages", None)
+    desk.ledger.state.begun_with = None
     judged = []
 
     def lacks(*_: object) -> str:
@@ -35,12 +35,12 @@ def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
     """After something was learned the former answer stands until there is a new one; numbers are told at once."""
-    desk.ledger.set_note("moving began with minimum_messages", None)
+    desk.ledger.state.begun_with = None
     kept, learning = KeptMissing(), Learning()
     assert kept.look(desk.ledger, Scoring(), learning)[1] is False
     kept.judge(desk.ledger.path, Scoring(), learning)
     assert kept.look(desk.ledger, Scoring(), learning) == ("", True)
-    desk.ledger.lessons.learn([read(message("spam", 900))], Label.SPAM, "a test", 1.0)
+    desk.ledger.lessons.learn([read(message("spam", 900))], Label.SPAM, "a test", 1.0, how=How.HAND)
     assert kept.look(desk.ledger, Scoring(), learning) == ("", False)
     many = Learning(minimum_messages=1000)
     assert kept.look(desk.ledger, Scoring(), many) == (may_move.lacks(desk.ledger.lessons, Scoring(), many), True)

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
 from spamnb.review.queue import to_answer
@@ -105,12 +105,12 @@ def test_what_is_not_asked(desk: WebDesk, asked: list[bytes]) -> None:
 def test_what_has_become_clear(desk: WebDesk, asked: list[bytes]) -> None:
     """What the filter takes for ham by what it has learned since is asked about no more, and counted."""
     for _ in range(3):
-        desk.ledger.lessons.learn([read(asked[0])], Label.HAM, "a test", desk.now())
+        desk.ledger.lessons.learn([read(asked[0])], Label.HAM, "a test", desk.now(), how=How.HAND)
     known = desk.number_of(asked[0])
     for number in range(40):  # the same letter under other names
         content = asked[0].replace(b"Message-ID: <", b"Message-ID: <%d." % number)
-        desk.ledger.lessons.learn([read(content)], Label.HAM, "a test", desk.now())
-    desk.ledger.lessons.forget([read(asked[0]).digest], "a test", desk.now())
+        desk.ledger.lessons.learn([read(content)], Label.HAM, "a test", desk.now(), how=How.HAND)
+    desk.ledger.lessons.forget([read(asked[0]).digest], "a test", desk.now(), how=How.HAND)
     page = desk.browser.get("/review")
     assert f"say.{known}" not in page.text
     assert "clear to it by now" in page.words or "Nothing is unsure" in page.words
@@ -132,7 +132,7 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
     """What was learned weakly, and looks otherwise without itself, is asked about, as `spamnb review` does."""
     kept = message("spam", 100)
     desk.deliver(kept, "INBOX", "S")
-    training.learn_message(desk.ledger, kept, Label.HAM, "read and kept", desk.now(), weak=True)
+    training.learn_message(desk.ledger, kept, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     browser = Browser(desk.application(at_once=True))
     first = browser.get("/review")
     assert "is being judged" in first.words
@@ -153,7 +153,9 @@ def test_weak_lessons_are_judged_in_another_process(desk: WebDesk) -> None:
     """What is in doubt comes from the one process to the other."""
     kept, scoring = KeptWeakLessons(Apart()), desk.config.scoring
     desk.deliver(message("spam", 100), "INBOX", "S")
-    training.learn_message(desk.ledger, message("spam", 100), Label.HAM, "read and kept", desk.now(), weak=True)
+    training.learn_message(
+        desk.ledger, message("spam", 100), Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT
+    )
     assert kept.look(desk.ledger, scoring, 0.0) == ([], False)
     kept.judge(desk.ledger.path, scoring, 0.0)
     (found,), is_current = kept.look(desk.ledger, scoring, 0.0)
@@ -168,7 +170,7 @@ def test_what_the_answers_changed(desk: WebDesk, asked: list[bytes]) -> None:
     assert other in desk.browser.get("/review").text
     for number in range(40):  # what makes the answer weigh enough
         content = asked[0].replace(b"Message-ID: <", b"Message-ID: <%d." % (number + 2))
-        training.learn_message(desk.ledger, content, Label.HAM, "a test", desk.now())
+        training.learn_message(desk.ledger, content, Label.HAM, "a test", desk.now(), how=How.HAND)
     page = desk.browser.follow(desk.browser.post("/review", **{one: "ham", other: "later"}))
     assert "Your 1 answer moved 1 other message out of unsure." in page.words
     assert page.tree.xpath("//input[@name='back']/@value") == ["review"], "the page after the next act tells of that"

@@ -14,7 +14,6 @@ from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config.writing import render
-from spamnb.rules import may_move
 from spamnb.web import keys
 from spamnb.web.access import check_modes, is_held_by, listen
 from spamnb.web.config_file import ConfigFile
@@ -161,7 +160,7 @@ def test_limits_of_the_server(desk: WebDesk, tmp_path: Path) -> None:
     finally:
         server.close()
         thread.join()
-    assert (desk.ledger.journal.newest_id(), desk.ledger.note(may_move.PAUSE_NOTE)) == (last, None)
+    assert (desk.ledger.journal.newest_id(), desk.ledger.state.paused_until) == (last, None)
 
 
 def test_log_out(desk: WebDesk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.acts.may_move import begin
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.checkup.finding import fault, warning
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config
@@ -17,7 +17,6 @@ from spamnb.config.writing import render
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
-from spamnb.rules import may_move
 from spamnb.web.checked import Checked
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.rendering import NAVIGATION
@@ -134,7 +133,7 @@ def test_the_service_is_down(desk: WebDesk) -> None:
 
 def test_moving_is_stopped(desk: WebDesk) -> None:
     """Where the filter has stopped by itself the overview is called so, and leads to the mail, and to going on."""
-    desk.ledger.set_note(may_move.BREAKER_NOTE, str(desk.now()))
+    desk.ledger.state.stopped_at = desk.now()
     page = desk.browser.get("/")
     assert page.tree.findtext(".//title") == "Nothing is moved · spamnb"
     (banner,) = page.tree.xpath("//*[@role='alert']")
@@ -163,6 +162,7 @@ def test_a_message_that_was_pruned(desk: WebDesk) -> None:
     number = desk.number_of(OFFER)
     desk.paths(OFFER, "Junk")[0].unlink()
     desk.deliver(message("ham", 100))
+    desk.ledger.tallies.keep()
     assert sum(desk.ledger.retention.forget(1e12, 1e12))
     answer = desk.browser.get(f"/m/{number}")
     assert answer.status == 404
@@ -231,7 +231,7 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path) -> Non
 def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where what is worked out beside the pages fails, they say so, and do not load themselves again for ever."""
     desk.deliver(OFFER, "INBOX", "S")
-    training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True)
+    training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     begin(desk.ledger, desk.config.scoring, desk.config.learning)

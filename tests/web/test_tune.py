@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.evaluation.tuning import at_cutoffs, calibration, lost_at
@@ -22,7 +22,7 @@ WRONG = message("spam", 100)
 @pytest.fixture
 def browser(desk: WebDesk) -> Browser:
     """A browser of pages that have judged the own mail; one message of it is filed wrongly."""
-    training.learn(desk.ledger, read(WRONG), Label.HAM, "a test", desk.now())
+    training.learn(desk.ledger, read(WRONG), Label.HAM, "a test", desk.now(), how=How.HAND)
     desk.deliver(WRONG, "INBOX")
     found = Browser(desk.application(at_once=True))
     found.get("/tune")
@@ -59,7 +59,7 @@ def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
 
 def test_learning_again(desk: WebDesk, browser: Browser) -> None:
     """When something was learned since, the former figures are shown, and said to be that."""
-    training.forget(desk.ledger, [read(WRONG).digest], "a test", desk.now())
+    training.forget(desk.ledger, [read(WRONG).digest], "a test", desk.now(), how=How.HAND)
     page = browser.get("/tune")
     assert "Something was learned since" in page.words
     assert "of 31 ham lost" in page.words
@@ -71,7 +71,7 @@ def test_one_class_only(tmp_path: Path) -> None:
     desk = WebDesk(tmp_path)
     try:
         spam = [read(message("spam", number)).digest for number in range(30)]
-        training.forget(desk.ledger, spam, "a test", desk.now())
+        training.forget(desk.ledger, spam, "a test", desk.now(), how=How.HAND)
         browser = Browser(desk.application(at_once=True))
         browser.get("/tune")
         assert "have both to be learned" in browser.get("/tune").words

@@ -22,11 +22,11 @@ from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.parts import directory_of, rolling
 from spamnb.ledger.file.readonly import Alive, faults_of
 from spamnb.ledger.file.replacement import finish, holding, put
+from spamnb.ledger.history.state import set_restored
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.sqlite_errors import plain_faults
 
 _log = logging.getLogger(__name__)
-RESTORED_NOTE = "restored"  # in the ledger: when an earlier one was put in its place, seconds since the epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _put(ledger: str, draft: str, source: str, at: float, held: Held, *, why: st
         sqlite.execute("DELETE FROM file")
         sqlite.execute("UPDATE mailbox SET started_at = NULL")
         sqlite.execute("UPDATE action SET state = 'failed' WHERE state = 'intent'")
-        sqlite.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (RESTORED_NOTE, str(at)))
+        set_restored(sqlite, at)
         sqlite.execute("COMMIT")
     aside = put(ledger, draft, at, "replaced" if why is None else "damaged")
     return Restored(source, os.stat(source).st_mtime, aside, held, why)

@@ -3,7 +3,19 @@
 from spamnb.base.label import Label
 from spamnb.ledger.history.journal import Line
 
-_AS_THEY_ARE = ["id", "at", "kind", "state", "why", "verdict", "probability", "before_weak", "after_weak", "takes_back"]
+_AS_THEY_ARE = [
+    "id",
+    "at",
+    "kind",
+    "state",
+    "why",
+    "how",
+    "verdict",
+    "probability",
+    "before_weak",
+    "after_weak",
+    "takes_back",
+]
 
 
 def in_words(line: Line) -> str:

@@ -7,21 +7,25 @@ it. A message that never appears leaves nothing behind: its verdict expires.
 
 from dataclasses import dataclass
 
+from spamnb.base.label import How
 from spamnb.ledger.connection import Connection
 
 LASTING = 86_400.0  # seconds; a mail server may hold a message for hours after it has asked
-PIPE = "spamnb filter"  # who asked, where no service was asked
 _MOST_EXPIRED = 1000  # rows removed at once
 
 
 @dataclass(frozen=True, slots=True)
 class EarlyVerdict:
-    """A verdict as it was told. asker: who asked, as text for the history. at: seconds since the epoch."""
+    """A verdict as it was told. asker: who asked, as text for the history; how: the same, for the program.
+
+    at: seconds since the epoch.
+    """
 
     verdict: str
     probability: float
     log_odds: float
     asker: str
+    how: How
     at: float
 
 
@@ -33,10 +37,10 @@ class EarlyVerdicts:
 
     def remember(self, digest: bytes, told: EarlyVerdict) -> None:
         """Keep a verdict, and remove what has expired by then."""
-        row = digest, told.verdict, told.probability, told.log_odds, told.asker, told.at
+        row = digest, told.verdict, told.probability, told.log_odds, told.asker, told.how, told.at
         expired = "SELECT digest FROM early_verdict WHERE at < ? ORDER BY at LIMIT ?"
         with self._db.transaction():
-            self._db.execute("INSERT OR REPLACE INTO early_verdict VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._db.execute("INSERT OR REPLACE INTO early_verdict VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             self._db.execute(
                 f"DELETE FROM early_verdict WHERE digest IN ({expired})",  # noqa: S608 - no text from outside
                 (told.at - LASTING, _MOST_EXPIRED),
@@ -45,7 +49,10 @@ class EarlyVerdicts:
     def find(self, digest: bytes, now: float) -> EarlyVerdict | None:
         """The verdict that was told on the message of that identity within the last day, or None."""
         row = self._db.row(
-            "SELECT verdict, probability, log_odds, asker, at FROM early_verdict WHERE digest = ? AND at >= ?",
+            "SELECT verdict, probability, log_odds, asker, how, at FROM early_verdict WHERE digest = ? AND at >= ?",
             (digest, now - LASTING),
         )
-        return None if row is None else EarlyVerdict(*row)
+        if row is None:
+            return None
+        verdict, probability, log_odds, asker, how, at = row
+        return EarlyVerdict(verdict, probability, log_odds, asker, How(how), at)

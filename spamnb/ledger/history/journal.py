@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from spamnb.base.label import Label, label_or_none
+from spamnb.base.label import How, Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import decides_against
 from spamnb.ledger.lessons.port import Lesson
@@ -14,7 +14,7 @@ from spamnb.ledger.queries import contains, look_up
 Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
 # An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
 # withheld where the breaker or a pause stopped the move.
-State = Literal["intent", "done", "failed", "undone", "withheld"]
+ActionState = Literal["intent", "done", "failed", "undone", "withheld"]
 # Of what a person has chosen beside the configuration, and where. No choice is written yet.
 ChoiceKind = Literal["allow", "block", "ham_cutoff", "spam_cutoff"]
 ChosenBy = Literal["page", "prompt"]
@@ -27,6 +27,7 @@ class Action:
     `before` and `after` are labels; source and destination are a folder's id and a base name. `verdict` and
     `probability` are those of a judgement, also of the one that a move followed from. `takes_back`: the action that
     this one undoes. Of kind "chosen" it is about no message: `message` is 0, `digest` empty, `summary` the choice.
+    this one undoes. `how`: by what its message was judged or learned; None where the action is neither.
     """
 
     id: int
@@ -35,8 +36,9 @@ class Action:
     digest: bytes
     summary: str
     kind: Kind
-    state: State
+    state: ActionState
     why: str
+    how: How | None
     takes_back: int | None
     before: Label | None
     before_weak: bool
@@ -82,14 +84,14 @@ class Wanted:
     verdict: str | None = None
     folder: str | None = None
     text: str = ""
-    state: State | None = None
+    state: ActionState | None = None
     corrected: bool = False
     mailbox: str | None = None
 
 
 _COLUMNS = (
     "a.id, a.at, coalesce(a.message, 0), coalesce(m.digest, x''),"
-    " coalesce(m.summary, c.kind || ' ' || coalesce(c.pattern, c.number)), a.kind, a.state, a.why, a.takes_back,"
+    " coalesce(m.summary, c.kind || ' ' || coalesce(c.pattern, c.number)), a.kind, a.state, a.why, a.how, a.takes_back,"
     " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
     " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
 )
@@ -134,6 +136,7 @@ class Journal:
         why: str,
         at: float,
         *,
+        how: How | None = None,
         takes_back: int | None = None,
         answer: int | None = None,
         verdict: str | None = None,
@@ -145,12 +148,13 @@ class Journal:
         answer: the action of the answer that it follows from. owner: the process that makes it (`Owner.name`).
         """
         ends = *_encoded(source), *_encoded(destination)
+        values = at, message, why, how, *ends, takes_back, answer, verdict, probability, owner
         with self._db.transaction():
             return self._db.execute(
-                "INSERT INTO action (at, message, kind, state, why, source, source_base, destination, destination_base,"
-                " takes_back, answer, verdict, probability, owner)"
-                " VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (at, message, why, *ends, takes_back, answer, verdict, probability, owner),
+                "INSERT INTO action (at, message, kind, state, why, how, source, source_base, destination,"
+                " destination_base, takes_back, answer, verdict, probability, owner)"
+                " VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
             )
 
     def judged(
@@ -162,15 +166,16 @@ class Journal:
         why: str,
         at: float,
         *,
+        how: How,
         withheld: bool = False,
     ) -> int:
         """Record a judgement that no move follows from; `location` is a folder's id and a base name."""
-        state: State = "withheld" if withheld else "done"
+        state: ActionState = "withheld" if withheld else "done"
         with self._db.transaction():
             return self._db.execute(
-                "INSERT INTO action (at, message, kind, state, why, source, source_base, verdict, probability)"
-                " VALUES (?, ?, 'judged', ?, ?, ?, ?, ?, ?)",
-                (at, message, state, why, *_encoded(location), verdict, probability),
+                "INSERT INTO action (at, message, kind, state, why, how, source, source_base, verdict, probability)"
+                " VALUES (?, ?, 'judged', ?, ?, ?, ?, ?, ?, ?)",
+                (at, message, state, why, how, *_encoded(location), verdict, probability),
             )
 
     def imported(self, digest: bytes, name: str, why: str, at: float, takes_back: int | None = None) -> int:
@@ -184,9 +189,9 @@ class Journal:
             if takes_back is not None:
                 self.settle(takes_back, "undone")
             return self._db.execute(
-                "INSERT INTO action (at, message, kind, state, why, takes_back)"
-                " SELECT ?, id, 'imported', 'done', ?, ? FROM message WHERE digest = ?",
-                (at, why, takes_back, digest),
+                "INSERT INTO action (at, message, kind, state, why, how, takes_back)"
+                " SELECT ?, id, 'imported', 'done', ?, ?, ? FROM message WHERE digest = ?",
+                (at, why, How.IMPORT, takes_back, digest),
             )
 
     def settled(self, message: int, why: str, at: float, since: int) -> int:
@@ -238,11 +243,12 @@ class Journal:
             )
             last = self.newest_id()
             self._db.executemany(
-                "INSERT INTO action (at, message, kind, state, why, takes_back, before, before_weak, after, after_weak)"
-                " SELECT ?, id, 'learned', 'done', ?, (SELECT id FROM action WHERE id = ?), label, weak, ?, ?"
+                "INSERT INTO action"
+                " (at, message, kind, state, why, how, takes_back, before, before_weak, after, after_weak)"
+                " SELECT ?, id, 'learned', 'done', ?, ?, (SELECT id FROM action WHERE id = ?), label, weak, ?, ?"
                 " FROM message WHERE digest = ? AND (label, weak) IS NOT (?, ?)",
                 [
-                    (one.at, one.why, one.takes_back, *label, one.digest, *label)
+                    (one.at, one.why, one.how, one.takes_back, *label, one.digest, *label)
                     for one in lessons
                     for label in [(one.label, one.weak)]
                 ],
@@ -255,12 +261,20 @@ class Journal:
             for (action,) in self._db.all(undone, (last,)):
                 self.taken_back(action)
 
+    def learned_by(self, action: Action) -> How:
+        """How the lesson came that was replaced by this action, which learned or forgot; or how itself, if none was."""
+        row = self._db.row(
+            "SELECT how FROM action WHERE message = ? AND kind = 'learned' AND id <= ? ORDER BY id = ?, id DESC",
+            (action.message, action.id, action.id),
+        )
+        return How(row[0])
+
     def redirect(self, action: int, base: str) -> None:
         """Give an open intent another base name at its destination."""
         with self._db.transaction():
             self._db.execute("UPDATE action SET destination_base = ? WHERE id = ?", (os.fsencode(base), action))
 
-    def settle(self, action: int, state: State) -> None:
+    def settle(self, action: int, state: ActionState) -> None:
         """Record how an action stands now. Only an open intent can fail: another process may have ended it well."""
         with self._db.transaction():
             self._db.execute(
@@ -406,10 +420,10 @@ class Journal:
 
 
 def _action(row: Sequence[Any]) -> Action:
-    *former, before, before_weak, after, after_weak, source, base, destination, new_base, verdict, probability = row
-    labels = label_or_none(before), bool(before_weak), label_or_none(after), bool(after_weak)
-    ends = source, os.fsdecode(base or b""), destination, os.fsdecode(new_base or b"")
-    values: list[Any] = [*former, *labels, *ends, verdict, probability]
+    *former, how, undoes, before, was_weak, after, is_weak, source, base, goal, new_base, verdict, probability = row
+    labels = label_or_none(before), bool(was_weak), label_or_none(after), bool(is_weak)
+    ends = source, os.fsdecode(base or b""), goal, os.fsdecode(new_base or b"")
+    values: list[Any] = [*former, None if how is None else How(how), undoes, *labels, *ends, verdict, probability]
     return Action(*values)
 
 

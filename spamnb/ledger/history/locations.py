@@ -65,6 +65,25 @@ class Locations:
         """From now on what appears in the mailbox is new mail."""
         self._write("UPDATE mailbox SET started_at = ? WHERE id = ?", [(at, mailbox)])
 
+    def spam_seen_at(self, mailbox: int) -> float:
+        """When a person has last looked at the mail in spam, seconds since the epoch; 0.0 before the first time."""
+        (at,) = self._db.row("SELECT spam_seen_at FROM mailbox WHERE id = ?", (mailbox,))
+        return at or 0.0
+
+    def set_spam_seen_at(self, mailbox: int, at: float) -> None:
+        """A person has looked there."""
+        self._write("UPDATE mailbox SET spam_seen_at = ? WHERE id = ?", [(at, mailbox)])
+
+    def sent_read(self, mailbox: int) -> set[int]:
+        """The folders of the mailbox whose mail was read as sent by the person."""
+        return {row[0] for row in self._db.rows("SELECT id FROM folder WHERE mailbox = ? AND sent_read", (mailbox,))}
+
+    def set_sent_read(self, mailbox: int, folders: Iterable[int]) -> None:
+        """From now on it is these."""
+        with self._db.transaction():
+            self._write("UPDATE folder SET sent_read = 0 WHERE mailbox = ? AND sent_read", [(mailbox,)])
+            self._write("UPDATE folder SET sent_read = 1 WHERE id = ?", [(folder,) for folder in folders])
+
     def folder(self, mailbox: int, name: str) -> int:
         """The folder's id, made where it is new."""
         row = self._db.row("SELECT id FROM folder WHERE mailbox = ? AND name = ?", (mailbox, name))

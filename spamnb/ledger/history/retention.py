@@ -6,8 +6,10 @@ The files of a folder that was deleted were not seen to leave it: they count as 
 mailbox that can be looked at.
 
 Kept are also the messages that were ever learned or imported, those that a person wants where they are, and those
-with an action that is open, withheld, or takes another one back. The newest message and the newest action are kept
-because SQLite would give their ids again: an id that was forgotten never names something else.
+with an action that is open, withheld, or takes another one back. So are those with an action that is not in the
+tallies yet: behind the open intent of a mailbox that is away nothing is counted, and what is forgotten never would be.
+The newest message and the newest action are kept because SQLite would give their ids again: an id that was forgotten
+never names something else.
 
 The space becomes free pages of the file, which SQLite uses before it makes the file longer; `prune` makes it smaller.
 """
@@ -16,31 +18,32 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.history.state import State
 
 _ROWS = 500  # a transaction: some milliseconds, and one wait for the disk
 _After = tuple[float, int, bytes]  # a time, a folder or an action, and a base name: where the next step goes on
-_MISSING = "folder missing "  # and the folder's id: a note, since when
 
 
 class HistoryRetention:
     """Forgets, step by step."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, state: State) -> None:
         self._db = connection
+        self._state = state
 
     def missing(self, mailbox: int, present: Collection[str], at: float) -> None:
         """Record since when folders of a mailbox are missing in which files were; `present`: names of the others."""
         known = (
-            "SELECT id, name FROM folder WHERE mailbox = ?"
+            "SELECT id, name, missing_since FROM folder WHERE mailbox = ?"
             " AND EXISTS (SELECT 1 FROM file WHERE file.folder = folder.id AND file.gone_at IS NULL)"
         )
         with self._db.transaction():
-            for folder, name in self._db.all(known, (mailbox,)):
-                note = f"{_MISSING}{folder}"
-                if name in present:
-                    self._db.execute("DELETE FROM note WHERE name = ?", (note,))
-                else:
-                    self._db.execute("INSERT OR IGNORE INTO note VALUES (?, ?)", (note, str(at)))
+            for folder, name, since in self._db.all(known, (mailbox,)):
+                if (name in present) is (since is not None):
+                    self._set_missing(folder, None if name in present else at)
+
+    def _set_missing(self, folder: int, since: float | None) -> None:
+        self._db.execute("UPDATE folder SET missing_since = ? WHERE id = ?", (since, folder))
 
     def forget(self, gone_before: float, judged_before: float) -> Iterator[int]:
         """Forget files gone before a time, and verdicts given before another; seconds since the epoch.
@@ -64,15 +67,14 @@ class HistoryRetention:
     def _count_as_gone(self, before: float) -> Iterator[int]:
         """The files of a folder that is missing since before that time went with it."""
         there = "SELECT ?, folder, base FROM file WHERE folder = ? AND gone_at IS NULL LIMIT ?"
-        for note, since in self._db.all("SELECT name, value FROM note WHERE name GLOB ?", (f"{_MISSING}*",)):
-            bases = [()] if float(since) < before else []
+        for folder, since in self._db.all("SELECT id, missing_since FROM folder WHERE missing_since < ?", (before,)):
+            bases = [()]
             while bases:
-                folder = int(note.removeprefix(_MISSING))
                 with self._db.transaction():
-                    bases = self._db.all(there, (float(since), folder, _ROWS))
+                    bases = self._db.all(there, (since, folder, _ROWS))
                     self._db.executemany("UPDATE file SET gone_at = ? WHERE folder = ? AND base = ?", bases)
                     if not bases:
-                        self._db.execute("DELETE FROM note WHERE name = ?", (note,))
+                        self._set_missing(folder, None)
                 yield 0
 
     def _forget_files(self, after: _After, gone_before: float, judged_before: float) -> tuple[_After | None, int]:
@@ -121,8 +123,9 @@ class HistoryRetention:
         return over - self._among(
             over,
             "SELECT message FROM action WHERE at >= ? OR kind NOT IN ('judged', 'moved') OR takes_back IS NOT NULL"
-            " OR state NOT IN ('done', 'failed') OR id = (SELECT max(id) FROM action)",
+            " OR state NOT IN ('done', 'failed') OR id > ? OR id = (SELECT max(id) FROM action)",
             judged_before,
+            self._state.tallied,
         )
 
     def _among(self, messages: Collection[int], select: str, *parameters: float) -> set[int]:

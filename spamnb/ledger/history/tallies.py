@@ -7,20 +7,19 @@ which may be taken back.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import UNDO_SECONDS, decides_against
+from spamnb.ledger.history.state import State
 
-_LAST = "tallied up to"  # a note: the last action that is in the numbers kept
-_LAST_CORRECTED = "corrections tallied up to"  # the same of corrections
 _DAY = 86_400.0
 _STEP = 20_000  # actions a transaction; some ten milliseconds
 _KINDS = (
     # What was judged: once for each message that came, not again when a withheld one is looked at a second time.
-    "SELECT 'judged', a.verdict, a.why, count(*) FROM action AS a WHERE a.id > ? AND a.id <= ?"
+    "SELECT 'judged', a.verdict, a.how, count(*) FROM action AS a WHERE a.id > ? AND a.id <= ?"
     " AND a.kind IN ('judged', 'moved') AND a.verdict IS NOT NULL AND a.takes_back IS NULL"
     " AND NOT EXISTS (SELECT 1 FROM action WHERE message = a.message AND id < a.id AND state = 'withheld')"
     " GROUP BY 2, 3",
@@ -30,7 +29,7 @@ _KINDS = (
     " WHEN (SELECT after FROM action WHERE message = a.message AND id < a.id AND kind = 'learned'"
     " ORDER BY id DESC LIMIT 1) = 1 THEN 'spam' ELSE 'inbox' END, '', count(*)"
     " FROM action AS a WHERE a.id > ? AND a.id <= ? AND a.kind = 'moved' AND a.state IN ('done', 'undone') GROUP BY 2",
-    "SELECT 'learned', a.after, a.why, count(*) FROM action AS a WHERE a.id > ? AND a.id <= ?"
+    "SELECT 'learned', a.after, a.how, count(*) FROM action AS a WHERE a.id > ? AND a.id <= ?"
     " AND a.kind = 'learned' AND a.after IS NOT NULL AND a.takes_back IS NULL GROUP BY 2, 3",
 )
 # By the verdict of that time. A decision that was taken back within the hour is left out for ever, and one of the last
@@ -43,9 +42,6 @@ _CORRECTED = (
     f" AND at < a.at + {UNDO_SECONDS}) GROUP BY 2, 3"
 )
 
-How = Callable[[str, str], str]
-"""From a kind and the reason that an action gives to one of a few words for it."""
-
 
 class Tally(NamedTuple):
     """What is counted: judged (verdict, how), moved (where to), learned (label, how), corrected (verdict, label)."""
@@ -55,66 +51,44 @@ class Tally(NamedTuple):
     second: str
 
 
-class _Part(NamedTuple):
-    """What some statements count: the actions behind the last one that is in the numbers kept, up to an end.
+class Tallies:
+    """Counts the actions of a ledger.
 
-    note: where the last one is written down.
+    `State.tallied` is one cursor for all numbers, though corrections wait for an hour and nothing else does: what was
+    done since is counted anew for each reading, in 4 ms where 10,000 messages were learned in the last hour.
     """
 
-    kinds: Sequence[str]
-    note: str
-    last: int
-    end: int
-
-    def begun(self) -> "_Part":
-        """What is done of it in one transaction."""
-        return self._replace(end=min(self.end, self.last + _STEP))
-
-
-class Tallies:
-    """Counts the actions of a ledger."""
-
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, state: State) -> None:
         self._db = connection
+        self._state = state
 
-    def read(self, how: How, now: float = math.inf) -> "Counter[Tally]":
+    def read(self, now: float = math.inf) -> "Counter[Tally]":
         """All numbers, of what was done until now, in seconds since the epoch."""
         kept = Counter({Tally(*row[:3]): int(row[3]) for row in self._db.all("SELECT * FROM tally")})
-        return sum((self._between(*part, how) for part in self._parts(now)), kept)
+        last = self._state.tallied
+        return kept + self._between(_KINDS, last, self._settled()) + self._between([_CORRECTED], last, self._stood(now))
 
-    def keep(self, how: How, now: float = math.inf) -> None:
+    def keep(self, now: float = math.inf) -> None:
         """Keep the numbers, so that the actions may be forgotten. Raises LedgerError."""
-        while any(part.last < part.end for part in self._parts(now)):
+        while self._state.tallied < self._stood(now):
             with self._db.transaction():
-                parts = [part.begun() for part in self._parts(now)]  # another process may have been first
-                new = sum((self._between(*part, how) for part in parts), Counter[Tally]())
+                last = self._state.tallied  # another process may have been first
+                end = min(max(last, self._stood(now)), last + _STEP)
+                new = self._between([*_KINDS, _CORRECTED], last, end)
                 self._db.executemany(
                     "INSERT INTO tally VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET number = number + excluded.number",
                     [(*tally, number) for tally, number in new.items()],
                 )
-                self._db.executemany(
-                    "INSERT OR REPLACE INTO note VALUES (?, ?)", [(part.note, str(part.end)) for part in parts]
-                )
+                self._state.tallied = end
 
-    def _parts(self, now: float) -> "list[_Part]":
-        """What is not kept yet."""
-        last, settled = self._last(_LAST, 0), self._settled()
-        corrected = self._last(_LAST_CORRECTED, last)
-        stood = min(settled, self._stood(corrected, now))
-        return [
-            _Part(_KINDS, _LAST, last, max(last, settled)),
-            _Part((_CORRECTED,), _LAST_CORRECTED, corrected, max(corrected, stood)),
-        ]
+    def _stood(self, now: float) -> int:
+        """The last action that is settled and before the first of the last hour.
 
-    def _last(self, note: str, otherwise: int) -> int:
-        row = self._db.row("SELECT value FROM note WHERE name = ?", (note,))
-        return otherwise if row is None else int(row[0])
-
-    def _stood(self, last: int, now: float) -> int:
-        """The last action before the first of the last hour; what is a day ahead was done by a wrong clock."""
+        What is a day ahead was done by a wrong clock.
+        """
         first = "SELECT min(id) FROM action WHERE id > ? AND at > ? AND at < ?"
-        (young,) = self._db.row(first, (last, now - UNDO_SECONDS, now + _DAY))
-        return int(young) - 1 if young is not None else self._settled()
+        (young,) = self._db.row(first, (self._state.tallied, now - UNDO_SECONDS, now + _DAY))
+        return self._settled() if young is None else min(self._settled(), int(young) - 1)
 
     def _settled(self) -> int:
         """The last action before the first open intent."""
@@ -123,17 +97,14 @@ class Tallies:
         )
         return int(last)
 
-    def _between(self, kinds: Sequence[str], _: str, last: int, end: int, how: How) -> "Counter[Tally]":
-        found: Counter[Tally] = Counter()
+    def _between(self, kinds: Sequence[str], last: int, end: int) -> "Counter[Tally]":
+        counted: Counter[Tally] = Counter()
         for statement in kinds:
             for kind, first, second, number in self._db.all(statement, (last, end)):
-                found[_tally(kind, first, second, how)] += number
-        return found
+                counted[Tally(kind, _word(first), _word(second))] += number
+        return counted
 
 
-def _tally(kind: str, first: str | int, second: str | int, how: How) -> Tally:
-    """What a row counts; a label is a number in it."""
-    words = Label(first).word if isinstance(first, int) else first
-    if isinstance(second, int):
-        return Tally(kind, words, Label(second).word)
-    return Tally(kind, words, how(kind, second) if second else "")
+def _word(value: str | int) -> str:
+    """What a row counts, in a word; a label is a number in it."""
+    return Label(value).word if isinstance(value, int) else value

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
@@ -115,7 +115,7 @@ class MemoryLessons:
         return {id_: token for token, id_ in self._ids.items() if id_ in wanted}
 
     def learn(
-        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
+        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
         changed = []
@@ -123,7 +123,7 @@ class MemoryLessons:
             kept = self._kept.get(reading.digest)
             before = None if kept is None else kept.lesson.label
             if kept is None or replaces(label, weak, before, kept.lesson.weak):
-                lesson = Lesson(0, reading.digest, reading.summary, label, weak, at, why, None)
+                lesson = Lesson(0, reading.digest, reading.summary, label, weak, at, why, how, None)
                 self._set(lesson, *(self._new(reading) if kept is None or before is None else kept[1:]))
                 changed.append(Change(reading.digest, before))
         return changed
@@ -136,14 +136,14 @@ class MemoryLessons:
             if kept is None or (kept.lesson.label, kept.lesson.weak) != (one.before, one.before_weak):
                 made.append(False)
                 continue
-            new = Lesson(0, one.digest, kept.lesson.summary, one.after, one.after_weak, at, one.why, one.takes_back)
-            self._set(new, *kept[1:])
+            learned = one.after, one.after_weak, at, one.why, one.how, one.takes_back
+            self._set(Lesson(0, one.digest, kept.lesson.summary, *learned), *kept[1:])
             made.append(True)
         return made
 
-    def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
+    def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned."""
-        return sum(self.relabel(forgetting(self, digests, why), at))
+        return sum(self.relabel(forgetting(self, digests, why, how), at))
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.evidence import Evidence
@@ -20,7 +20,8 @@ class Lesson:
     """What a message was learned as last; `label` is None where it was forgotten.
 
     number: of the change that made it so; later changes have higher numbers. weak: no person may have decided it.
-    at: seconds since the epoch. takes_back: what its learner gave for its own records (see `Relabel`).
+    at: seconds since the epoch. why: a sentence for
+    people. how: by what it came to be that. takes_back: what its learner gave for its own records (see `Relabel`).
     """
 
     number: int
@@ -30,6 +31,7 @@ class Lesson:
     weak: bool
     at: float
     why: str
+    how: How
     takes_back: int | None
 
     @property
@@ -70,6 +72,7 @@ class Relabel(NamedTuple):
     after: Label | None
     after_weak: bool
     why: str
+    how: How
     takes_back: int | None = None
 
 
@@ -130,7 +133,7 @@ class Lessons(Protocol):
         """The tokens of these ids."""
 
     def learn(
-        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
+        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before.
 
@@ -148,7 +151,7 @@ class Lessons(Protocol):
         Returns which changes were made: one is not where the message is not learned as the change has it before.
         """
 
-    def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
+    def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
@@ -189,11 +192,11 @@ def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> 
     return before is not label and was_weak if weak else before is not label or was_weak
 
 
-def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str) -> list[Relabel]:
+def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str, how: How) -> list[Relabel]:
     """The changes by which those of the messages that are learned are forgotten."""
     found = [lessons.find(digest) for digest in dict.fromkeys(digests)]
     return [
-        Relabel(one.digest, one.label, one.weak, None, False, why)
+        Relabel(one.digest, one.label, one.weak, None, False, why, how)
         for one in found
         if one is not None and one.label is not None
     ]

@@ -30,23 +30,6 @@ _SHAPE = str.maketrans(
     | dict.fromkeys(string.digits, "d")
 )
 _ZONE = lazy_pattern(r"([+-]\d{4})\s*(?:\(|\Z)")
-# The kinds of token that speak of the header alone: all but Subject, which a person reads.
-_HEADER_KINDS = frozenset(
-    """from from-name from-number reply-to reply-to-name reply-to-number to to-name to-number cc cc-name cc-number
-    message-id message-id-shape received received-number received-ip received-claimed received-claimed-ip date-zone
-    refers field transfer""".split()  # noqa: SIM905
-)
-_HEADER_NOTES = ("from-", "reply-to-", "to-", "cc-")
-
-
-def is_header(token: str) -> bool:
-    """Whether a token speaks of the header alone.
-
-    >>> is_header("received:mail.example.org"), is_header("subject:hello"), is_header("hello")
-    (True, False, False)
-    """
-    kind, colon, _ = token.partition(":")
-    return kind in _HEADER_KINDS or kind in _MAILER if colon else token.startswith(_HEADER_NOTES)
 
 
 def header_tokens(message: Message, limits: Limits) -> Iterator[str]:

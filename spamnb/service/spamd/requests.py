@@ -25,7 +25,7 @@ from typing import TypeVar
 from spamnb.acts import training
 from spamnb.acts.may_move import Remembered
 from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Config
 from spamnb.delivery.annotate import annotate
 from spamnb.delivery.judge import REMEMBERED_WITHIN, JudgedAtDelivery, judge, remember
@@ -104,7 +104,7 @@ class Requests:
         return _answer(request, judged.delivered, report(judged, config) if explains else b"")
 
     def _remember(self, digest: bytes, judged: JudgedAtDelivery, asker: str) -> None:
-        write = partial(remember, digest=digest, judged=judged, asker=asker, now=self._now())
+        write = partial(remember, digest=digest, judged=judged, asker=asker, how=How.SPAMD, now=self._now())
         try:
             try:
                 self._in_turn(write, 0.0)
@@ -197,18 +197,18 @@ def _chunks(message: bytes) -> Iterator[bytes]:
 
 def _learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float) -> bool:
     with ledger.transaction():
-        return training.learn(ledger, reading, label, why, at) is not None
+        return training.learn(ledger, reading, label, why, at, how=How.TELL) is not None
 
 
 def _forget(ledger: Ledger, digest: bytes, why: str, at: float) -> bool:
     with ledger.transaction():
-        return training.forget(ledger, [digest], why, at) == 1
+        return training.forget(ledger, [digest], why, at, how=How.TELL) == 1
 
 
-def _asked(request: SpamdRequest, how: str) -> str:
+def _asked(request: SpamdRequest, way: str) -> str:
     """Who asked, as text for the history: anyone can write any name."""
     user = printable(request.user)[:_MOST_USER]
-    return f"{how} for {user}" if user else how
+    return f"{way} for {user}" if user else way
 
 
 def _answer(request: SpamdRequest, told: Delivered, text: bytes) -> Pieces:

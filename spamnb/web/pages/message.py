@@ -8,7 +8,7 @@ from spamnb.acts import training
 from spamnb.acts.answers import ON_A_PAGE, Answers
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.filter.explain import Flip, Named, flip, kept_reading, main_reasons, sides
 from spamnb.filter.judge import Explanation, Filter
 from spamnb.ledger.history.describe import as_object
@@ -207,7 +207,7 @@ def forget(visit: Visit) -> Response:
     with visit.ledger.transaction():  # in which nobody else acts on the message
         visit.ledger.record_lessons()
         last = journal.newest_id()
-        if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now):
+        if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now, how=How.HAND):
             raise HttpError(409, "This message is not learned.", "There is nothing to forget.")
         actions = [action.id for action in journal.of_message(known.id) if action.id > last]
     return visit.done(actions, back=f"m/{known.id}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from spamnb.acts.answers import ON_A_PAGE, Answers
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
@@ -18,13 +19,24 @@ _AT_ONCE = 50  # messages that are taught at once, and shown before
 _LABELS = {label.word: label for label in Label}
 
 
+class Then(NamedTuple):
+    """What teaching a message a label would do. learns: it is not learned so yet. moves: it lies in another place."""
+
+    learns: bool
+    moves: bool
+
+    def __str__(self) -> str:
+        """In words; "nothing" where it is learned so and lies right."""
+        return " and ".join([*(["learned"] if self.learns else []), *(["moved"] if self.moves else [])]) or "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """A message of a sender, where a file of it lies ("" for nowhere), and what would follow from a label, in words."""
+    """A message of a sender, where a file of it lies ("" for nowhere), and what would follow from a label."""
 
     known: KnownMessage
     folder: str
-    then: dict[str, str]
+    then: dict[str, Then]
 
     @property
     def is_possible(self) -> bool:
@@ -94,17 +106,16 @@ def _foresee(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Foresee
         yield Foreseen(one, folder, then)
 
 
-def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> str:
-    """What teaching a message a label would do, in words; "nothing" where it is learned so and lies right."""
+def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> Then:
     is_learned = known.label is label and not known.weak
     moves = any(place.location is not None and (place.is_unsure or place.label is Label(1 - label)) for place in places)
-    return " and ".join([*([] if is_learned else ["learned"]), *(["moved"] if moves else [])]) or "nothing"
+    return Then(not is_learned, moves)
 
 
 def _sum_of(foreseen: Sequence[Foreseen], word: str) -> tuple[int, int]:
     """How many messages would be learned as that, and how many would be moved."""
     some = [one.then[word] for one in foreseen if one.is_possible]
-    return sum("learned" in then for then in some), sum("moved" in then for then in some)
+    return sum(then.learns for then in some), sum(then.moves for then in some)
 
 
 def teach(visit: Visit) -> Response:
@@ -121,7 +132,7 @@ def teach(visit: Visit) -> Response:
     actions: list[int] = []
     failed = 0
     for foreseen in _foresee(visit, _messages(visit, numbers)):
-        if foreseen.then.get(label.word, "") in ("", "nothing"):
+        if not any(foreseen.then.get(label.word, ())):
             continue
         try:
             actions += answers.call(foreseen.known.digest, label, ON_A_PAGE).actions

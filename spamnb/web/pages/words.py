@@ -1,6 +1,5 @@
 """The words and marks that the filter goes by: those that tell most, and one that is looked up."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +7,7 @@ from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import Clue
 from spamnb.filter.telling_words import TellingWords, Word
 from spamnb.ledger.lessons.port import Teacher
+from spamnb.mail.tokens.kinds import KINDS
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -16,14 +16,7 @@ _SIDE = 40  # words a side
 _SUGGESTED = 20
 _TEACHERS = 5
 _LONGEST = 100  # characters of a token
-KINDS: Mapping[str, tuple[str, tuple[str, ...] | None]] = {
-    "": ("All", None),
-    "text": ("Words", None),
-    "subject": ("Subject", ("subject:", "subject-pair:")),
-    "sender": ("Sender", ("from:", "from-name:", "reply-to:", "known:")),
-    "host": ("Hosts", ("received:", "received-ip:", "received-claimed:", "message-id:")),
-    "link": ("Links", ("url:", "url-ip:", "url-path:", "mail:", "image-url:")),
-}
+_KINDS = {"": "All", "text": "Words", "subject": "Subject", "sender": "Sender", "host": "Hosts", "link": "Links"}
 # Where a word is looked for that is typed without saying where.
 _PLACES = ("", "subject:", "from:", "from-name:", "url:", "message-id:", "received:", "opening:", "closing:")
 
@@ -38,15 +31,16 @@ class Shown:
 
 def words(visit: Visit) -> Response:
     """The telling words, and what is known of the word that is asked for."""
-    kind = visit.request.query.one_of("kind", KINDS)
+    kind = visit.request.query.one_of("kind", _KINDS)
     asked = visit.request.query.text("q", _LONGEST).lower()
     telling = TellingWords(visit.ledger, visit.config.scoring)
-    sides = {} if asked else telling.most(_SIDE, KINDS[kind][1], bare=kind == "text")
+    prefixes = [f"{of.prefix}:" for of in KINDS.values() if of.prefix and of.page == kind] if kind else []
+    sides = {} if asked else telling.most(_SIDE, prefixes or None, bare=kind == "text")
     found = [word for place in _PLACES if (word := telling.word(place + asked)) is not None] if asked else []
     return visit.page(
         "words.html",
         title="Words",
-        kinds=[(key, name) for key, (name, _) in KINDS.items()],
+        kinds=_KINDS.items(),
         chosen=kind,
         q=asked,
         sides={label.word: [_shown(one) for one in some] for label, some in sides.items()},

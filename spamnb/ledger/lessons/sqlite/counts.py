@@ -12,9 +12,9 @@ from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import HASHED_BY, TokenMatrix, hash_of
-from spamnb.ledger.lessons.sqlite.lookup import IDS_OF_TEXTS, total
+from spamnb.ledger.lessons.sqlite.kind_codes import encode
+from spamnb.ledger.lessons.sqlite.lookup import look_up_ids, total
 from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
-from spamnb.ledger.queries import look_up
 
 _MOST_REMEMBERED = 1_000_000  # tokens, in 16 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
@@ -43,26 +43,27 @@ class Dictionary:
     def ids(
         self, tokens: Sequence[str], hashes: NDArray[np.int64], met: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], list[tuple[str, int]]]:
-        """The id of each token, int64 (n,); and of the tokens that had none, text and id, sorted by text.
+        """The id of each token, int64 (n,); and of those that had none, text and id as they are on disk, by text.
 
         tokens: distinct. hashes, met: int64 (n,), the hash of each, and when it is met. Tokens without an id get the
         next ones in the order in which they are met: those that a message is the first to hold follow one another,
         which makes it small (`token_blob`). To be asked in the transaction that writes these.
         """
         ids = self._remembered(hashes)
-        unknown = sorted(np.flatnonzero(ids == 0).tolist(), key=tokens.__getitem__)  # quick where runs are sorted
+        text_of = {place: encode(tokens[place]) for place in np.flatnonzero(ids == 0).tolist()}
+        unknown = sorted(text_of, key=text_of.__getitem__)  # quick where runs are sorted
+        places = np.array(unknown, dtype=np.int64)
         (last,) = total(self._db, "last_token")
         self._are_all |= not last
-        if not self._are_all:
-            asked = [tokens[place] for place in unknown]  # neighbours in the index come together: a page is read once
-            found = dict(look_up(self._db, IDS_OF_TEXTS, asked))
-            ids[unknown] = [found.get(token, 0) for token in asked]
-        places = np.array(unknown, dtype=np.int64)
+        if not self._are_all:  # neighbours in the index come together: a page is read once
+            known = np.array(look_up_ids(self._db, [text_of[place] for place in unknown]), dtype=np.int64)
+            asked, ids_known = known.reshape(-1, 2).T
+            ids[places[asked]] = ids_known
         new = places[ids[places] == 0]
         ids[new[np.argsort(met[new])]] = np.arange(last + 1, last + 1 + len(new))
         if self._is_kept:
             self._remember(hashes[places], ids[places])
-        return ids, list(zip([tokens[place] for place in new.tolist()], ids[new].tolist(), strict=True))
+        return ids, list(zip([text_of[place] for place in new.tolist()], ids[new].tolist(), strict=True))
 
     def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The ids of those that are remembered, int64 (n,), and 0 for the others."""
@@ -201,7 +202,8 @@ def _distinct(hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 class Sum:
     """What a batch of messages adds to the counts, or takes from them.
 
-    `new` are tokens that the dictionary does not hold yet, with their ids, sorted by text; each must get a count.
+    `new` are tokens that the dictionary does not hold yet, as they are on disk, with their ids, sorted by text; each
+    must get a count.
     """
 
     def __init__(self, connection: Connection) -> None:

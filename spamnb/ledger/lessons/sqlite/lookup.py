@@ -8,12 +8,13 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
+from spamnb.ledger.lessons.sqlite.kind_codes import encode
 from spamnb.ledger.queries import look_up
 from spamnb.mail.relations import Relations
 
 # CROSS JOIN: SQLite goes through what is asked, as it comes; for `text IN (SELECT …)` it would sort that first, in a
 # table of its own, which takes a fifth more.
-IDS_OF_TEXTS = "SELECT text, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
+_IDS = "SELECT asked.key, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
 _BLOCKS = "SELECT block, numbers FROM {asked} CROSS JOIN counts ON block = asked.value"
 _SEEN = """
     SELECT
@@ -26,12 +27,19 @@ TOTALS = (
 )
 
 
+def look_up_ids(db: Connection, texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Those of the texts, as they are on disk, that are in the dictionary: the place of each, and its id."""
+    return look_up(db, _IDS, texts)
+
+
 def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str, tuple[int, int, int, int]]]:
     """Those of the tokens that are in the dictionary: id, text and counts, as `Evidence` has them."""
-    found = look_up(db, IDS_OF_TEXTS, tokens)
-    blocks = dict(look_up(db, _BLOCKS, sorted({id_ // TOKENS for _, id_ in found})))
+    ids = look_up_ids(db, list(map(encode, tokens)))
+    blocks = dict(look_up(db, _BLOCKS, sorted({id_ // TOKENS for _, id_ in ids})))
     return [
-        (id_, text, counts_in(blocks[id_ // TOKENS], id_ % TOKENS)) for text, id_ in found if id_ // TOKENS in blocks
+        (id_, tokens[place], counts_in(blocks[id_ // TOKENS], id_ % TOKENS))
+        for place, id_ in ids
+        if id_ // TOKENS in blocks
     ]
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.base.label import Label, label_or_none
+from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
@@ -17,6 +17,7 @@ from spamnb.ledger.lessons.port import Change, LearnedTokens, Lesson, Relabel, T
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
+from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.verification import verification
@@ -27,7 +28,7 @@ from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
 _EXPORTED = 20_000  # tokens together
-_LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, takes_back FROM lesson"
+_LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, how, takes_back FROM lesson"
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
 # One after the other by the index, which DISTINCT would read from end to end.
 _TOKENIZERS = """
@@ -38,9 +39,9 @@ _TOKENIZERS = """
         WHERE number IS NOT NULL
     )
     SELECT number FROM version WHERE number IS NOT NULL"""
-# Bare words are gone through; the tokens with one prefix stand together, since `;` follows `:`. To group by the prefix,
-# for which all tokens are sorted, takes three times as long.
-_NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND instr(text, ':') LIMIT 1"
+# Tokens whose kind has no code: bare words are gone through; the tokens with one prefix stand together, since `;`
+# follows `:`. To group by the prefix, for which all tokens are sorted, takes three times as long.
+_NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND text < ? AND instr(text, ':') LIMIT 1"
 _BETWEEN = "SELECT group_concat(id) FROM token WHERE text >= ? AND text < ?"
 # The second parameter has a byte for each id, 1 where it is wanted: of 500,000 tokens 80 of the most frequent are found
 # in 24 ms, and 250 of any in 60 ms. By IN (SELECT value FROM json_each(?)) it is 42 ms and 82 to 92 ms.
@@ -131,26 +132,36 @@ class SqliteLessons(SqliteEvidence):
         with self._db.snapshot():
             (last,) = total(self._db, "last_token")
             kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
-            begin, number = "", 0
-            while (found := self._db.row(_NEXT_WITH_PREFIX, (begin,))) is not None:
-                prefix = kind(found[0])
-                begin, number = f"{prefix[:-1]};", number + 1
-                (ids,) = self._db.row(_BETWEEN, (prefix, begin))
-                kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
+            for number, bounds in enumerate(self._spans_of_kinds(), 1):
+                (ids,) = self._db.row(_BETWEEN, bounds)
+                if ids is not None:
+                    kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
+
+    def _spans_of_kinds(self) -> Iterator[tuple[str, str | bytes]]:
+        """Where the tokens of each kind with a prefix begin on disk, and what none of them reaches."""
+        for first, end, code in spans():
+            if code:
+                yield first, end
+                continue
+            begin = first
+            while (row := self._db.row(_NEXT_WITH_PREFIX, (begin, end))) is not None:
+                prefix = kind(decode(row[0]))
+                begin = encode(f"{prefix[:-1]};")
+                yield encode(prefix), begin
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """The tokens of these ids; all of the dictionary is looked through for them."""
         wanted = bytearray(max(ids, default=0) + 1)
         for id_ in ids:
             wanted[id_] = 1
-        return dict(self._db.all(_TEXTS, (len(wanted), bytes(wanted))))
+        return {id_: decode(text) for id_, text in self._db.all(_TEXTS, (len(wanted), bytes(wanted)))}
 
     def learn(
-        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, weak: bool = False
+        self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
-        return self.learn_batches([Batch.of(readings)], label, why, at, weak=weak)
+        return self.learn_batches([Batch.of(readings)], label, why, at, how=how, weak=weak)
 
     def dictionary(self) -> Dictionary:
         """One that remembers tokens from one call of `learn_batches` to the next."""
@@ -163,6 +174,7 @@ class SqliteLessons(SqliteEvidence):
         why: str,
         at: float,
         *,
+        how: How,
         weak: bool = False,
         dictionary: Dictionary | None = None,
     ) -> list[Change]:
@@ -175,7 +187,7 @@ class SqliteLessons(SqliteEvidence):
         for row, one in enumerate(messages):
             first.setdefault(one.digest, row)
         with self._db.transaction():
-            changes = self._replaced(list(first), label, weak, why)
+            changes = self._replaced(list(first), label, weak, why, how)
             sum_ = Sum(self._db)
             new, more, senders = [], [], set()  # more: tokens of each new message, by what was known before it
             for change in changes:
@@ -188,7 +200,7 @@ class SqliteLessons(SqliteEvidence):
                 more.append(tokens_of((seen.after(label) if sender in senders else seen).known))
                 if sender is not None and not weak:
                     senders.add(sender)
-            learned = int(label), weak, at, why
+            learned = int(label), weak, at, why, how
             rows = rows.take(new).with_more(more)
             self._learn_new(
                 sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
@@ -196,7 +208,7 @@ class SqliteLessons(SqliteEvidence):
             sum_.write()
         return [Change(one.digest, one.before) for one in changes]
 
-    def _replaced(self, digests: Sequence[bytes], label: Label, weak: bool, why: str) -> list[Relabel]:
+    def _replaced(self, digests: Sequence[bytes], label: Label, weak: bool, why: str, how: How) -> list[Relabel]:
         """The changes by which messages are learned so, of those that are not yet."""
         rows = look_up_bound(self._db, "SELECT digest, label, weak FROM lesson WHERE digest", digests)
         lessons = {digest: (label_or_none(before), bool(was_weak)) for digest, before, was_weak in rows}
@@ -204,7 +216,7 @@ class SqliteLessons(SqliteEvidence):
         for digest in digests:
             before, was_weak = lessons.get(digest, (None, False))
             if replaces(label, weak, before, was_weak):
-                changes.append(Relabel(digest, before, was_weak, label, weak, why))
+                changes.append(Relabel(digest, before, was_weak, label, weak, why, how))
         return changes
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
@@ -220,10 +232,10 @@ class SqliteLessons(SqliteEvidence):
             sum_.write()
         return made
 
-    def forget(self, digests: Iterable[bytes], why: str, at: float) -> int:
+    def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned."""
         with self._db.transaction():
-            return sum(self.relabel(forgetting(self, digests, why), at))
+            return sum(self.relabel(forgetting(self, digests, why, how), at))
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
@@ -293,7 +305,7 @@ class SqliteLessons(SqliteEvidence):
 
     def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
         """The counts and the text of each token that learned messages hold, sorted by text."""
-        tokens = self._db.rows("SELECT text, id FROM token ORDER BY text")
+        tokens = in_order(self._db)
         while some := list(islice(tokens, _EXPORTED)):
             counts = count_table.read(self._db, np.array([id_ for _, id_ in some], dtype=np.int64)).tolist()
             yield from ((*of, text) for of, (text, _) in zip(counts, some, strict=True) if of[0] or of[1])
@@ -316,12 +328,12 @@ class SqliteLessons(SqliteEvidence):
         sum_: Sum,
         messages: "list[_New]",
         rows: Rows,
-        learned: tuple[int, bool, float, str],
+        learned: tuple[int, bool, float, str, How],
         dictionary: Dictionary,
     ) -> None:
         """Learn messages that are not learned yet, each with its row of tokens.
 
-        learned: label, whether it is weak, when and why, as they are written.
+        learned: label, whether it is weak, when, why and how, as they are written.
         """
         if not messages:
             return
@@ -332,8 +344,8 @@ class SqliteLessons(SqliteEvidence):
         self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
         self._db.executemany(
             "INSERT INTO lesson"
-            " (digest, summary, change, label, weak, learned_at, why, tokenizer, tokens, sender_over_path)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (one.digest, one.summary, number, *learned, VERSION, blob, one.relations.sender_over_path)
                 for one, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
@@ -349,11 +361,11 @@ class SqliteLessons(SqliteEvidence):
                 sum_.add(ids, occurrences, change.before, -1)
             if change.after is not None:
                 sum_.add(ids, occurrences, change.after, 1)
-        number = self._numbers(1)[0]
+        learned = change.after, change.after_weak, at, change.why, change.how, change.takes_back
         self._db.execute(
-            "UPDATE lesson SET (change, label, weak, learned_at, why, takes_back) = (?, ?, ?, ?, ?, ?)"
+            "UPDATE lesson SET (change, label, weak, learned_at, why, how, takes_back) = (?, ?, ?, ?, ?, ?, ?)"
             " WHERE digest = ?",
-            (number, change.after, change.after_weak, at, change.why, change.takes_back, change.digest),
+            (self._numbers(1)[0], *learned, change.digest),
         )
 
 
@@ -364,6 +376,6 @@ def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]
 
 
-def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, int | None]) -> Lesson:
-    number, digest, summary, label, weak, at, why, takes_back = row
-    return Lesson(number, digest, summary, label_or_none(label), bool(weak), at, why, takes_back)
+def _lesson(row: tuple[int, bytes, str, int | None, int, float, str, str, int | None]) -> Lesson:
+    number, digest, summary, label, weak, at, why, how, takes_back = row
+    return Lesson(number, digest, summary, label_or_none(label), bool(weak), at, why, How(how), takes_back)

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from spamnb.bayes.base import Counts
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.sqlite import count_table
+from spamnb.ledger.lessons.sqlite.kind_codes import in_order, spans
 
 _BETWEEN = "SELECT id FROM token WHERE text >= ? AND text < ?"
-_BEGINNING = "SELECT text, id FROM token WHERE text >= ? AND text < ? ORDER BY text"
-_LAST = "\U0010ffff"
 
 
 class Often(NamedTuple):
@@ -36,8 +35,8 @@ class Words:
         """The tokens that at least so many learned messages hold; kinds: with one of these prefixes (`subject:`)."""
         ids, found = self._counted(least)
         if kinds is not None:
-            bounds = [bound for kind in kinds for bound in (kind, kind + _LAST)]
-            rows = self._db.rows(" UNION ALL ".join([_BETWEEN] * len(kinds)), bounds)
+            bounds = [(first, end) for kind in kinds for first, end, _ in spans(kind)]
+            rows = chain.from_iterable(self._db.rows(_BETWEEN, both) for both in bounds)
             of_kinds = np.isin(ids, np.fromiter(chain.from_iterable(rows), dtype=np.int64))
             ids, found = ids[of_kinds], found[of_kinds]
         totals = np.array(
@@ -63,7 +62,7 @@ class Words:
     def beginning_with(self, text: str, most: int) -> list[str]:
         """The first tokens that begin so and that learned messages hold, sorted, and at most so many."""
         found: list[str] = []
-        rows = self._db.rows(_BEGINNING, (text, text + _LAST))
+        rows = in_order(self._db, text)
         while len(found) < most and (some := list(islice(rows, most))):
             counts = count_table.read(self._db, np.array([id_ for _, id_ in some], dtype=np.int64))
             found += [token for (token, _), (ham, spam, *_) in zip(some, counts.tolist(), strict=True) if ham or spam]

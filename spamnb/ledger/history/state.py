@@ -1,0 +1,137 @@
+"""What a ledger remembers of itself and of the service: single values, kept over a restart.
+
+This module alone knows the table `state`. A value is one line below, and no change of the schema: a row that is not
+there is what was never set, and one of a name that nothing here has was written by a later program.
+"""
+
+import math
+import sqlite3
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from spamnb.base.errors import LedgerDamagedError
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.sqlite_errors import damage
+
+_T = TypeVar("_T")
+_SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
+_RESTORED = "restored at"
+_UNREADABLE = (TypeError, ValueError, RecursionError)  # what a text may raise that is none of ours
+
+
+class Job(StrEnum):
+    """Work that is done again every few days."""
+
+    FORGETTING = "forgetting"  # what is long over
+    OUTDATED = "outdated lessons"  # weak lessons that give way to what was learned since
+
+
+class MissedSpam(StrEnum):
+    """What a person does about spam in the inbox."""
+
+    UNKNOWN = "unknown"
+    IS_MOVED = "moved"  # to a spam folder
+    IS_LEFT = "left"  # lying there, read
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _endless(text: str) -> float:
+    number = float(text)
+    return math.inf if number == math.inf else _finite(text)
+
+
+class _Value(Generic[_T]):
+    """A value under a name; `unset` while there is none, and to set that removes it.
+
+    read, write: from and to its text; read raises ValueError for a text that it does not know.
+    """
+
+    def __init__(self, name: str, read: Callable[[str], _T], unset: _T, write: Callable[[_T], str] = str) -> None:
+        self.name = name
+        self.read = read
+        self._unset = unset
+        self._write = write
+
+    def __get__(self, state: "State", _: type | None = None) -> _T:
+        row = state._db.row("SELECT value FROM state WHERE name = ?", (self.name,))
+        if row is None:
+            return self._unset
+        try:
+            return self.read(row[0])
+        except _UNREADABLE:
+            raise LedgerDamagedError(damage(state._db.path, _odd(self.name, row[0]))) from None
+
+    def __set__(self, state: "State", value: _T) -> None:
+        with state._db.transaction():
+            if value == self._unset:
+                state._db.execute("DELETE FROM state WHERE name = ?", (self.name,))
+            else:
+                state._db.execute(_SET, (self.name, self._write(value)))
+
+
+class State:
+    """The values. To read one raises LedgerDamagedError where it is something that spamnb never writes.
+
+    Times are seconds since the epoch.
+
+    stopped_at: since when the circuit breaker has stopped moving, or None.
+    resumed_at: when moving was last allowed again.
+    paused_until: until when a person has paused moving (infinity: until it is resumed), or None.
+    begun_with: the `learning.minimum_messages` with which moving began, or None.
+    missed_spam: what this person does about it, as last seen.
+    restored_at: when an earlier ledger was put in the place of another, or None.
+    recorded: the number of the last lesson that the history knows.
+    tallied: the last action that is in the tallies.
+    """
+
+    stopped_at = _Value[float | None]("stopped at", _finite, None)
+    resumed_at = _Value("resumed at", _finite, 0.0)
+    paused_until = _Value[float | None]("paused until", _endless, None)
+    begun_with = _Value[int | None]("begun with", int, None)
+    missed_spam = _Value("missed spam", MissedSpam, MissedSpam.UNKNOWN)
+    restored_at = _Value[float | None](_RESTORED, _finite, None)
+    recorded = _Value("recorded", int, 0)
+    tallied = _Value("tallied", int, 0)
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def done_at(self, job: Job) -> float:
+        """When the job was last done; 0.0 where it never was."""
+        return _DONE[job].__get__(self)
+
+    def set_done(self, job: Job, at: float) -> None:
+        """Keep when the job was done."""
+        _DONE[job].__set__(self, at)
+
+
+_DONE = {job: _Value(f"{job} done at", _finite, 0.0) for job in Job}
+_VALUES = {value.name: value for value in (*vars(State).values(), *_DONE.values()) if isinstance(value, _Value)}
+
+
+def set_restored(sqlite: sqlite3.Connection, at: float) -> None:
+    """Set `State.restored_at` in a copy that is about to become the ledger, and that nothing else has open."""
+    sqlite.execute(_SET, (_RESTORED, str(at)))
+
+
+def odd_values(db: Connection) -> Iterator[str]:
+    """The values that hold what spamnb never writes."""
+    for row in db.all("SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM state"):
+        name, text = (part.decode(errors="backslashreplace") for part in row)
+        try:
+            if name in _VALUES:
+                _VALUES[name].read(text)
+        except _UNREADABLE:
+            yield _odd(name, text)
+
+
+def _odd(name: str, text: object) -> str:
+    shown = repr(text)
+    return f"its value {name!r} is {shown if len(shown) <= 40 else f'{shown[:40]}…'}, which it cannot be"

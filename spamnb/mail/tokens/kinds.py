@@ -1,0 +1,205 @@
+"""The kinds of token: the one place that says which there are, what each is called in words, and where it is shown.
+
+A token is `PREFIX:TEXT`, or a bare word of the text. The tokenizers write the prefixes as they stand here; a test reads
+messages that hold all of them. The codes are what the ledger writes to disk: see `ledger/lessons/sqlite/kind_codes.py`.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Kind(NamedTuple):
+    """Tokens with one prefix, "" of the bare words of the text.
+
+    words: what stands before the text, for a person; first, last: instead of it where the text is a pair whose place is
+    the first or the last of all. of_header: it speaks of the header alone; Subject is read by a person and does not.
+    page: under what the page Words shows it. code: the character for the prefix on disk, "" for none.
+    """
+
+    prefix: str
+    words: str
+    of_header: bool = False
+    page: str = ""
+    first: str = ""
+    last: str = ""
+    code: str = ""
+
+
+class Note(NamedTuple):
+    """One whole token that is not met but noted, in words."""
+
+    token: str
+    words: str
+    of_header: bool = False
+
+
+_TO_THE = "below 2 to the power of"  # of what is told in bits
+
+_KINDS = (
+    Kind("", "the word", page="text"),
+    Kind("subject", "in the subject,", page="subject", code="F"),
+    Kind(
+        "subject-pair",
+        "in the subject, the words",
+        page="subject",
+        first="a subject that begins with",
+        last="a subject that ends with",
+        code="B",
+    ),
+    Kind("opening", "at the beginning, the word", code="D"),
+    Kind("opening-pair", "at the beginning, the words", first="a text that begins with", code="A"),
+    Kind("closing", "at the end, the word", code="C"),
+    Kind("shout", "in capital letters,", code="L"),
+    Kind("from", "the sender", of_header=True, page="sender", code="O"),
+    Kind("from-name", "the sender's name", of_header=True, page="sender", code="K"),
+    Kind("from-number", f"the number of senders, {_TO_THE}", of_header=True),
+    Kind("reply-to", "the address for answers,", of_header=True, page="sender", code="Q"),
+    Kind("reply-to-name", "the name for answers,", of_header=True),
+    Kind("reply-to-number", f"the number of addresses for answers, {_TO_THE}", of_header=True),
+    Kind("to", "the recipient", of_header=True, code="S"),
+    Kind("to-name", "the recipient's name", of_header=True, code="R"),
+    Kind("to-number", f"the number of recipients, {_TO_THE}", of_header=True),
+    Kind("cc", "the recipient of a copy,", of_header=True),
+    Kind("cc-name", "the name of a copy's recipient,", of_header=True),
+    Kind("cc-number", f"the number of copies, {_TO_THE}", of_header=True),
+    Kind("known", "that you know its", page="sender"),
+    Kind("message-id", "the Message-ID of", of_header=True, page="host", code="J"),
+    Kind("message-id-shape", "the shape of the Message-ID,", of_header=True, code="N"),
+    Kind("received", "the host that brought it,", of_header=True, page="host"),
+    Kind("received-ip", "the address that brought it,", of_header=True, page="host", code="T"),
+    Kind("received-claimed", "a host on its way,", of_header=True, page="host", code="G"),
+    Kind("received-claimed-ip", "an address on its way,", of_header=True, code="E"),
+    Kind("received-number", "the number of hosts on its way,", of_header=True),
+    Kind("date-zone", "the time zone", of_header=True),
+    Kind("refers", "that it answers another message by", of_header=True),
+    Kind("field", "the header field", of_header=True),
+    Kind("x-mailer", "in the name of the mail program,", of_header=True),
+    Kind("user-agent", "in the name of the mail program (User-Agent),", of_header=True),
+    Kind("x-mimeole", "in the name of Microsoft's mail library,", of_header=True),
+    Kind("x-originating-ip", "the address where it was written,", of_header=True),
+    Kind("organization", "in the sender's organization,", of_header=True),
+    Kind("precedence", "the precedence", of_header=True),
+    Kind("x-priority", "the priority", of_header=True),
+    Kind("x-msmail-priority", "the priority for Outlook,", of_header=True),
+    Kind("importance", "the importance", of_header=True),
+    Kind("auto-submitted", "who sent it by itself,", of_header=True),
+    Kind("content-language", "the language that it names,", of_header=True),
+    Kind("transfer", "the transfer encoding", of_header=True),
+    Kind("charset", "the character set"),
+    Kind("mime", "the structure"),
+    Kind("mime-parts", f"the number of parts, {_TO_THE}"),
+    Kind("attached", "an attachment of type"),
+    Kind("attached-extension", "an attachment that ends in"),
+    Kind("attached-name", "an attachment named"),
+    Kind("attached-size", f"an attachment's bytes, {_TO_THE}"),
+    Kind("url", "a link to", page="link", code="M"),
+    Kind("url-ip", "a link to the bare address", page="link"),
+    Kind("url-path", "in a link,", page="link", code="H"),
+    Kind("url-scheme", "a link that begins with"),
+    Kind("mail", "an address at", page="link"),
+    Kind("image-url", "a picture from", page="link", code="P"),
+    Kind("image-url-ip", "a picture from the bare address"),
+    Kind("image-url-path", "in a picture's address,", code="I"),
+    Kind("image-url-scheme", "a picture whose address begins with"),
+    Kind("image-mail", "a picture that leads to an address at"),
+    Kind("html", "in the HTML,"),
+    Kind("html-images", f"the number of pictures, {_TO_THE}"),
+    Kind("html-links", f"the number of links, {_TO_THE}"),
+    Kind("tag", "the HTML element"),
+    Kind("limit", "more than is read,"),
+)
+_NOTES = (
+    Note("body-empty", "that it has no text"),
+    Note("body-invisible", "invisible characters in the text"),
+    Note("body-lookalike", "letters of another alphabet in a word of the text"),
+    Note("subject:", "an empty subject"),
+    Note("subject-pair:^ $", "a subject without words"),
+    Note("subject-invisible", "invisible characters in the subject"),
+    Note("subject-lookalike", "letters of another alphabet in a word of the subject"),
+    Note("subject-shouts", "a subject in capital letters"),
+    Note("from:none", "that it names no sender", of_header=True),
+    Note("from-digits", "digits in the sender's address", of_header=True),
+    Note("from-name:none", "that the sender has no name", of_header=True),
+    Note("from-name-is-another-address", "that the sender's name is another address", of_header=True),
+    Note("reply-to:none", "that it names no address for answers", of_header=True),
+    Note("reply-to-name:none", "that the address for answers has no name", of_header=True),
+    Note("reply-to-name-is-another-address", "that the name for answers is another address", of_header=True),
+    Note("reply-to-elsewhere", "that answers go to another site", of_header=True),
+    Note("reply-to-same", "that answers go to the sender's site", of_header=True),
+    Note("to:none", "that it names no recipient", of_header=True),
+    Note("to-name:none", "that the recipient has no name", of_header=True),
+    Note("to-name-is-another-address", "that the recipient's name is another address", of_header=True),
+    Note("cc:none", "that nobody gets a copy", of_header=True),
+    Note("cc-name:none", "that the recipient of a copy has no name", of_header=True),
+    Note("cc-name-is-another-address", "that the name of a copy's recipient is another address", of_header=True),
+    Note("known:answer", "that it answers a message of yours"),
+    Note("known:correspondent", "that you know its sender"),
+    Note("message-id:none", "that the Message-ID names no host", of_header=True),
+    Note("date-zone:none", "a date without a time zone", of_header=True),
+    Note("header-broken", "a line in the header that is no field"),
+    Note("multipart-broken", "parts that are not where the header says"),
+    Note("multipart-unclosed", "that its last part has no end"),
+    Note("base64-broken", "an encoding (base64) that is broken"),
+    Note("uuencoded", "a file in the text (uuencode)"),
+    Note("charset:none", "that it names no character set"),
+    Note("charset-missing", "letters beyond ASCII without a character set"),
+    Note("charset-unknown", "a character set that nobody knows"),
+    Note("charset-wrong", "a text in another character set than it names"),
+    Note("url-user", "a link with a user's name in it"),
+    Note("url-host-escaped", "a link whose host is written in escapes"),
+    Note("url-ip", "a link to a bare address"),
+    Note("url-ip-odd", "a link to a bare address in an odd notation"),
+    Note("url-port", "a link with a port in it"),
+    Note("url-idn", "a link to a host whose name is not ASCII"),
+    Note("url-redirects", "a link that leads on to another"),
+    Note("url-scheme:none", "a link that names no host"),
+    Note("image-url-user", "a picture's address with a user's name in it"),
+    Note("image-url-host-escaped", "a picture's host that is written in escapes"),
+    Note("image-url-ip", "a picture from a bare address"),
+    Note("image-url-ip-odd", "a picture from a bare address in an odd notation"),
+    Note("image-url-port", "a picture's address with a port in it"),
+    Note("image-url-idn", "a picture from a host whose name is not ASCII"),
+    Note("image-url-redirects", "a picture whose address leads on to another"),
+    Note("image-url-scheme:none", "a picture whose address names no host"),
+    Note("html-broken", "HTML that cannot be read"),
+    Note("html:hidden-text", "hidden text"),
+    Note("html:same-colour", "text in the colour of its background"),
+    Note("html:link-shows-another-host", "a link that shows another host than it leads to"),
+    Note("html:image-instead-of-text", "a picture in the place of text"),
+    Note("html:image-attached", "a picture that is attached"),
+    Note("html:image-inline", "a picture inside the HTML itself"),
+    Note("html:image-invisible", "a picture too small to be seen"),
+    Note("limit:message_bytes", "that it is longer than is read"),
+    Note("limit:header_bytes", "a header longer than is read"),
+    Note("limit:header_fields", "more header fields than are read"),
+    Note("limit:field_chars", "a header field longer than is read"),
+    Note("limit:parts", "more parts than are read"),
+    Note("limit:nesting", "parts inside one another, deeper than is read"),
+    Note("limit:text_chars", "a text longer than is read"),
+    Note("limit:html_chars", "HTML longer than is read"),
+    Note("limit:html_tags", "more HTML elements than are read"),
+    Note("limit:html_depth", "HTML elements inside one another, deeper than is read"),
+    Note("limit:links", "more links than are read"),
+    Note("limit:tokens", "more different words than are counted"),
+    Note("limit:work", "that it takes too long to be read to its end"),
+)
+KINDS: Final = {kind.prefix: kind for kind in _KINDS}
+NOTES: Final = {note.token: note for note in _NOTES}
+
+
+def row_of(token: str) -> Kind | Note | None:
+    """The note that a token is, or else its kind; None for a prefix of no kind, as another version may write it.
+
+    >>> row_of("limit:links").words, row_of("subject:hello").words, row_of("hello").words, row_of("other:x")
+    ('more links than are read', 'in the subject,', 'the word', None)
+    """
+    return NOTES.get(token) or KINDS.get(token.partition(":")[0] if ":" in token else "")
+
+
+def is_header(token: str) -> bool:
+    """Whether a token speaks of the header alone.
+
+    >>> is_header("received:mail.example.org"), is_header("subject:hello"), is_header("hello"), is_header("to-morrow")
+    (True, False, False, False)
+    """
+    row = row_of(token)
+    return row is not None and row.of_header

@@ -1,0 +1,187 @@
+"""The kinds of token: each has words, and none is met that has none."""
+
+import re
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+from spamnb.filter.explain import named
+from spamnb.filter.judge import Clue
+from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
+from spamnb.mail.limits import DEFAULT_LIMITS, Limits
+from spamnb.mail.parsing.message import parse
+from spamnb.mail.reading import read
+from spamnb.mail.tokens.kinds import KINDS, NOTES, Kind, Note, row_of
+from tests.documents import ROOT
+
+PLAIN = b"""Received: from mx.example.org (mx.example.org [192.0.2.9]) by home.example; Mon, 2 Nov 2026 10:00:00 +0100
+Received: from inner.example.org (inner.example.org [198.51.100.7]) by mx.example.org
+From: Anna <anna1234@example.org>, "bert@example.net" <bert@example.org>
+Reply-To: Anna <anna@example.org>, Carl <carl@example.org>
+To: Dora <dora@example.org>, "emil@example.net" <emil@example.org>
+Cc: Fred <fred@example.org>, "gina@example.net" <gina@example.org>
+Subject: lunch at noon!!!
+Message-ID: <abc.123@example.org>
+In-Reply-To: <x@example.org>
+Date: Mon, 2 Nov 2026 10:00:00 +0100
+X-Mailer: Mailer
+User-Agent: Agent
+X-MimeOLE: Produced
+X-Originating-IP: 192.0.2.1
+Organization: Example
+Precedence: list
+X-Priority: 3
+X-MSMail-Priority: Normal
+Importance: high
+Auto-Submitted: no
+Content-Language: en
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: 8bit
+
+Dear friends, LUNCH is at noon. Write to anna@example.org or see http://user@www.example.org:8080/menu/today and
+http://192.0.2.7/ http://0x7f.1/ http://%65xample.com/ http://xn--bcher-kva.example/ http://t.example/?http://u.example/
+"""
+EMPTY = b"""From: <anna@example.org>
+Reply-To: "bert@example.net" <anna@other.example>
+To: dora@example.org
+Cc: emil@example.org
+Message-ID: <abc>
+Date: today
+Subject:
+
+"""
+SHOUTED = b"Subject: LUNCH AT NOON\n\nx\n"
+ODD = "Subject: FREE m\u200boney n\u043ew\n\nm\u200boney n\u043ew\n".encode()
+HTML = b"""Subject: picture
+Content-Type: text/html; charset=utf-8
+
+<!-- x --><p style="color:white">white</p><p style="display:none">hidden</p><form></form>
+<a href="http://there.example/">http://here.example/</a><a href="page.html">a</a><a href="ftp://x.example/">b</a>
+<img src="http://user@www.example.org:8080/pixel/today" width=1 height=1><img src="cid:one"><img src="data:image/png,x">
+<img src="http://192.0.2.7/"><img src="http://0x7f.1/"><img src="http://%65xample.com/"><img src="pixel.png">
+<img src="http://xn--bcher-kva.example/"><img src="http://t.example/?http://u.example/"><img src="mailto:a@example.org">
+"""
+PARTS = b"""Subject: parts
+no field
+Content-Type: multipart/mixed; boundary=b
+
+--b
+Content-Type: text/plain; charset=us-ascii
+
+\xe4 caf\xc3\xa9
+--b
+Content-Type: text/plain; charset=nobody
+
+caf\xe9
+--b
+Content-Type: text/plain
+Content-Transfer-Encoding: base64
+
+QUJDRA=Q!
+--b
+Content-Type: text/plain
+
+begin 644 a.txt
+#0V%T
+`
+end
+--b
+Content-Type: application/pdf; name=a.pdf
+Content-Disposition: attachment
+
+x
+"""
+BROKEN = b"Content-Type: multipart/mixed\n\nno parts, caf\xe9\n"
+# What a limit leaves out, by the limit.
+LIMITED = {
+    Limits(message_bytes=9): PLAIN,
+    Limits(header_bytes=9): PLAIN,
+    Limits(header_fields=2): PLAIN,
+    Limits(field_chars=2): PLAIN,
+    Limits(parts=1): PARTS,
+    Limits(nesting=0): PARTS,
+    Limits(text_chars=2): PLAIN,
+    Limits(html_chars=9): HTML,
+    Limits(html_tags=1): HTML,
+    Limits(html_depth=0): HTML,
+    Limits(links=1): HTML,
+    Limits(tokens=9): PLAIN,
+    Limits(work=9): PLAIN,
+}
+MESSAGES = [(raw, DEFAULT_LIMITS) for raw in (PLAIN, EMPTY, SHOUTED, ODD, HTML, PARTS, BROKEN, b"")]
+MESSAGES += [(raw, limits) for limits, raw in LIMITED.items()]
+
+
+def tokens() -> set[str]:
+    """All that the messages above hold, and what a ledger says of mail."""
+    met = {token for raw, limits in MESSAGES for token in read(raw, limits).tokens}
+    with mock.patch("spamnb.mail.tokens.html.BeautifulSoup", side_effect=ValueError):  # no markup is known that does it
+        met |= read(HTML).tokens.keys()
+    return met | set(tokens_of(Acquaintance))
+
+
+def prefixes(text: str) -> Iterator[str]:
+    """The prefixes that a document names."""
+    return (found for found in re.findall(r"`([a-z-]+):[^`]*`", text))
+
+
+def test_every_token_has_words() -> None:
+    """What is met is of a kind, and what is noted is a note: no token is called a word that is none."""
+    met = tokens()
+    assert [token for token in met if row_of(token) is None] == []
+    raw = b"".join(raw for raw, _ in MESSAGES).lower()
+    notes = [token for token in met if re.fullmatch(r"[a-z]+(-[a-z]+)+", token) and token.encode() not in raw]
+    assert [token for token in notes if token not in NOTES] == []
+
+
+@pytest.mark.parametrize("raw", [raw for raw, _ in MESSAGES])
+def test_every_note_of_the_reader_has_words(raw: bytes) -> None:
+    """What the reader says was odd has a row."""
+    assert set(parse(raw).notes) <= NOTES.keys()
+
+
+def test_every_row_is_met() -> None:
+    """Each kind and each note is of a token that the reader makes."""
+    met = tokens()
+    assert NOTES.keys() <= met
+    assert {token.partition(":")[0] for token in met if ":" in token} | {""} == KINDS.keys()
+
+
+def test_a_note_speaks_as_its_kind_does() -> None:
+    """A note with a prefix is of the header where its kind is."""
+    notes = [note for note in NOTES.values() if ":" in note.token]
+    assert all(note.of_header == KINDS[note.token.partition(":")[0]].of_header for note in notes)
+
+
+@pytest.mark.parametrize("row", [*KINDS.values(), *NOTES.values()])
+def test_words_are_plain(row: Kind | Note) -> None:
+    """Words go in the middle of a sentence, and no two rows share them."""
+    assert row.words.isprintable()
+    assert row.words[:1].islower() or row.words.startswith("HTML")
+    assert [one for one in (*KINDS.values(), *NOTES.values()) if one.words == row.words] == [row]
+
+
+@pytest.mark.parametrize(
+    ("token", "kind", "text"),
+    [
+        ("charset-wrong", "a text in another character set than it names", ""),
+        ("limit:work", "that it takes too long to be read to its end", ""),
+        ("subject-pair:^ lunch", "a subject that begins with", "lunch"),
+        ("subject-pair:lunch $", "a subject that ends with", "lunch"),
+        ("opening-pair:^ dear", "a text that begins with", "dear"),
+        ("from:a@example.org", "the sender", "a@example.org"),
+        ("url:2001:db8::1", "a link to", "2001:db8::1"),
+        ("later:x", "the mark", "later:x"),
+    ],
+)
+def test_in_words(token: str, kind: str, text: str) -> None:
+    """A token is told by its kind and what was met; one of a kind that is not known here as it stands."""
+    found = named(Clue(token, 1, 0, -1.0, 1.0))
+    assert (found.kind, found.text) == (kind, text)
+
+
+def test_the_document_lists_the_kinds() -> None:
+    """The table of tokens in docs/how-it-decides.md has each kind, and no other."""
+    _, _, table = (ROOT / "docs/how-it-decides.md").read_text(encoding="utf-8").partition("## Tokens\n")
+    assert {*prefixes(table.partition("\n## ")[0]), ""} == KINDS.keys()

@@ -1,0 +1,53 @@
+"""The sentences that the program writes for people, all said in other words: nothing else may follow from them.
+
+What reaches a ledger is changed by triggers of the connection alone, so that a sentence that is written tomorrow is
+changed too, and all that reads the ledger goes on with what is in it. What is decided on the way there is changed where
+it is made.
+"""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from spamnb.ledger.connection import Connection
+from spamnb.rules.consequence import Consequence
+from spamnb.rules.meaning import Meaning
+
+SENTENCES = {"lesson": ("why", "id"), "action": ("why", "id"), "early_verdict": ("asker", "digest")}  # column and key
+_MARK = "~ in other words "
+
+
+@contextmanager
+def in_other_words() -> Iterator[None]:
+    """Each sentence is another one, and no two are alike."""
+    numbers = itertools.count()
+
+    def reworded(_: object = None) -> str:
+        return f"{_MARK}{next(numbers)}"
+
+    begin = Connection._begin
+
+    def begun(self: Connection, busy_seconds: float) -> None:
+        begin(self, busy_seconds)
+        self._sqlite.create_function("reworded", 1, reworded)
+        for table, (column, key) in SENTENCES.items():
+            for event in ("INSERT", f"UPDATE OF {column}"):
+                self._sqlite.execute(
+                    f'CREATE TEMP TRIGGER "reword {table} {event}" AFTER {event} ON main.{table}'
+                    f" WHEN NEW.{column} NOT LIKE '{_MARK}%' BEGIN"
+                    f" UPDATE {table} SET {column} = reworded(NEW.{column}) WHERE {key} = NEW.{key}; END"
+                )
+
+    def made(kind: type) -> Any:
+        make = kind.__init__
+
+        def remade(self: object, *values: Any, **named: Any) -> None:
+            make(self, *values, **named)
+            object.__setattr__(self, "why", reworded())
+
+        return mock.patch.object(kind, "__init__", remade)
+
+    with mock.patch.object(Connection, "_begin", begun), made(Meaning), made(Consequence):
+        yield
