@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from spamnb.acts import training
 from spamnb.base.label import How, Label
-from spamnb.bayes.scores import scores as scores_of
-from spamnb.bayes.scores import weights
+from spamnb.bayes.score_arrays import scores_of, weights_of
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
@@ -160,7 +159,7 @@ def online(corpus: Corpus, order: Sequence[int], variant: Variant) -> tuple[floa
             share = np.log((held + alpha) / (cells + alpha * vocabulary)[:, np.newaxis])
             log_odds = np.where(held.any(axis=0), share[1] - share[0], 0.0)
             kinds = corpus.kinds[row]
-            weight = weights(log_odds, np.bincount(kinds)[kinds])
+            weight = weights_of(log_odds, np.bincount(kinds)[kinds])
             (scores[at],) = scores_of(log_odds, weight, np.array([len(kinds)]))
         if place in kept:
             continue

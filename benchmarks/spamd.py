@@ -35,9 +35,9 @@ from spamnb.config import load
 from spamnb.evaluation.corpus import Labelled
 from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading
+from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
-from spamnb.service.spamd.sockets import Peer
 
 _DELIVERED = 10.0  # messages a second beside the requests
 _TICKS = os.sysconf("SC_CLK_TCK")

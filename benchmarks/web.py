@@ -34,8 +34,7 @@ from typing import NamedTuple
 import common
 from footprint import kilobytes, made_up_lessons
 
-from spamnb.acts import training
-from spamnb.acts.arming import Arming
+from spamnb.acts import may_move, training
 from spamnb.acts.moves import bases_now
 from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
@@ -148,7 +147,7 @@ def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
             known.id, (inbox, base), Verdict.SPAM, 0.99, "stays, judged by hand", time.time(), how=How.MAILDIR
         )
         ledger.locations.put(inbox, base, known.id, "appeared", b"", "", time.time())
-        Arming(ledger, Scoring(), Learning()).missing()
+        may_move.begin(ledger, Scoring(), Learning())
         learned = ledger.messages.find(read(message("spam", 5)).digest)
         assert learned is not None
         many = ledger.journal.since(0.0, ("learned",))[_TO_UNDO - 1].id

@@ -21,7 +21,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from spamnb.acts import arming, training
+from spamnb.acts import may_move, training
 from spamnb.base.errors import LedgerBusyError, SpamnbError
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
@@ -158,7 +158,7 @@ class Sorting(RuleBasedStateMachine):
         self.looks = False  # into Junk, which the service may not have seen yet
         self.looked_at = self.much_mail_at = 0.0
         self.giving_way = False  # weak lessons are looked at again
-        self.lacking = -1, ""  # with the lessons up to that change: what `arming.lacks` says
+        self.lacking = -1, ""  # with the lessons up to that change: what `may_move.lacks` says
         self.ledger = Ledger(self.path)
 
     def configure(self, trust: bool) -> None:
@@ -409,7 +409,7 @@ class Sorting(RuleBasedStateMachine):
             return False
         learned = self.ledger.lessons.last_change()
         if self.lacking[0] != learned:
-            self.lacking = learned, arming.lacks(self.ledger.lessons, self.config.scoring, self.config.learning)
+            self.lacking = learned, may_move.lacks(self.ledger.lessons, self.config.scoring, self.config.learning)
         return bool(self.lacking[1])
 
     def may_be_taken_for_moved(self, digest: bytes) -> bool:
@@ -995,7 +995,7 @@ class Sorting(RuleBasedStateMachine):
     @invariant()
     def what_has_begun_goes_on(self) -> None:
         if hasattr(self, "mailbox") and self.ledger.state.begun_with is not None:
-            assert arming.missing(self.ledger, self.config.scoring, self.config.learning) == ""
+            assert may_move.missing(self.ledger, self.config.scoring, self.config.learning) == ""
 
     @invariant()
     def no_move_is_open(self) -> None:
@@ -1305,7 +1305,7 @@ def test_not_before_it_has_shown_that_it_does_no_harm() -> None:
         assert sorted(file.folder for file in world.files) == ["INBOX", "Junk"]
         training.learn(world.ledger, read(world.new_mail("spam")), Label.HAM, "by hand", world.now(), how=How.HAND)
         world.restart(True)
-        assert arming.lacks(world.ledger.lessons, world.config.scoring, world.config.learning)
+        assert may_move.lacks(world.ledger.lessons, world.config.scoring, world.config.learning)
         for _ in range(3):  # of which the filter may doubt one by now
             world.deliver("spam", "INBOX")
         world.calm()

@@ -1,1 +1,10 @@
-"""What changes mail or lessons: learn, move, withhold, undo, answer."""
+"""What changes mail or lessons: learn, move, withhold, undo, answer; and whether mail may be moved.
+
+>>> import pathlib, tempfile
+>>> from spamnb.acts.may_move import hindrance
+>>> from spamnb.config import Config
+>>> from spamnb.ledger.ledger import Ledger
+>>> with tempfile.TemporaryDirectory() as directory, Ledger(f"{directory}/ledger.sqlite") as ledger:
+...     hindrance(ledger, Config(mailboxes=(), ledger=pathlib.Path(ledger.path)), now=0.0).missing
+'20 more ham messages and 20 more spam messages to learn'
+"""

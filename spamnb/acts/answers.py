@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from spamnb.acts import training
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
-from spamnb.acts.moves import Mover, bases_now, known_folder, of_message
+from spamnb.acts.moves import Mover, bases_now, known_folder, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label
 from spamnb.config import Config
@@ -21,7 +21,6 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Reading, read
-from spamnb.maildir.messages import locate
 
 WHY = "answered at the prompt"
 ON_A_PAGE = "said on a page"
@@ -96,7 +95,7 @@ class Answers:
             known = self._ledger.messages.ensure(question.digest, question.summary)
             settled = journal.settled(known.id, why, at, before)
         stays = "" if label is None else self._move(question, label, _Act(known.id, why, at, settled))
-        done = [one.id for one in journal.of_answer(settled) if one.state == "done"]
+        done = [action.id for action in journal.of_answer(settled) if action.state == "done"]
         return Done(tuple(done), settled, stays)
 
     def call(self, digest: bytes, label: Label, why: str = WHY) -> Done:
@@ -108,7 +107,7 @@ class Answers:
         places = CurrentFiles(self._ledger, self._config, [digest]).of(digest)
         known = self._ledger.messages.find(digest)
         summary = "" if known is None else known.summary
-        place = next((one for one in places if one.location is not None), None)
+        place = next((place for place in places if place.location is not None), None)
         question = Question(digest, summary, Label(1 - label), place)
         return self.give(question, Answer.OTHERWISE, why)
 
@@ -121,13 +120,12 @@ class Answers:
         if self._ledger.lessons.find(question.digest) is not None:
             return None
         location = None if question.place is None else question.place.location
-        folder = None if location is None else self._folder_of(location.folder)
-        found = None
-        if location is not None and folder is not None:
-            found = of_message(folder, locate(folder, location.base), question.digest)
-        if found is None:
+        file = None
+        if location is not None:
+            file = message_at(self._folder_of(location.folder), location.base, question.digest)
+        if file is None:
             raise MaildirError("the message is not where it was any more: nothing was learned")
-        return read(found[1])
+        return read(file[1])
 
     def _learn(self, question: Question, reading: Reading | None, label: Label, why: str, at: float) -> None:
         """Make a label a person's decision."""
@@ -162,10 +160,9 @@ class Answers:
         destination = self._folder_of(self._ledger.locations.folder(location.mailbox, goal))
         if destination is None:
             return f"there is no folder {goal} in {mailbox.path}: start the service, which makes it"
-        entry = locate(source, location.base)
-        found = of_message(source, entry, digest)
-        if found is None:
+        file = message_at(source, location.base, digest)
+        if file is None:
             return "it was moved meanwhile"
         message, answer = (act.message, digest), (act.settled, act.at)
-        intent = self._mover.intend(message, source, found[0], destination, act.why, answer=answer)
-        return "" if self._mover.carry_out(intent, found[0]) else "it was moved or marked at this very moment"
+        intent = self._mover.intend(message, source, file[0], destination, act.why, answer=answer)
+        return "" if self._mover.carry_out(intent, file[0]) else "it was moved or marked at this very moment"

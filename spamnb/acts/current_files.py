@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from spamnb.acts.moves import known_folder, of_message
+from spamnb.acts.moves import known_folder, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.config import Config, Mailbox
@@ -41,8 +41,8 @@ class CurrentFiles:
         self._folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
         self._path_of = functools.cache(lambda folder: ledger.locations.where(folder)[0])
         self._trained: dict[bytes, list[TrainedFile]] = defaultdict(list)
-        for one in ledger.trained.of_messages(digests) if digests else ():
-            self._trained[one.digest].append(one)
+        for file in ledger.trained.of_messages(digests) if digests else ():
+            self._trained[file.digest].append(file)
 
     def mailbox(self, location: Location) -> Mailbox | None:
         """The configured mailbox of a file, or None."""
@@ -59,27 +59,25 @@ class CurrentFiles:
     def of(self, digest: bytes) -> list[CurrentFile]:
         """All files of a message that are there now: first those in watched folders, the newest first."""
         known = self._ledger.messages.find(digest)
-        found = [] if known is None else self._ledger.locations.of_message(known.id)[::-1]
-        watched = [self._watched(one) for one in found if one.gone_at is None]
-        trained = [self._trained_from(one) for one in self._trained[digest]]
-        places = {place.path: place for place in (*trained, *watched) if place is not None}
-        return sorted(places.values(), key=lambda place: place.location is None)
+        locations = [] if known is None else self._ledger.locations.of_message(known.id)[::-1]
+        watched = [self._watched(location) for location in locations if location.gone_at is None]
+        trained = [self._trained_from(file) for file in self._trained[digest]]
+        files = {file.path: file for file in (*trained, *watched) if file is not None}
+        return sorted(files.values(), key=lambda file: file.location is None)
 
     def best(self, digest: bytes, label: Label | None) -> CurrentFile | None:
         """The file that is where a message of that label belongs; else any, or None where there is none."""
-        found = self.of(digest)
-        return next((place for place in found if place.label is label), found[0] if found else None)
+        files = self.of(digest)
+        return next((file for file in files if file.label is label), files[0] if files else None)
 
     def read(self, location: Location, digest: bytes) -> tuple[CurrentFile, bytes] | None:
         """A file of a message as it is now, with its bytes; None where it is gone or cannot be read."""
-        place, folder = self._watched(location), self._folder_of(location.folder)
+        file = self._watched(location)
         try:
-            found = (
-                None if folder is None else of_message(folder, locate(folder, location.base, location.flags), digest)
-            )
+            message = message_at(self._folder_of(location.folder), location.base, digest, location.flags)
         except MaildirError:
             return None
-        return None if place is None or found is None else (place, found[1])
+        return None if file is None or message is None else (file, message[1])
 
     def _watched(self, location: Location) -> CurrentFile | None:
         folder, mailbox = self._folder_of(location.folder), self.mailbox(location)
@@ -95,12 +93,12 @@ class CurrentFiles:
         is_unsure = name == mailbox.unsure_folder
         return CurrentFile(entry.path(folder), taught_by(mailbox.role_of(name), is_unsure), location, is_unsure)
 
-    def _trained_from(self, one: TrainedFile) -> CurrentFile | None:
-        path = present(one.path)
-        return None if path is None else CurrentFile(path, one.label)
+    def _trained_from(self, file: TrainedFile) -> CurrentFile | None:
+        path = current_path(file.path)
+        return None if path is None else CurrentFile(path, file.label)
 
 
-def present(path: str) -> str | None:
+def current_path(path: str) -> str | None:
     """Where the file of that path is now: in a Maildir it may have other flags. None where it is gone.
 
     A message of an mbox is named by the mbox's path, a colon, and a number.

@@ -64,10 +64,10 @@ def known_folder(ledger: Ledger, folder: int) -> KnownFolder | None:
     """A folder of any mailbox by the ledger's id, or None where it is not on disk any more."""
     root, name = ledger.locations.where(folder)
     try:
-        found = find_folders(root)
+        folders = find_folders(root)
     except FolderUnavailableError:
         return None
-    return next((KnownFolder(name, one.path, folder) for one in found if one.name == name), None)
+    return next((KnownFolder(name, on_disk.path, folder) for on_disk in folders if on_disk.name == name), None)
 
 
 FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id
@@ -226,12 +226,12 @@ class Mover:
             try:
                 if self._ledger.locations.get(intent.destination.id, intent.wanted) is not None:
                     raise FileExistsError
-                found = of_message(intent.source, entry, intent.digest)
-                if found is None:  # what has its name is new mail
+                file = of_message(intent.source, entry, intent.digest)
+                if file is None:  # what has its name is new mail
                     self._ledger.locations.gone(intent.source.id, [intent.base], self._now())
                     break
-                if found[0] != entry:
-                    entry = found[0]
+                if file[0] != entry:
+                    entry = file[0]
                     continue
                 if not self._rename(intent, entry, name):
                     if waits:
@@ -308,7 +308,7 @@ class Mover:
         remove_drafts(destination, intent.wanted)
         remove_drafts(source, intent.base)  # where the message was given back
         try:
-            there = of_message(destination, locate(destination, intent.wanted), action.digest)
+            there = message_at(destination, intent.wanted, action.digest)
             here = locate(source, intent.base)
             if there is None:
                 self.carry_out(intent, None if self._is_overruled(action) else here, waits=True)
@@ -338,6 +338,14 @@ def _returns(moved: str, folder: Folder, entry: Entry) -> bool:
     except (OSError, MaildirError):
         return False
     return True
+
+
+def message_at(folder: Folder | None, base: str, digest: bytes, flags: str = "") -> tuple[Entry, bytes] | None:
+    """The file of that base name and its bytes, if there is one and holds that message. flags: as for `locate`.
+
+    Raises MaildirError where that cannot be told.
+    """
+    return None if folder is None else of_message(folder, locate(folder, base, flags), digest)
 
 
 def of_message(folder: Folder, entry: Entry | None, digest: bytes) -> tuple[Entry, bytes] | None:

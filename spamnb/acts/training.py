@@ -35,10 +35,13 @@ def learn_together(
     with ledger.transaction():
         changed = ledger.lessons.learn(readings, label, why, at, how=how, weak=weak)
         ledger.record_lessons()
-        ledger.messages.came_from((one.digest, one.relations.sender, one.relations.list_id) for one in readings)
+        ledger.messages.came_from(
+            (reading.digest, reading.relations.sender, reading.relations.list_id) for reading in readings
+        )
         if label is Label.SPAM and not weak:  # who calls a message spam does not want it out of spam any more
-            for known in filter(None, map(ledger.messages.find, (one.digest for one in readings))):
-                if known.rescued_at is not None:
+            for reading in readings:
+                known = ledger.messages.find(reading.digest)
+                if known is not None and known.rescued_at is not None:
                     ledger.messages.rescued(known.id, None)
     return changed
 
@@ -61,14 +64,15 @@ def learn_batches(
     with ledger.transaction():
         ledger.record_lessons()
         ledger.messages.came_from(
-            (digest, one.sender, one.list_id)
+            (digest, relations.sender, relations.list_id)
             for batch in batches
-            for digest, one in zip(batch.digests, batch.relations, strict=True)
+            for digest, relations in zip(batch.digests, batch.relations, strict=True)
         )
-    files = [
-        (digest, path) for one in batches if one.paths for digest, path in zip(one.digests, one.paths, strict=True)
-    ]
-    ledger.trained.record(label, ((digest, path) for digest, path in files if path))
+    files: list[tuple[bytes, str]] = []
+    for batch in batches:
+        if batch.paths:
+            files += [(digest, path) for digest, path in zip(batch.digests, batch.paths, strict=True) if path]
+    ledger.trained.record(label, files)
     return changed
 
 

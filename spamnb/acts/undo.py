@@ -49,7 +49,7 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
     A person's answer is undone with all that it did, as far as that stands as the answer does.
     Raises NoSuchActionError where one is not in the journal.
     """
-    found = []
+    actions = []
     for number in sorted(set(ids), reverse=True):
         action = ledger.journal.get(number)
         if action is None and number > ledger.journal.newest_id():
@@ -59,8 +59,8 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
                 f"action {number} is forgotten, it cannot be undone: its message is long gone and was never learned;"
                 " see `retention` in the configuration"
             )
-        found.append(action)
-    named = _ends(ledger, found)
+        actions.append(action)
+    named = _ends(ledger, actions)
     ends = {action.id: action for action in named}
     for action in named:
         ends |= {part.id: part for part in _with_answer(ledger, action)}
@@ -72,7 +72,9 @@ def _with_answer(ledger: Ledger, action: Action) -> list[Action]:
     if action.kind != "settled" or action.state != "done":
         return []
     answer = ledger.journal.first(action)
-    parts = [one for one in ledger.journal.of_answer(answer.id) if one.id != answer.id and one.state == answer.state]
+    parts = [
+        part for part in ledger.journal.of_answer(answer.id) if part.id != answer.id and part.state == answer.state
+    ]
     return ledger.journal.ends(parts)
 
 
@@ -129,14 +131,14 @@ def foresee(ledger: Ledger, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
 
     @functools.cache
     def bases(folder: int) -> frozenset[str] | None:
-        found = folder_of(folder)
+        on_disk = folder_of(folder)
         try:
-            return None if found is None else frozenset(parse_name(entry.name).key for entry in scan(found))
+            return None if on_disk is None else frozenset(parse_name(entry.name).key for entry in scan(on_disk))
         except MaildirError:
             return None
 
     name_of = functools.cache(lambda folder: ledger.locations.where(folder)[1])
-    for action, fault in zip(actions, hindrances(ledger, actions), strict=True):
+    for action, fault in zip(actions, why_not_undone(ledger, actions), strict=True):
         if fault is not None:
             yield UndoOutcome(action, fault)
         elif action.kind != "moved" or action.destination is None or action.source is None:
@@ -164,7 +166,7 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
 
 def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOutcome]:
     """Give messages the lessons of before."""
-    faults = {action.id: fault for action, fault in zip(batch, hindrances(ledger, batch), strict=True)}
+    faults = {action.id: fault for action, fault in zip(batch, why_not_undone(ledger, batch), strict=True)}
     changes = []
     for action in batch:
         if faults[action.id] is None:
@@ -181,7 +183,7 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOut
 
 def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> UndoOutcome:
     """Take back a move, an import, a choice, or that a message is not asked about again."""
-    (fault,) = hindrances(ledger, [action])
+    (fault,) = why_not_undone(ledger, [action])
     if fault is not None:
         return UndoOutcome(action, fault)
     try:
@@ -200,13 +202,13 @@ def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], f
     return UndoOutcome(action)
 
 
-def hindrances(ledger: Ledger, actions: Sequence[Action]) -> list[SpamnbError | None]:
+def why_not_undone(ledger: Ledger, actions: Sequence[Action]) -> list[SpamnbError | None]:
     """For each action why it cannot be undone as it stands in the journal now, or None."""
-    present = ledger.journal.those([action.id for action in actions])
-    return [_hindrance(action, present.get(action.id)) for action in actions]
+    in_history = ledger.journal.those([action.id for action in actions])
+    return [_why_not(action, in_history.get(action.id)) for action in actions]
 
 
-def _hindrance(action: Action, present: Action | None) -> SpamnbError | None:
+def _why_not(action: Action, present: Action | None) -> SpamnbError | None:
     if action.kind == "judged":
         why = "a judgement changed nothing"
     elif present is None:

@@ -5,40 +5,25 @@ was withheld. Both ends are in the ledger, so that any process can set them whil
 """
 
 import functools
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spamnb.acts import arming
-from spamnb.acts.moves import FindFolder, Mover, bases_now, known_folder, of_message
+from spamnb.acts.may_move import Stop, missing, stop_of
+from spamnb.acts.moves import FindFolder, Mover, bases_now, known_folder, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role, Verdict
-from spamnb.config import Breaker, Config, Learning, Mailbox, Scoring
+from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
-from spamnb.maildir.messages import locate
 from spamnb.maildir.names import parse_name
-from spamnb.rules import consequence, may_move
+from spamnb.rules import consequence
 
-_log = logging.getLogger(__name__)
 _GONE = "it is not in the inbox any more"
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Why no mail is moved. Times are seconds since the epoch.
-
-    tripped_at: when the circuit breaker stopped it. paused_until: until when a person has paused it (infinity: until it
-    is resumed). None where that is not why.
-    """
-
-    tripped_at: float | None
-    paused_until: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,41 +43,6 @@ class Reviewed:
     def moved(self) -> bool:
         """Whether it is in the spam folder now."""
         return bool(self.moves)
-
-
-def stop_of(ledger: Ledger, now: float) -> Stop | None:
-    """Why moving is stopped, or None where it is not."""
-    tripped = ledger.state.stopped_at
-    paused = may_move.paused_until(ledger.state.paused_until, now)
-    return None if tripped is None and paused is None else Stop(tripped, paused)
-
-
-def hindrance(
-    ledger: Ledger, config: Config, now: float, missing: Callable[[Ledger, Scoring, Learning], str] = arming.missing
-) -> tuple[str, bool]:
-    """What the filter has to learn before it may move mail ("" for nothing), and whether moving is stopped.
-
-    `missing`: an `arming.Remembered`, where many messages are asked about.
-    """
-    return missing(ledger, config.scoring, config.learning), stop_of(ledger, now) is not None
-
-
-def stop_if_abnormal(ledger: Ledger, breaker: Breaker, now: float) -> bool:
-    """Stop moving if an abnormal share of the newest verdicts is spam; whether it is stopped by that."""
-    verdicts = ledger.messages.last_verdicts(breaker.window, ledger.state.resumed_at)
-    if len(verdicts) < breaker.window:
-        return False
-    spam = verdicts.count(Verdict.SPAM)
-    if not may_move.trips(spam, breaker, lambda: ledger.messages.usual(may_move.USUAL, breaker.window)):
-        return False
-    ledger.state.stopped_at = now
-    _log.warning(
-        "more than %.0f %% of the last %d messages look like spam: nothing is moved until `spamnb resume`."
-        " Look at them with `spamnb history`, and correct what is wrong",
-        100 * breaker.share,
-        breaker.window,
-    )
-    return True
 
 
 def pause(ledger: Ledger, until: float = math.inf) -> None:
@@ -124,7 +74,7 @@ def move_withheld(
     """
     folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
     mover = Mover(ledger, now, bases_now(), folder_of)
-    review = _Review(ledger, config, arming.missing(ledger, config.scoring, config.learning), folder_of, mover)
+    review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), folder_of, mover)
     mover.resolve()  # what an earlier call that was killed has left open would stand in the way
     for action in ledger.journal.withheld():
         yield review.of(action)
@@ -159,11 +109,10 @@ class _Review:
     def _move(self, action: Action, place: Location) -> int | str:
         """Move one file. Returns the action that has moved it, or why it stays."""
         mailbox, source = self._mailbox(place), self.folder_of(place.folder)
-        entry = None if source is None else locate(source, place.base, place.flags)
-        found = None if source is None else of_message(source, entry, action.digest)
-        if mailbox is None or source is None or found is None:
+        file = message_at(source, place.base, action.digest, place.flags)
+        if mailbox is None or source is None or file is None:
             return _GONE
-        entry, raw = found
+        entry, raw = file
         judgement = Filter(self.ledger.lessons, self.config.scoring, self.config.senders).judge(read(raw))
         name = parse_name(entry.name)
         then = consequence.consequence(
@@ -187,7 +136,7 @@ class _Review:
     def _mailbox(self, place: Location) -> Mailbox | None:
         """The configured mailbox of a file that is in its inbox, or None."""
         root = self.ledger.locations.where(place.folder)[0]
-        mailbox = next((one for one in self.config.mailboxes if str(one.path) == root), None)
+        mailbox = next((configured for configured in self.config.mailboxes if str(configured.path) == root), None)
         if mailbox is None or place.folder_name == mailbox.unsure_folder:
             return None
         return mailbox if mailbox.role_of(place.folder_name) is Role.INBOX else None

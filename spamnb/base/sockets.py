@@ -1,9 +1,11 @@
-"""Sockets to listen on: those that the service manager hands over, and what a killed process has left behind."""
+"""Sockets to listen on: made here, or handed over by systemd, which can open what this process may not."""
 
+import contextlib
 import os
 import socket
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from spamnb.base.errors import SpamnbError
 
@@ -11,7 +13,67 @@ _FIRST_HANDED = 3  # SD_LISTEN_FDS_START (sd_listen_fds(3))
 _PROBE_SECONDS = 1.0
 
 
-def inherited(environ: Mapping[str, str], *, example: str) -> list[socket.socket]:
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A socket that is listened on, which does not block. address: the path of a Unix socket, or `host:port`.
+
+    mode: of a Unix socket's file, as it was made or found. is_ours: made here, so that its file is ours to remove.
+    """
+
+    socket: socket.socket
+    address: str
+    is_unix: bool
+    mode: int = 0
+    is_ours: bool = False
+
+    @property
+    def path(self) -> str | None:
+        """Of a Unix socket; of any other None."""
+        return self.address if self.is_unix else None
+
+    @property
+    def port(self) -> int | None:
+        """Of an address; of a Unix socket None."""
+        return None if self.is_unix else int(self.address.rpartition(":")[2])
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self.is_unix and self.is_ours:
+            with contextlib.suppress(OSError):
+                os.unlink(self.address)
+        self.socket.close()
+
+
+def open_listener(address: str, *, mode: int = 0o600, backlog: int, hints: Mapping[int, str]) -> Listener:
+    """Listen on a path or on `host:port`. Raises SpamnbError where that is not to be had.
+
+    mode: of a Unix socket's file. hints: what to do after a fault, by its errno; 0: after any other.
+    """
+    is_unix = address.startswith("/")
+    host, _, port = address.rpartition(":")
+    family = socket.AF_UNIX if is_unix else socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        made = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if is_unix:
+                _remove_stale(address)
+                made.bind(address)
+                os.chmod(address, mode)  # nobody can connect before it is listened on
+            else:
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                made.bind((host, int(port)))
+            made.listen(backlog)
+            made.setblocking(False)
+        except BaseException:
+            made.close()
+            raise
+    except OSError as fault:
+        step = hints.get(fault.errno or 0, hints[0])
+        raise SpamnbError(f"cannot listen on {address}: {fault.strerror or fault}; {step}") from fault
+    return Listener(made, address if is_unix else _address_of(made), is_unix, mode, is_ours=True)
+
+
+def inherited(environ: Mapping[str, str], *, example: str) -> list[Listener]:
     """The sockets that the service manager hands over to this process (sd_listen_fds(3)).
 
     Each is a listening stream: a Unix socket, or a port of a loopback address. Raises SpamnbError for any other.
@@ -20,27 +82,33 @@ def inherited(environ: Mapping[str, str], *, example: str) -> list[socket.socket
     number = environ.get("LISTEN_FDS", "")
     if environ.get("LISTEN_PID") != str(os.getpid()) or not number.isdigit():
         return []
-    handed = [socket.socket(fileno=_FIRST_HANDED + each) for each in range(int(number))]
-    for one in handed:
-        one.set_inheritable(False)
-        _check(one, example)
-    return handed
+    return [_taken_over(_FIRST_HANDED + each, example) for each in range(int(number))]
 
 
-def _check(handed: socket.socket, example: str) -> None:
-    address = address_of(handed)
+def _taken_over(descriptor: int, example: str) -> Listener:
+    handed = socket.socket(fileno=descriptor)
+    handed.set_inheritable(False)
+    handed.setblocking(False)
+    address, is_unix = _address_of(handed), handed.family == socket.AF_UNIX
     if handed.type != socket.SOCK_STREAM or not handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         raise SpamnbError(f"{address} from systemd is no listening stream: write ListenStream=, and not Accept=yes")
-    if handed.family == socket.AF_UNIX:
-        return
+    if is_unix:
+        return Listener(handed, address, is_unix, _mode_of(address))
     if handed.family not in (socket.AF_INET, socket.AF_INET6) or not is_loopback(str(handed.getsockname()[0])):
         raise SpamnbError(f"{address} from systemd can be reached from outside: write ListenStream={example}")
+    return Listener(handed, address, is_unix)
 
 
-def address_of(listener: socket.socket) -> str:
-    """Where a socket listens: the path of a Unix socket, or `host:port`."""
+def _address_of(listener: socket.socket) -> str:
     name = listener.getsockname()
     return os.fsdecode(name) if listener.family == socket.AF_UNIX else ":".join(map(str, name[:2]))
+
+
+def _mode_of(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return 0o666  # it cannot be told: as if anybody could connect
 
 
 def is_loopback(host: str) -> bool:
@@ -51,7 +119,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def remove_stale(path: str) -> None:
+def _remove_stale(path: str) -> None:
     """Remove a socket that a process has left which was killed.
 
     Raises SpamnbError where a program listens there, or something else lies there, and OSError where that cannot be

@@ -7,8 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 
-from spamnb.acts import arming
-from spamnb.acts.withheld import Stop, stop_of
+from spamnb.acts.may_move import Stop, missing, stop_of
 from spamnb.base.label import Label
 from spamnb.base.wording import clock, days, megabytes, plural
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
@@ -126,8 +125,8 @@ def _former(path: str) -> Iterator[Finding]:
 def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[Finding]:
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
-    if missing := arming.missing(ledger, scoring, learning):
-        yield warning("learned", f"{known}: nothing is moved yet, {missing}", "spamnb init --learn, or spamnb train")
+    if lacking := missing(ledger, scoring, learning):
+        yield warning("learned", f"{known}: nothing is moved yet, {lacking}", "spamnb init --learn, or spamnb train")
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
         yield warning("learned", f"{known}: unbalanced, so {rarer.word} is not well known", f"train more {rarer.word}")

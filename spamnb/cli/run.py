@@ -11,13 +11,14 @@ import argparse
 import os
 import signal
 
+from spamnb.base.sockets import inherited
 from spamnb.cli.common.context import config_path
 from spamnb.config import load
 from spamnb.config.places import instance
 from spamnb.service import open_files
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
-from spamnb.service.spamd.sockets import handed_over
+from spamnb.service.spamd.listeners import EXAMPLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     daemon = Daemon(
         lambda: load(path, os.environ),
         Notifier(os.environ),
-        handed=handed_over(os.environ),
+        handed=inherited(os.environ, example=EXAMPLE),
         instance=instance(os.environ),
     )
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())

@@ -16,7 +16,7 @@ import os
 import time
 from contextlib import nullcontext
 
-from spamnb.acts.withheld import Stop
+from spamnb.acts.may_move import Stop
 from spamnb.base.errors import ConfigError
 from spamnb.base.wording import clock, megabytes, plural
 from spamnb.cli.common import exit_codes

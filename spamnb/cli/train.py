@@ -44,7 +44,7 @@ def learn(
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))
-        from spamnb.acts.arming import Arming  # numpy takes 0.1 s to import: the workers read meanwhile
+        from spamnb.acts import may_move  # numpy takes 0.1 s to import: the workers read meanwhile
         from spamnb.bulk import learning
         from spamnb.cli.common.context import open_ledger
 
@@ -57,7 +57,7 @@ def learn(
             report_left_out(done.left_out)
             seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
             left_out += len(done.left_out)
-        Arming(ledger, config.scoring, config.learning).missing()  # that it may move mail is written down here
+        may_move.begin(ledger, config.scoring, config.learning)  # that it may move mail is written down here
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
     inform(options, f"learned {plural(changed, 'message')} as {label.word}{was}{known}")

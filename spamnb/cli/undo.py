@@ -14,7 +14,7 @@ import collections
 import sys
 import time
 
-from spamnb.acts.undo import NoSuchActionError, hindrances, of_ids, since, undos_since
+from spamnb.acts.undo import NoSuchActionError, of_ids, since, undos_since, why_not_undone
 from spamnb.acts.undo import undo as take_back
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock, escaped, plural
@@ -91,7 +91,7 @@ def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) ->
         print(_NOTHING)
         return 0
     possible = []
-    for line, fault in zip(ledger.journal.lines(actions), hindrances(ledger, actions), strict=True):
+    for line, fault in zip(ledger.journal.lines(actions), why_not_undone(ledger, actions), strict=True):
         if fault is not None:
             warn(str(fault))
         else:

@@ -30,8 +30,8 @@ def annotate(raw: bytes, fields: Sequence[tuple[str, str]], names: Collection[st
     line_end = b"\r\n" if raw[max(raw.find(b"\n") - 1, 0) :][:2] == b"\r\n" else b"\n"
     new = b"".join(f"{name}: {value}".encode("ascii") + line_end for name, value in fields)
     start = envelope_end(raw)
-    found = empty_line(raw, start)
-    end = found[0] if found else len(raw)
+    line = empty_line(raw, start)
+    end = line[0] if line else len(raw)
     header = raw[start:end]
     if header and (header.startswith((b" ", b"\t")) or not has_field(header)):
         return raw[:start] + (new and new + line_end), start

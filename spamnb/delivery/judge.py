@@ -6,70 +6,78 @@ ledger cannot be written, as by another user, mail does not wait for that, nor h
 
 import contextlib
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from spamnb.acts import arming
-from spamnb.acts.withheld import hindrance
+from spamnb.acts.may_move import Hindrance, Remembered, hindrance
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Verdict
 from spamnb.bayes.calibration import points
-from spamnb.config import Config, Learning, Scoring
+from spamnb.config import Config
 from spamnb.delivery.verdict import Delivered
-from spamnb.filter.judge import Judge, Judgement
-from spamnb.identity.digests import identity
+from spamnb.filter.judge import Clue, Filter, Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.limits import DEFAULT_LIMITS
-from spamnb.mail.reading import read_content
+from spamnb.mail.reading import LazyReading, Reading
 
 REMEMBERED_WITHIN = 1.0  # seconds that mail waits for a ledger that another program writes
 _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What is told of a message, and the judgement behind it. held: why no verdict is told yet, or ""."""
+class JudgedAtDelivery(NamedTuple):
+    """What is told of a message, and the judgement behind it, with its clues where they were asked for.
+
+    hindrance: why no verdict is told yet.
+    """
 
     delivered: Delivered
     judgement: Judgement
-    held: str
+    clues: tuple[Clue, ...]
+    hindrance: Hindrance
 
 
-def judge(raw: bytes, config: Config) -> Delivered:
+def judge_here(raw: bytes, config: Config) -> Delivered:
     """The verdict on a message, by the ledger of a configuration. Raises LedgerError where it cannot be read."""
-    content, path, now = read_content(raw[: DEFAULT_LIMITS.message_bytes + 1]), str(config.ledger), time.time()
-    with Ledger(path, busy_seconds=_PATIENCE, only_read=True) as ledger, ledger.snapshot():
-        told = told_of(ledger, Judge(ledger.lessons, config.scoring, config.senders).judge(content), config, now)
-    if not told.held:
+    unread, path, now = LazyReading(raw), str(config.ledger), time.time()
+    reading = unread.reading  # before the ledger is held
+    with Ledger(path, busy_seconds=_PATIENCE, only_read=True) as ledger:
+        judged = judge(ledger, reading, config, now)
+    if not judged.hindrance:
         with contextlib.suppress(LedgerError), Ledger(path, busy_seconds=REMEMBERED_WITHIN) as ledger:
-            remember(ledger, identity(raw), told, "spamnb filter", How.PIPE, now)
-    return told.delivered
+            remember(ledger, unread.digest, judged, "spamnb filter", How.PIPE, now)
+    return judged.delivered
 
 
-def told_of(
+def judge(
     ledger: Ledger,
-    judgement: Judgement,
+    reading: Reading,
     config: Config,
     now: float,
-    missing: Callable[[Ledger, Scoring, Learning], str] = arming.missing,
-) -> Told:
-    """What is told of a message that was judged so. `missing`: as for `breaker.hindrance`.
+    *,
+    explains: bool = False,
+    remembered: Remembered | None = None,
+) -> JudgedAtDelivery:
+    """Judge a message, and say what is told of it. remembered: as for `acts.may_move.hindrance`.
 
     No verdict is told where the filter has not learned enough, or moving is stopped: what the service would not move,
     a rule at delivery shall not.
     """
-    lacking, is_stopped = hindrance(ledger, config, now, missing)
-    held = lacking or ("moving is stopped" if is_stopped else "")
-    return Told(delivered(judgement, config, is_held=bool(held)), judgement, held)
+    chosen = Filter(ledger.lessons, config.scoring, config.senders)
+    clues: tuple[Clue, ...] = ()
+    with ledger.snapshot():
+        if explains:
+            judgement, clues, *_ = chosen.explain(reading, 0)
+        else:
+            judgement = chosen.judge(reading)
+        hindered = hindrance(ledger, config, now, remembered)
+    return JudgedAtDelivery(delivered(judgement, config, is_held=bool(hindered)), judgement, clues, hindered)
 
 
-def remember(ledger: Ledger, digest: bytes, told: Told, asker: str, how: How, now: float) -> None:
+def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str, how: How, now: float) -> None:
     """Remember a verdict that is told, without waiting for the disk.
 
     Power that fails loses the last verdicts, and the messages that they were about with them, mostly.
     """
-    judgement = told.judgement
+    judgement = judged.judgement
     early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, how, now)
     with ledger.hasty():
         ledger.early_verdicts.remember(digest, early)
@@ -80,5 +88,5 @@ def delivered(judgement: Judgement, config: Config, *, is_held: bool) -> Deliver
     if is_held:
         return Delivered(Verdict.UNSURE, judgement.probability, 0.0)
     is_spam, most = judgement.verdict is Verdict.SPAM, config.spamd.most_points
-    found = points(judgement.log_odds, config.scoring.spam_cutoff, is_spam=is_spam, most=most)
-    return Delivered(judgement.verdict, judgement.probability, found)
+    told_points = points(judgement.log_odds, config.scoring.spam_cutoff, is_spam=is_spam, most=most)
+    return Delivered(judgement.verdict, judgement.probability, told_points)

@@ -40,12 +40,12 @@ def filtered(raw: bytes, load: Callable[[], Config], user: str, style: Format = 
     """
     names = NAMES[style]
     try:
-        verdict, fault, told = _verdict(raw, load, user, names), "", []
+        verdict, fault, added = _verdict(raw, load, user, names), "", []
     except Exception as error:  # whatever it is: the message has to go on
-        verdict, fault, told = None, _text(error), unknown(_reason(error))
+        verdict, fault, added = None, _text(error), unknown(_reason(error))
     try:
-        told = told if verdict is None else fields(verdict, style)
-        return Filtered(_pieces(raw, told, names), verdict, fault)
+        added = added if verdict is None else fields(verdict, style)
+        return Filtered(_pieces(raw, added, names), verdict, fault)
     except Exception as error:
         return Filtered((raw,), None, fault or _text(error))
 
@@ -57,9 +57,9 @@ def _verdict(raw: bytes, load: Callable[[], Config], user: str, names: tuple[str
         verdict = spamc.ask(config.spamd.listen, cleaned, len(cleaned[0]), user)
         if verdict is not None:
             return verdict
-    from spamnb.delivery.judge import judge  # which needs numpy: 0.15 s more, and the service has answered mostly
+    from spamnb.delivery.judge import judge_here  # which needs numpy: 0.15 s more, and the service has answered mostly
 
-    return judge(raw, config)
+    return judge_here(raw, config)
 
 
 def _pieces(raw: bytes, added: list[tuple[str, str]], names: tuple[str, ...]) -> tuple[Piece, ...]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from spamnb.base.errors import SpamnbError
-from spamnb.delivery.verdict import FIELD, Delivered, read
+from spamnb.delivery.verdict import FIELD, Delivered, read_verdict
 
 _SECONDS = 4.0  # for all addresses: Pigeonhole gives a filter ten seconds in all, and judging here takes one of them
 _LONGEST_LINE = 1000  # bytes of the answer's own header, each line
@@ -95,8 +95,8 @@ def _verdict(answer: bytes) -> Delivered:
     lengths = [line.partition(b":")[2].strip() for line in lines if line.lower().startswith(b"content-length:")]
     if lengths != [str(len(header)).encode()]:
         raise AnswerError("the answer is not whole")
-    told = [found[1].decode("ascii", "replace").strip() for found in _TOLD.finditer(header)]
-    verdict = read(told[0]) if len(told) == 1 else None
+    values = [field[1].decode("ascii", "replace").strip() for field in _TOLD.finditer(header)]
+    verdict = read_verdict(values[0]) if len(values) == 1 else None
     if verdict is None:
         raise AnswerError("the answer tells no verdict")
     return verdict

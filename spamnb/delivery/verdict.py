@@ -28,7 +28,7 @@ class Delivered:
     points: float
 
 
-def fields(found: Delivered, style: Format = "spamnb") -> list[tuple[str, str]]:
+def fields(delivered: Delivered, style: Format = "spamnb") -> list[tuple[str, str]]:
     """The header fields that tell a verdict, names and values.
 
     The words are those that recipes for SpamAssassin and bogofilter look for, and mail programs: Thunderbird wants
@@ -40,12 +40,12 @@ def fields(found: Delivered, style: Format = "spamnb") -> list[tuple[str, str]]:
     X-Spam-Flag: YES
     X-Spam-Status: Yes, score=6.5 required=5.0 tests=SPAMNB_SPAM version=0.1.0
     """
-    verdict, p, is_spam = found.verdict, f"{found.probability:.6f}", found.verdict is Verdict.SPAM
+    verdict, p, is_spam = delivered.verdict, f"{delivered.probability:.6f}", delivered.verdict is Verdict.SPAM
     if style == "bogofilter":
         value = f"{verdict.capitalize()}, tests=bogofilter, spamicity={p}, version={__version__}"
         return [("X-Bogosity", value)]
-    status = f"score={found.points:.1f} required=5.0 tests=SPAMNB_{verdict.upper()} version={__version__}"
-    own = f"{verdict}, probability={p}, score={found.points:.1f}, version={__version__}"
+    status = f"score={delivered.points:.1f} required=5.0 tests=SPAMNB_{verdict.upper()} version={__version__}"
+    own = f"{verdict}, probability={p}, score={delivered.points:.1f}, version={__version__}"
     flag = [("X-Spam-Flag", "YES")] if is_spam else []
     return [(FIELD, own), *flag, ("X-Spam-Status", f"{'Yes' if is_spam else 'No'}, {status}")]
 
@@ -59,11 +59,11 @@ def unknown(reason: str) -> list[tuple[str, str]]:
     return [(FIELD, f"unknown, reason={reason}, version={__version__}")]
 
 
-def read(value: str) -> Delivered | None:
+def read_verdict(value: str) -> Delivered | None:
     """The verdict that the value of an `X-Spamnb` field tells; None for any other text.
 
-    >>> read("ham, probability=0.000012, score=-6.5, version=0.1.0")
+    >>> read_verdict("ham, probability=0.000012, score=-6.5, version=0.1.0")
     Delivered(verdict=<Verdict.HAM: 'ham'>, probability=1.2e-05, points=-6.5)
     """
-    found = _VALUE.fullmatch(value)
-    return found and Delivered(Verdict(found[1]), float(found[2]), float(found[3]))
+    parts = _VALUE.fullmatch(value)
+    return parts and Delivered(Verdict(parts[1]), float(parts[2]), float(parts[3]))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spamnb.acts.arming import lacks
+from spamnb.acts.may_move import lacks
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Sample
@@ -259,7 +259,7 @@ class _Mailbox:
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
 
     def _lacks(self) -> str:
-        """As `arming.Arming`: once nothing is lacking, nothing ever is."""
+        """As `acts.may_move.begin`: once nothing is lacking, nothing ever is."""
         if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
             self._missing = lacks(self._lessons, self._scoring, self._learning)
             if not self._missing:

@@ -61,11 +61,11 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
 def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:
     """All clues, the strongest first: those for spam, and those for ham. Both sides are on one scale."""
     strongest = max((abs(clue.contribution) for clue in explanation.clues), default=0.0)
-    found: dict[Verdict, list[Named]] = {Verdict.SPAM: [], Verdict.HAM: []}
+    clues: dict[Verdict, list[Named]] = {Verdict.SPAM: [], Verdict.HAM: []}
     for clue in explanation.clues:
         if clue.log_odds:
-            found[Verdict.SPAM if clue.log_odds > 0 else Verdict.HAM].append(named(clue, strongest))
-    return found
+            clues[Verdict.SPAM if clue.log_odds > 0 else Verdict.HAM].append(named(clue, strongest))
+    return clues
 
 
 def main_reasons(explanation: Explanation) -> list[Named]:
@@ -73,37 +73,37 @@ def main_reasons(explanation: Explanation) -> list[Named]:
     judgement = explanation.judgement
     if judgement.verdict is Verdict.UNSURE or judgement.listed:
         return []
-    found: dict[str, Named] = {}
-    for one in sides(explanation)[judgement.verdict]:
-        found.setdefault(one.kind, one)
-    return list(found.values())[:_SAID]
+    strongest: dict[str, Named] = {}
+    for clue in sides(explanation)[judgement.verdict]:
+        strongest.setdefault(clue.kind, clue)
+    return list(strongest.values())[:_SAID]
 
 
 def kept_reading(lessons: Lessons, digest: bytes) -> Reading | None:
     """A learned message as it was read then: its tokens are kept, also where its file is gone; None where it is not."""
-    found = lessons.learned([digest])
-    if not found.lessons:
+    learned = lessons.learned([digest])
+    if not learned.lessons:
         return None
-    ids = found.ids[found.columns].tolist()
+    ids = learned.ids[learned.columns].tolist()
     texts = lessons.texts(ids)
-    pairs = zip(ids, found.occurrences.tolist(), strict=True)
-    return Reading(digest, found.lessons[0].summary, {texts[number]: count for number, count in pairs})
+    pairs = zip(ids, learned.occurrences.tolist(), strict=True)
+    return Reading(digest, learned.lessons[0].summary, {texts[number]: count for number, count in pairs})
 
 
-def flip(judge: Filter, reading: Reading, explanation: Explanation, *, without_itself: bool) -> Flip | None:
+def flip(judging: Filter, reading: Reading, explanation: Explanation, *, without_itself: bool) -> Flip | None:
     """How few of the clues for its verdict make the verdict, the strongest counted; None where it takes too many."""
     verdict = explanation.judgement.verdict
     if verdict is Verdict.UNSURE or explanation.judgement.listed:
         return None
-    ours = [one.clue.token for one in sides(explanation)[verdict] if one.clue.token in reading.tokens]
-    low, high, found = 1, min(_MOST_REMOVED, len(ours)), None
+    tokens = [reason.clue.token for reason in sides(explanation)[verdict] if reason.clue.token in reading.tokens]
+    low, high, fewest = 1, min(_MOST_REMOVED, len(tokens)), None
     while low <= high:  # the more is left out, the less speaks for the verdict
         middle = (low + high) // 2
-        left_out = set(ours[:middle])
+        left_out = set(tokens[:middle])
         less = reading._replace(tokens={text: n for text, n in reading.tokens.items() if text not in left_out})
-        judgement = judge.explain(less, strongest=0, without_itself=without_itself).judgement
+        judgement = judging.explain(less, strongest=0, without_itself=without_itself).judgement
         if judgement.verdict is verdict:
             low = middle + 1
         else:
-            found, high = Flip(middle, judgement), middle - 1
-    return found
+            fewest, high = Flip(middle, judgement), middle - 1
+    return fewest

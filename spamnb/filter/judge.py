@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spamnb.base.label import Label, Verdict
 from spamnb.bayes.calibration import SLOPE, probability
 from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
-from spamnb.bayes.score import in_crowd, kind, score, shares, silent, strength, weights
+from spamnb.bayes.score_plain import in_crowd, kind, score, shares, silent, strength, weights
 from spamnb.config import Model, Scoring, Senders
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence, Evident
@@ -21,7 +21,7 @@ from spamnb.mail.relations import Relations
 if TYPE_CHECKING:  # numpy is not imported to judge one message
     from spamnb.ledger.lessons.port import Lessons, Teacher
 
-_ESTIMATES: dict[Model, Estimate] = {
+ESTIMATES: dict[Model, Estimate] = {
     "bernoulli": bernoulli,
     "multinomial": multinomial,
     "multinomial-boolean": multinomial_boolean,
@@ -85,117 +85,115 @@ _MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
 UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 
 
-class Judge:
-    """Judges messages, each by the counts of its tokens as they are at that moment."""
+class Filter:
+    """Judges messages, each by the counts of its tokens as they are at that moment, and gives reasons."""
 
-    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
-        self._evident = lessons
+    def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders = _NOBODY) -> None:
+        self._lessons = lessons
         self._scoring = scoring
         self._senders = senders
-        self._estimate = _ESTIMATES[scoring.model]
 
     def judge(self, reading: Reading | Content) -> Judgement:
         """Score a message; a filter that has learned nothing of a class is unsure."""
-        (history,) = self._evident.known([reading.relations])
+        (history,) = self._lessons.known([reading.relations])
         tokens = [*reading.tokens, *tokens_of(history)]
-        evidence = self._evident.evidence(tokens)
+        evidence = self._lessons.evidence(tokens)
         judgement = UNTAUGHT
         if evidence.is_taught:
-            found = self._log_odds(tokens, evidence)
-            judgement = self._judged(score(found, weights(found, list(map(kind, tokens)))))
-        return self._as_listed(judgement, reading.relations)
-
-    def _as_listed(self, judgement: Judgement, relations: Relations) -> Judgement:
-        """The judgement, or what the person says of the sender or the list; the probability stays what it is."""
-        named = self._senders.named(relations.sender, relations.list_id)
-        if named is None:
-            return judgement
-        verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
-        return judgement._replace(verdict=verdict, listed=named[1])
-
-    def _log_odds(self, tokens: Sequence[str], evidence: Evidence) -> list[float]:
-        """The log-odds of each token; above 0 for spam, 0 for tokens never learned."""
-        estimate, alpha = self._estimate, self._scoring.alpha
-        of_ham, of_spam = map(evidence.of_class, Label)
-        never = 0, 0, 0, 0
-        held: list[tuple[int, ...]] = list(map(tuple, map(evidence.counts.get, tokens, itertools.repeat(never))))
-        by_counts: dict[tuple[int, ...], float] = {never: 0.0}
-        for counts in {*held} - {never}:  # many tokens have the same
-            ham, spam, ham_occurrences, spam_occurrences = counts
-            by_counts[counts] = log_odds(
-                estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)
-            )
-        return list(map(by_counts.__getitem__, held))
-
-    def _judged(self, mean: float) -> Judgement:
-        p = probability(mean)
-        return Judgement(self._verdict(p), p, mean)
-
-    def _verdict(self, probability: float) -> Verdict:
-        if probability >= self._scoring.spam_cutoff:
-            return Verdict.SPAM
-        return Verdict.HAM if probability <= self._scoring.ham_cutoff else Verdict.UNSURE
-
-
-class Filter(Judge):
-    """Judges messages, and gives reasons."""
-
-    def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders = _NOBODY) -> None:
-        super().__init__(lessons, scoring, senders)
-        self._lessons = lessons
+            odds = _log_odds(tokens, evidence, self._scoring)
+            judgement = judged(score(odds, weights(odds, list(map(kind, tokens)))), self._scoring)
+        return _as_listed(judgement, reading.relations, self._senders)
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
-        """Judge a message, and give the reasons; `without_itself`: as if it were not learned, where it is."""
+        """Judge a message, and give the reasons; `without_itself`: as if it were not learned, where it is.
+
+        strongest: of how many clues it is told which messages taught them.
+        """
         without = reading.digest if without_itself else None
         (history,) = self._lessons.known([reading.relations], without)
         tokens = [*reading.tokens, *tokens_of(history)]
         evidence = self._lessons.evidence(tokens, without)
-        found = self._log_odds(tokens, evidence)
-        weight = weights(found, list(map(kind, tokens)))
-        judgement = self._judged(score(found, weight)) if evidence.is_taught else UNTAUGHT
-        share = [SLOPE * one if evidence.is_taught else 0.0 for one in shares(found, weight)]
-        clues = sorted(
-            (
-                Clue(token, *evidence.counts[token][:2], *of_token)
-                for token, *of_token in zip(tokens, found, weight, share, strict=True)
-                if any(evidence.counts.get(token, ()))
-            ),
-            key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token),
-        )
+        odds = _log_odds(tokens, evidence, self._scoring)
+        weight = weights(odds, list(map(kind, tokens)))
+        judgement = judged(score(odds, weight), self._scoring) if evidence.is_taught else UNTAUGHT
+        share = [SLOPE * part if evidence.is_taught else 0.0 for part in shares(odds, weight)]
+        clues = []
+        for token, *of_token in zip(tokens, odds, weight, share, strict=True):
+            counts = evidence.counts.get(token, ())
+            if any(counts):
+                clues.append(Clue(token, counts[0], counts[1], *of_token))
+        clues.sort(key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
         teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
-        judgement = self._as_listed(judgement, reading.relations)
-        return Explanation(judgement, tuple(clues), teachers, len(tokens), history, silent(found, weight))
+        judgement = _as_listed(judgement, reading.relations, self._senders)
+        return Explanation(judgement, tuple(clues), teachers, len(tokens), history, silent(odds, weight))
 
 
-class FrozenFilter(Judge):
+class FrozenFilter:
     """Judges many messages by lessons that do not change meanwhile: each token is looked up once."""
 
     def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
-        super().__init__(lessons, scoring, senders)
+        self._lessons = lessons
+        self._scoring = scoring
+        self._senders = senders
         self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and kind of each token
 
     def judge_all(self, messages: Sequence[Content]) -> list[Judgement]:
-        """Judge several messages, each as `judge` does."""
-        known = self._evident.known([one.relations for one in messages])
-        held = [[*one.tokens, *tokens_of(history)] for one, history in zip(messages, known, strict=True)]
+        """Judge several messages, each as `Filter.judge` does."""
+        histories = self._lessons.known([message.relations for message in messages])
+        tokens = [[*message.tokens, *tokens_of(history)] for message, history in zip(messages, histories, strict=True)]
         judgements = [UNTAUGHT] * len(messages)
-        if self._look_up(set(itertools.chain.from_iterable(held))):
-            judgements = list(map(self._judge_met, held))
-        return [self._as_listed(one, each.relations) for one, each in zip(judgements, messages, strict=True)]
+        if self._look_up(set(itertools.chain.from_iterable(tokens))):
+            judgements = list(map(self._judge_met, tokens))
+        return [
+            _as_listed(judgement, message.relations, self._senders)
+            for judgement, message in zip(judgements, messages, strict=True)
+        ]
 
     def _judge_met(self, tokens: Sequence[str]) -> Judgement:
         if not tokens:
-            return self._judged(score((), ()))
-        log_odds, strengths, kinds = zip(*map(self._met.__getitem__, tokens), strict=True)
-        return self._judged(score(log_odds, in_crowd(strengths, kinds)))
+            return judged(score((), ()), self._scoring)
+        odds, strengths, kinds = zip(*map(self._met.__getitem__, tokens), strict=True)
+        return judged(score(odds, in_crowd(strengths, kinds)), self._scoring)
 
     def _look_up(self, vocabulary: Iterable[str]) -> bool:
         """Look up the tokens that are new; whether the filter has learned anything of both classes."""
         if len(self._met) > _MOST_REMEMBERED:
             self._met.clear()
         new = [token for token in vocabulary if token not in self._met]
-        evidence = self._evident.evidence(new)
+        evidence = self._lessons.evidence(new)
         if evidence.is_taught:
-            odds = self._log_odds(new, evidence)
+            odds = _log_odds(new, evidence, self._scoring)
             self._met.update(zip(new, zip(odds, map(strength, odds), map(kind, new), strict=True), strict=True))
         return evidence.is_taught
+
+
+def judged(mean: float, scoring: Scoring) -> Judgement:
+    """The judgement that follows from a score."""
+    p = probability(mean)
+    if p >= scoring.spam_cutoff:
+        return Judgement(Verdict.SPAM, p, mean)
+    return Judgement(Verdict.HAM if p <= scoring.ham_cutoff else Verdict.UNSURE, p, mean)
+
+
+def _as_listed(judgement: Judgement, relations: Relations, senders: Senders) -> Judgement:
+    """The judgement, or what the person says of the sender or the list; the probability stays what it is."""
+    named = senders.named(relations.sender, relations.list_id)
+    if named is None:
+        return judgement
+    verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
+    return judgement._replace(verdict=verdict, listed=named[1])
+
+
+def _log_odds(tokens: Sequence[str], evidence: Evidence, scoring: Scoring) -> list[float]:
+    """The log-odds of each token; above 0 for spam, 0 for tokens never learned."""
+    estimate, alpha = ESTIMATES[scoring.model], scoring.alpha
+    of_ham, of_spam = map(evidence.of_class, Label)
+    never = 0, 0, 0, 0
+    of_tokens: list[tuple[int, ...]] = list(map(tuple, map(evidence.counts.get, tokens, itertools.repeat(never))))
+    by_counts: dict[tuple[int, ...], float] = {never: 0.0}
+    for counts in {*of_tokens} - {never}:  # many tokens have the same
+        ham, spam, ham_occurrences, spam_occurrences = counts
+        by_counts[counts] = log_odds(
+            estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)
+        )
+    return list(map(by_counts.__getitem__, of_tokens))

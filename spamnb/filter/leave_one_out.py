@@ -1,10 +1,10 @@
 """What the filter would say of a learned message if it had not learned it: leave-one-out, through the counts.
 
-A learned message vouches for itself: its own tokens are in the counts with its own label. So whether a label is right
+A learned message speaks for its own label: its tokens are in the counts with that. So whether a label is right
 is asked without the message. Its tokens are kept, so they are taken from the counts, and no mail is read. Copies that
-differ in a number or a name vouch for one another, so a group of messages can be left out together.
+differ in a number or a name speak for one another, so a group of messages can be left out together.
 
-What history said of a message (the tokens `known:*`) is as when it was learned, before it could vouch for itself; what
+What history said of a message (the tokens `known:*`) is as when it was learned, before it could speak for itself; what
 later messages made known of its sender is left out, unlike in `Filter.explain`.
 
 All of it is arithmetic on arrays, some hundred messages at a time; nothing is written, and no lock is held.
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
-from spamnb.bayes.scores import log_odds_of, scores, weights
+from spamnb.bayes.score_arrays import log_odds_of, scores_of, weights_of
 from spamnb.config import Scoring
-from spamnb.filter.judge import UNTAUGHT, Clue, Filter, Judgement
-from spamnb.ledger.lessons.port import Learned, Lesson, Lessons
+from spamnb.filter.judge import ESTIMATES, UNTAUGHT, Clue, Judgement, judged
+from spamnb.ledger.lessons.port import LearnedTokens, Lesson, Lessons
 
 _MESSAGES = 500  # at a time, in some 30 MB; 2,000 at a time are no quicker
 _ENTRIES = 100_000  # tokens of messages that are judged at once
@@ -51,62 +51,70 @@ def without_groups(
     Where other processes may learn meanwhile, hold a snapshot of the ledger, and learn and forget when this is done.
     """
     leaving = LeaveOneOut(lessons, scoring)
-    for some in _packed(groups):
-        yield from leaving.judge_groups(some, clues)
+    for packed in _packed(groups):
+        yield from leaving.judge_groups(packed, clues)
 
 
-def learned(lessons: Lessons) -> Iterator[Lesson]:
+def learned_now(lessons: Lessons) -> Iterator[Lesson]:
     """All messages that are learned now, that which was learned last at the end."""
     last = 0
     while page := lessons.changes(last, _PAGE):
-        yield from (one for one in page if one.label is not None)
+        yield from (lesson for lesson in page if lesson.label is not None)
         last = page[-1].number
 
 
 def _packed(groups: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]:
     """The groups, some at a time."""
     waiting = iter(groups)
-    while some := list(islice(waiting, 1)):
-        held = len(some[0])
-        while held < _MESSAGES and (one := next(waiting, None)) is not None:
-            some.append(one)
-            held += len(one)
-        yield some
+    while packed := list(islice(waiting, 1)):
+        size = len(packed[0])
+        while size < _MESSAGES and (group := next(waiting, None)) is not None:
+            packed.append(group)
+            size += len(group)
+        yield packed
 
 
-class LeaveOneOut(Filter):
+class LeaveOneOut:
     """Judges learned messages by the counts of all others."""
 
     def __init__(self, lessons: Lessons, scoring: Scoring) -> None:
-        super().__init__(lessons, scoring)
+        self._lessons = lessons
+        self._scoring = scoring
+        self._estimate = ESTIMATES[scoring.model]
         self._kinds = lessons.kinds()
 
     def judge_groups(self, groups: Sequence[Sequence[bytes]], clues: int = 0) -> list[JudgedWithoutItself]:
         """Judge some groups of learned messages, each without itself."""
         group_of = {digest: number for number, group in enumerate(groups) for digest in group}
-        found = self._lessons.learned(list(group_of))
-        if found.ids.max(initial=-1) >= len(self._kinds):
+        learned = self._lessons.learned(list(group_of))
+        if learned.ids.max(initial=-1) >= len(self._kinds):
             self._kinds = self._lessons.kinds()  # another process has learned new tokens
-        members = np.array([group_of[one.digest] for one in found.lessons], dtype=np.int64)
-        others = _Others(found, members, len(groups))
-        return [left for messages in _parts(found.lengths) for left in self._judge(found, messages, others, clues)]
+        members = np.array([group_of[lesson.digest] for lesson in learned.lessons], dtype=np.int64)
+        others, judgements = _Others(learned, members, len(groups)), list[JudgedWithoutItself]()
+        for messages in _parts(learned.lengths):
+            judgements += self._judge(learned, messages, others, clues)
+        return judgements
 
-    def _judge(self, found: Learned, messages: slice, others: "_Others", clues: int) -> list[JudgedWithoutItself]:
+    def _judge(
+        self, learned: LearnedTokens, messages: slice, others: "_Others", clues: int
+    ) -> list[JudgedWithoutItself]:
         """Some of the messages, by what is left without their groups."""
-        part, counts = _part(found, messages), others.counts(messages)
+        part, counts = _part(learned, messages), others.counts(messages)
         log_odds = log_odds_of(counts, self._estimate, self._scoring.alpha)
-        weight = weights(log_odds, self._crowd(part))
-        means = scores(log_odds, weight, part.lengths).tolist()
+        weight = weights_of(log_odds, self._crowd(part))
+        means = scores_of(log_odds, weight, part.lengths).tolist()
         is_taught = others.is_taught[messages]
-        judged = [self._judged(mean) if taught else UNTAUGHT for mean, taught in zip(means, is_taught, strict=True)]
+        judgements = [
+            judged(mean, self._scoring) if taught else UNTAUGHT for mean, taught in zip(means, is_taught, strict=True)
+        ]
         if not clues:
-            return list(map(JudgedWithoutItself, part.lessons, judged))
+            return list(map(JudgedWithoutItself, part.lessons, judgements))
         strongest = self._clues(part, counts, log_odds, weight, np.array(means), clues)
-        return list(map(JudgedWithoutItself, part.lessons, judged, strongest))
+        return list(map(JudgedWithoutItself, part.lessons, judgements, strongest))
 
     def _clues(
         self,
-        found: Learned,
+        learned: LearnedTokens,
         counts: Counts,
         log_odds: NDArray[np.float64],
         weight: NDArray[np.float64],
@@ -114,30 +122,30 @@ class LeaveOneOut(Filter):
         most: int,
     ) -> list[tuple[Clue, ...]]:
         """Of each message the strongest clues on the side of its score, the strongest first."""
-        support = np.repeat(np.sign(means), found.lengths) * weight * log_odds
-        rows = _rows(found)
+        support = np.repeat(np.sign(means), learned.lengths) * weight * log_odds
+        rows = _rows(learned)
         order = np.lexsort((-support, rows))
-        places = np.arange(len(order)) - np.repeat(np.cumsum(found.lengths) - found.lengths, found.lengths)
+        places = np.arange(len(order)) - np.repeat(np.cumsum(learned.lengths) - learned.lengths, learned.lengths)
         chosen = order[(places < most) & (support[order] > 0)]
-        ids = found.ids[found.columns[chosen]].tolist()
+        ids = learned.ids[learned.columns[chosen]].tolist()
         texts = self._lessons.texts(set(ids))
         columns = *counts.messages[:, chosen].tolist(), log_odds[chosen].tolist(), weight[chosen].tolist()
-        clues: list[list[Clue]] = [[] for _ in found.lessons]
+        clues: list[list[Clue]] = [[] for _ in learned.lessons]
         for row, id_, *values in zip(rows[chosen].tolist(), ids, *columns, strict=True):
             clues[row].append(Clue(texts[id_], *values))
         return list(map(tuple, clues))
 
-    def _crowd(self, found: Learned) -> NDArray[np.int64]:
+    def _crowd(self, learned: LearnedTokens) -> NDArray[np.int64]:
         """How many tokens of its message are of each one's kind, int64 (n_entries,)."""
-        kinds = self._kinds[found.ids][found.columns]
-        cells = _rows(found) * (int(kinds.max(initial=0)) + 1) + kinds
+        kinds = self._kinds[learned.ids][learned.columns]
+        cells = _rows(learned) * (int(kinds.max(initial=0)) + 1) + kinds
         sizes: NDArray[np.int64] = np.bincount(cells)[cells] if len(cells) else cells
         return sizes
 
 
-def _rows(found: Learned) -> NDArray[np.int64]:
+def _rows(learned: LearnedTokens) -> NDArray[np.int64]:
     """The message of each entry, int64 (n_entries,)."""
-    return np.repeat(np.arange(len(found.lengths)), found.lengths)
+    return np.repeat(np.arange(len(learned.lengths)), learned.lengths)
 
 
 def _parts(lengths: NDArray[np.int64]) -> Iterator[slice]:
@@ -150,21 +158,21 @@ def _parts(lengths: NDArray[np.int64]) -> Iterator[slice]:
     return (slice(start, end) for start, end in pairwise(bounds) if start < end)
 
 
-def _part(found: Learned, messages: slice) -> Learned:
+def _part(learned: LearnedTokens, messages: slice) -> LearnedTokens:
     """Some of the messages, with the ids and counts of all."""
-    entries = _entries(found, messages)
-    return found._replace(
-        lessons=found.lessons[messages],
-        lengths=found.lengths[messages],
-        columns=found.columns[entries],
-        occurrences=found.occurrences[entries],
+    entries = _entries(learned, messages)
+    return learned._replace(
+        lessons=learned.lessons[messages],
+        lengths=learned.lengths[messages],
+        columns=learned.columns[entries],
+        occurrences=learned.occurrences[entries],
     )
 
 
-def _entries(found: Learned, messages: slice) -> slice:
+def _entries(learned: LearnedTokens, messages: slice) -> slice:
     """The entries of some messages."""
-    start = int(found.lengths[: messages.start].sum())
-    return slice(start, start + int(found.lengths[messages].sum()))
+    start = int(learned.lengths[: messages.start].sum())
+    return slice(start, start + int(learned.lengths[messages].sum()))
 
 
 class _Others:
@@ -174,16 +182,16 @@ class _Others:
     is_taught: of each message whether both classes are left without its group.
     """
 
-    def __init__(self, found: Learned, members: NDArray[np.int64], groups: int) -> None:
-        self._found, self._members = found, members
-        total = found.counts
-        labels = np.array([one.label for one in found.lessons], dtype=np.int64)
+    def __init__(self, learned: LearnedTokens, members: NDArray[np.int64], groups: int) -> None:
+        self._found, self._members = learned, members
+        total = learned.counts
+        labels = np.array([lesson.label for lesson in learned.lessons], dtype=np.int64)
         is_of = np.stack([labels == label for label in Label])
-        rows = _rows(found)
+        rows = _rows(learned)
         is_alone = len(np.unique(members)) == len(members)
-        self._cell, cell_group, cell_column = _cells(members[rows], found.columns, is_alone=is_alone)
+        self._cell, cell_group, cell_column = _cells(members[rows], learned.columns, is_alone=is_alone)
         self._own = _sums(self._cell, is_of[:, rows], len(cell_group))
-        self._own_occurrences = _sums(self._cell, (of * found.occurrences for of in is_of[:, rows]), len(cell_group))
+        self._own_occurrences = _sums(self._cell, (of * learned.occurrences for of in is_of[:, rows]), len(cell_group))
         is_only_own = (total.messages[:, cell_column] == self._own).all(axis=0)
         self._messages = total.class_messages[:, np.newaxis] - _sums(members, is_of, groups)
         self._token_messages = total.class_token_messages[:, np.newaxis] - _sums(cell_group, self._own, groups)
@@ -193,13 +201,13 @@ class _Others:
 
     def counts(self, messages: slice) -> Counts:
         """Of the token of each entry of some messages, without the group of its message."""
-        found = self._found
-        entries = _entries(found, messages)
-        columns, cell = found.columns[entries], self._cell[entries]
-        group = np.repeat(self._members[messages], found.lengths[messages])
+        learned = self._found
+        entries = _entries(learned, messages)
+        columns, cell = learned.columns[entries], self._cell[entries]
+        group = np.repeat(self._members[messages], learned.lengths[messages])
         return Counts(
-            found.counts.messages[:, columns] - self._own[:, cell],
-            found.counts.occurrences[:, columns] - self._own_occurrences[:, cell],
+            learned.counts.messages[:, columns] - self._own[:, cell],
+            learned.counts.occurrences[:, columns] - self._own_occurrences[:, cell],
             self._messages[:, group],
             self._token_messages[:, group],
             self._occurrences[:, group],

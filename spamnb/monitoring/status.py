@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from spamnb.acts import arming
-from spamnb.acts.withheld import Stop, stop_of
+from spamnb.acts import may_move
+from spamnb.acts.may_move import Stop
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
@@ -40,11 +40,11 @@ def status(
     config: Config,
     ledger: Ledger | None,
     now: float,
-    missing: Callable[[Ledger, Scoring, Learning], str] = arming.missing,
+    missing: Callable[[Ledger, Scoring, Learning], str] = may_move.missing,
 ) -> Status:
     """What the filter of a configuration knows. Without a ledger it has learned nothing. Raises LedgerError.
 
-    `missing`: an `arming.Remembered`, where it is asked again and again.
+    `missing`: what says it without judging ham, where a page is asked again and again.
     """
     path = str(config.ledger)
     watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
@@ -60,7 +60,7 @@ def status(
         return nothing
     with ledger.snapshot():
         ham, spam, *_, tokens = ledger.lessons.totals().tolist()
-        stop = stop_of(ledger, now)
+        stop = may_move.stop_of(ledger, now)
         return replace(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spamnb.acts.answers import Question
-from spamnb.acts.current_files import CurrentFile, CurrentFiles, present
+from spamnb.acts.current_files import CurrentFile, CurrentFiles, current_path
 from spamnb.base.label import Label, contradicts
 from spamnb.config import Config, Scoring
 from spamnb.filter.judge import Clue, Judgement
-from spamnb.filter.leave_one_out import JudgedWithoutItself, learned, without_groups
+from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.review.near_copies import groups
@@ -60,7 +60,7 @@ def misfiled(ledger: Ledger, config: Config) -> list[Misfiled]:
     """
     with ledger.snapshot():
         judged = {one.lesson.digest: one for one in _judged(ledger.lessons, config.scoring)}
-        return complete(ledger, config, suspected(ledger, judged), groups(learned(ledger.lessons)))
+        return complete(ledger, config, suspected(ledger, judged), groups(learned_now(ledger.lessons)))
 
 
 def suspected(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> list[Misfiled]:
@@ -88,7 +88,7 @@ def contradicting(lessons: Lessons, scoring: Scoring) -> list[Misfiled]:
 
 def _judged(lessons: Lessons, scoring: Scoring) -> Iterator[JudgedWithoutItself]:
     """All learned messages, each without its near-copies."""
-    return without_groups(lessons, scoring, groups(learned(lessons)))
+    return without_groups(lessons, scoring, groups(learned_now(lessons)))
 
 
 def _disputed(judged: Iterable[JudgedWithoutItself]) -> Iterator[Misfiled]:
@@ -107,7 +107,7 @@ def _copies(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> Iter
     Not of a message whose last lesson was undone: its files were called that before.
     """
     for file in ledger.trained.called_otherwise():
-        one, path = judged.get(file.digest), present(file.path)
+        one, path = judged.get(file.digest), current_path(file.path)
         if one is not None and one.lesson.takes_back is None and path is not None:
             finding = replace(_finding(one, file.label), weak=False, place=CurrentFile(path, file.label))
             if finding.strength > 0:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import Label
 from spamnb.config import Scoring
-from spamnb.filter.leave_one_out import JudgedWithoutItself, learned, without_groups
+from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.misfiled import Misfiled, suspected, with_clues
 from spamnb.review.near_copies import groups
@@ -48,7 +48,7 @@ def own_mail(
     with ledger.snapshot():
         lessons = ledger.lessons
         change, learned_in_all = lessons.last_change(), int(lessons.totals()[:2].sum())
-        copies = list(groups(deque(learned(lessons), maxlen=most)))
+        copies = list(groups(deque(learned_now(lessons), maxlen=most)))
         of = sum(map(len, copies))
         disputed = {file.digest for file in ledger.trained.called_otherwise()}
         digests: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What a message's place means. Pure: values in, a decision out.
+"""What a message's place means, and a mail client's keywords. Pure: values in, a decision out.
 
 What it means that a file appeared here (`meaning`, the table of docs/learning.md), and that it stayed: mail that was
 kept or answered (`kept`). Where it means "judge it", `rules.consequence` says what follows from the verdict.
@@ -13,6 +13,8 @@ from spamnb.config import Learning
 from spamnb.ledger.history.locations import Location
 from spamnb.maildir.names import Name
 
+_SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
+_HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # A mail server that delivers one message to several addresses of a person may write files that are the same to the
 # last byte, but it does so at once; a person has to see a message before copying it.
 COPY_SECONDS = 30.0
@@ -296,3 +298,10 @@ def kept(name: Name, role: Role, age: float, learning: Learning, origin: Origin 
     if name.seen and age >= learning.kept_days * 86_400 and origin != "waiting":
         return Meaning(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True)
     return None
+
+
+def label_of_keywords(keywords: Iterable[str]) -> Label | None:
+    """What a client's keywords call the message; None where they call it nothing, or both."""
+    written = {keyword.lower() for keyword in keywords}
+    spam, ham = bool(written & _SPAM_KEYWORDS), bool(written & _HAM_KEYWORDS)
+    return None if spam == ham else Label.SPAM if spam else Label.HAM

@@ -92,7 +92,7 @@ def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator
     last = 0
     while page := lessons.changes(last, _PAGE):
         last = page[-1].number
-        weak = [[one.digest] for one in page if one.label is not None and one.weak]
+        weak = [[lesson.digest] for lesson in page if lesson.label is not None and lesson.weak]
         yield [
             Relabel(lesson.digest, lesson.label, lesson.weak, None, True, OUTDATED, lesson.how)
             for lesson, judgement, _ in without.judge_groups(weak)

@@ -8,10 +8,8 @@ import logging
 from dataclasses import replace
 from typing import NamedTuple
 
-from spamnb.acts import training
-from spamnb.acts.arming import Arming
+from spamnb.acts import may_move, training
 from spamnb.acts.moves import Intent, Mover
-from spamnb.acts.withheld import stop_if_abnormal, stop_of
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.filter.judge import Filter, Judgement
@@ -61,7 +59,7 @@ class Arrivals:
         self._ledger = context.ledger
         self._now = context.now
         self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
-        self._arming = Arming(context.ledger, context.config.scoring, context.config.learning)
+        self._remembered = may_move.Remembered()
         self._dwelling: dict[tuple[str, str], _Dwelling] = {}  # by folder and key
         # Judged, and not moved yet, since another program has just linked them: the intent, and what to log of it then.
         self._left: dict[tuple[str, str], tuple[Intent, str]] = {}
@@ -227,12 +225,12 @@ class Arrivals:
     def _accept(self, arrival: Arrival, early: EarlyVerdict) -> None:
         """Record what a rule has filed by the verdict that was told to it: as if the filter had moved it there."""
         now, why = self._now(), f"{early.verdict}, {_asked_by(early)}"
-        self._arming.missing()  # looked at before the ledger is held, as in `_judge`
+        lacking = self._lacking()
         with self._ledger.transaction():
             known = self._record(arrival, Do.ACCEPT, _judgement(early))
             judged = known.id, arrival.place, early.verdict, early.probability, why, now
             self._ledger.journal.judged(*judged, how=early.how)
-            self._hindrance()
+            may_move.hindrance_at_verdict(self._ledger, self._config, now, lacking)
         name, where = self._context.name_of(arrival.unread), arrival.folder.name
         _log.info("%s %.4f %s: filed into %s, %s", early.verdict, early.probability, name, where, _asked_by(early))
 
@@ -256,10 +254,10 @@ class Arrivals:
             notes += f"; by `senders`: {judgement.listed}"
         verdict, probability = judgement.verdict, judgement.probability
         how = How.MAILDIR if early is None else early.how
-        self._arming.missing()  # looked at before the ledger is held: it may take half a second
+        lacking = self._lacking()
         with self._ledger.transaction():
             known = self._record(arrival, Do.JUDGE, judgement)
-            then = self._consequence(judgement, arrival, known)
+            then = self._consequence(judgement, arrival, known, lacking)
             goals = {Verdict.SPAM: mailbox.spam_folder, Verdict.UNSURE: mailbox.unsure_folder}
             goal = None if then.goal is None else goals[then.goal]
             if goal is None or goal == folder.name:
@@ -281,27 +279,30 @@ class Arrivals:
             return False
         return True
 
-    def _hindrance(self) -> tuple[str, bool]:
-        """What is still to learn before mail may be moved, and whether moving is stopped, from this verdict on too."""
-        now, missing = self._now(), self._arming.missing()
-        stopped = stop_of(self._ledger, now) is not None
-        return missing, stopped or (not missing and stop_if_abnormal(self._ledger, self._config.breaker, now))
+    def _lacking(self) -> str:
+        """What is still to learn before mail may be moved: asked before the ledger is held, it may take half a second.
 
-    def _consequence(self, judgement: Judgement, arrival: Arrival, known: KnownMessage) -> consequence.Consequence:
+        Its moment is that of the judgement, which is made without the ledger too.
+        """
+        return may_move.begin(self._ledger, self._config.scoring, self._config.learning, self._remembered)
+
+    def _consequence(
+        self, judgement: Judgement, arrival: Arrival, known: KnownMessage, lacking: str
+    ) -> consequence.Consequence:
         """What follows from a verdict.
 
         What a person has called the message is asked again, in the transaction that would move it: it took time to
         judge it. The lessons say it, not this host's records: another host may have learned it, or this one may have
         been stopped between learning and recording.
         """
-        missing, stopped = self._hindrance()
+        hindrance = may_move.hindrance_at_verdict(self._ledger, self._config, self._now(), lacking)
         lesson = self._ledger.lessons.find(known.digest)
         return consequence.consequence(
             judgement.verdict,
             arrival.name,
             None if lesson is None else lesson.decision,
-            missing,
-            stopped,
+            hindrance.missing,
+            hindrance.stop is not None,
             self._folders.mailbox.unsure_folder is not None,
             rescued=known.rescued_at is not None,
         )

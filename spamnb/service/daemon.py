@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TypeVar
 
 from spamnb.base.errors import LedgerUnavailableError, SpamnbError
+from spamnb.base.sockets import Listener
 from spamnb.base.wording import escaped, plural
 from spamnb.config import Config
 from spamnb.ledger.copies.recovery import open_sound
@@ -21,7 +22,6 @@ from spamnb.service.mailboxes import LEDGER, Mailboxes
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.spamd.service import SpamdService
-from spamnb.service.spamd.sockets import Listener
 from spamnb.service.watcher import Watcher
 from spamnb.service.weak_lessons import OutdatedLessons
 

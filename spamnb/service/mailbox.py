@@ -13,7 +13,7 @@ from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
 from spamnb.maildir.names import parse_name
 from spamnb.rules.consequence import MARKS
-from spamnb.rules.keywords import label_of_keywords
+from spamnb.rules.meaning import label_of_keywords
 from spamnb.service.arrivals import Arrivals
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder

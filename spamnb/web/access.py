@@ -1,4 +1,7 @@
-"""Who may ask, and for what: the name by which the pages are called, their path, the login, and where a form is from.
+"""Who may ask, and for what: the socket, the name of the pages and their path, the login, and where a form is from.
+
+The pages are reached by a Unix socket, or by a port of this machine's own, and by nothing else: what others can reach
+is for a proxy to decide, which asks by a Unix socket.
 
 Why a page on one's own machine needs all four:
 
@@ -17,15 +20,24 @@ Why a page on one's own machine needs all four:
 Nothing is trusted for the address that it comes from: behind a proxy, all requests come from the proxy.
 """
 
+import contextlib
+import errno
 import hmac
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.sockets import Listener, is_loopback, open_listener
 from spamnb.web import keys
 from spamnb.web.http import HttpError, Request
 
+PORT = 7726  # SPAM on the keys of a telephone
+DEFAULT = f"127.0.0.1:{PORT}"
+_BACKLOG = 64
+_LISTEN = "0A"  # TCP_LISTEN in /proc/net/tcp
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?")
 _POLICY = (
@@ -64,10 +76,10 @@ class Door:
 
     def answers_to(self, host: str) -> bool:
         """Whether the pages may be called so."""
-        found = _HOST.fullmatch(host)
-        if found is None:
+        parts = _HOST.fullmatch(host)
+        if parts is None:
             return False
-        name, port = found["name"].lower(), found["port"]
+        name, port = parts["name"].lower(), parts["port"]
         if name in self.names:
             return True
         if self.port is None:
@@ -88,8 +100,8 @@ class Access:
         """Raise HttpError where the pages are called by a name that is not theirs."""
         host = request.headers.get("host", "")
         if not self.door.answers_to(host):
-            name = found["name"] if (found := _HOST.fullmatch(host)) else ""
-            hint = f"--allow-host {name}" if name else "--allow-host NAME"
+            parts = _HOST.fullmatch(host)
+            hint = f"--allow-host {parts['name']}" if parts else "--allow-host NAME"
             raise HttpError(
                 421,
                 "The page is called by a name that is not its own.",
@@ -127,7 +139,7 @@ class Access:
         if not self.door.has_login:
             return True
         key, now = self._key(), self._now()
-        sent = (one.strip().partition("=") for one in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
+        sent = (pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
         return any(
             name == self.door.cookie and keys.nonce_of(key, "cookie", value, now) is not None for name, _, value in sent
         )
@@ -149,3 +161,54 @@ class Access:
 def is_from_elsewhere(headers: Mapping[str, str]) -> bool:
     """Whether a link of another site has led here, so that the browser has kept the cookie back."""
     return headers.get("sec-fetch-site") in ("cross-site", "same-site")
+
+
+def listen(address: str, *, behind_proxy: bool) -> Listener:
+    """Listen on a path, or on an address as `127.0.0.1:7726`. Raises SpamnbError where that is not to be had.
+
+    behind_proxy: the group of the Unix socket's file may connect.
+    """
+    if address.startswith("/"):
+        hints = {0: "write a path in a directory that you may write to"}
+        return open_listener(address, mode=0o660 if behind_proxy else 0o600, backlog=_BACKLOG, hints=hints)
+    if behind_proxy:
+        raise UsageError(f"--behind-proxy needs a Unix socket: --listen /run/…, not {address}")
+    host, port = _parsed(address)
+    another = f"stop the program that uses it, or choose another port (--listen 127.0.0.1:{port + 1})"
+    hints = {0: "choose another port (--listen)", errno.EADDRINUSE: another}
+    return open_listener(f"{host}:{port}", backlog=_BACKLOG, hints=hints)
+
+
+def _parsed(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65_536 or not host:
+        raise UsageError(f"{address!r} is no address: write {DEFAULT}, or the full path of a Unix socket")
+    host = "127.0.0.1" if host == "localhost" else host
+    if not is_loopback(host):
+        raise UsageError(
+            f"{address} can be reached from outside, and these pages show mail: write {DEFAULT}, or let a proxy with a"
+            " login ask by a Unix socket (--listen /run/… --behind-proxy)"
+        )
+    return host, int(port)
+
+
+def check_modes(listeners: Sequence[Listener]) -> None:
+    """Raise SpamnbError for a Unix socket to which every user of the machine can connect: there is no login."""
+    for listener in listeners:
+        if listener.path is not None and listener.path[:1] in ("", "\0"):
+            raise SpamnbError("the socket from systemd has no file: write ListenStream=/run/…")
+        if listener.path is not None and listener.mode & 0o007:
+            raise SpamnbError(f"every user of this machine can connect to {listener.path}: write SocketMode=0660")
+
+
+def is_held_by(port: int, users: frozenset[int]) -> bool:
+    """Whether those who listen on a port of this machine are all among these users, by their numbers (proc(5))."""
+    holders = set()
+    for table in _TABLES:
+        with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
+            for line in file.readlines()[1:]:
+                _, local, _, state, _, _, _, user, *_ = line.split()
+                if state == _LISTEN and int(local.rpartition(":")[2], 16) == port:
+                    holders.add(int(user))
+    return bool(holders) and holders <= users

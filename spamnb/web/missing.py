@@ -6,7 +6,7 @@ was found before.
 
 from functools import partial
 
-from spamnb.acts import arming
+from spamnb.acts import may_move
 from spamnb.config import Learning, Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.background import Tell
@@ -21,7 +21,7 @@ class KeptMissing(Kept[tuple[_Of, str]]):
 
     def look(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> tuple[str, bool]:
         """What is missing, in words, as far as it is known; and whether that is so now."""
-        known = arming.known_missing(ledger, learning)
+        known = may_move.known_missing(ledger, learning)
         if known is not None:
             return known, True
         if self.found is None or self.found[0][0] != ledger.path:
@@ -37,4 +37,4 @@ class KeptMissing(Kept[tuple[_Of, str]]):
 def _missing(path: str, scoring: Scoring, learning: Learning, _: Tell) -> tuple[_Of, str]:
     with Ledger(path, busy_seconds=BUSY_SECONDS, only_read=True) as ledger, ledger.snapshot():
         asked = path, ledger.lessons.last_change(), scoring, learning
-        return asked, arming.missing(ledger, scoring, learning)
+        return asked, may_move.missing(ledger, scoring, learning)

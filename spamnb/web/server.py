@@ -19,22 +19,14 @@ from waitress import create_server, wasyncore  # type: ignore[import-untyped]  #
 
 from spamnb.base import durable
 from spamnb.base.errors import ConfigError, UsageError
+from spamnb.base.sockets import Listener, inherited
 from spamnb.config import Config
 from spamnb.web import connections, keys
-from spamnb.web.access import Access, Door
+from spamnb.web.access import DEFAULT, Access, Door, check_modes, is_held_by, listen
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
 from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import MAX_BODY
-from spamnb.web.listening import (
-    DEFAULT,
-    Listener,
-    check_modes,
-    handed_over,
-    is_held_by,
-    is_private,
-    open_listener,
-)
 from spamnb.web.missing import KeptMissing
 from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
@@ -186,8 +178,8 @@ class PageServer:
         owner: str = "",
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.listeners = handed_over(environ) or [
-            open_listener(settings.listen or DEFAULT, behind_proxy=settings.behind_proxy)
+        self.listeners = inherited(environ, example=DEFAULT) or [
+            listen(settings.listen or DEFAULT, behind_proxy=settings.behind_proxy)
         ]
         try:
             check_modes(self.listeners)
@@ -245,7 +237,7 @@ def _application(
     ports = {one.port for one in listeners}
     if len(ports) > 1:
         raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
-    private = all(one.path is not None and is_private(one) for one in listeners)
+    private = all(listener.is_unix and not listener.mode & 0o077 for listener in listeners)  # its owner's, and root's
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
     access = Access(door, login_key(read_config), now)
     router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)

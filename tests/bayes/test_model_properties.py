@@ -1,8 +1,5 @@
 """What holds for every event model."""
 
-import doctest
-import importlib
-import pkgutil
 from functools import partial
 
 import numpy as np
@@ -10,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spamnb.bayes
 from spamnb.bayes.bernoulli import Bernoulli
 from spamnb.bayes.categorical import Categorical
 from spamnb.bayes.flexible import Flexible
@@ -168,10 +164,3 @@ def test_parameters_out_of_range_are_refused():
         Categorical().fit(np.array([[0.5]]), [1])
     with pytest.raises(ValueError, match="length above 0"):
         relative_frequencies(np.array([[1.0]]), [0])
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules(spamnb.bayes.__path__)])
-def test_worked_examples_in_docstrings(module):
-    """Every example in a docstring prints what it says."""
-    result = doctest.testmod(importlib.import_module(f"spamnb.bayes.{module}"))
-    assert result.failed == 0

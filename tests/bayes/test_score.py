@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.bayes import scores
-from spamnb.bayes.score import CAUTION, UNKNOWN, score, weights
+from spamnb.bayes import score_arrays
+from spamnb.bayes.score_plain import CAUTION, UNKNOWN, score, weights
 
 NUMBERS = st.lists(st.floats(-20, 20, allow_nan=False), min_size=1, max_size=50)
 KINDS = st.lists(st.sampled_from(["", "a:", "b:"]), min_size=50, max_size=50)
@@ -61,6 +61,6 @@ def test_many_messages_are_scored_as_one(values: list[float], kinds: list[str]) 
     """Arrays of several messages give each the score that it has by itself."""
     of_kind = Counter(kinds[: len(values)])
     crowd = np.array([of_kind[kind] for kind in kinds[: len(values)]])
-    weight = scores.weights(np.array(values), crowd)
-    together = scores.scores(np.tile(values, 2), np.tile(weight, 2), np.array([len(values)] * 2))
+    weight = score_arrays.weights_of(np.array(values), crowd)
+    together = score_arrays.scores_of(np.tile(values, 2), np.tile(weight, 2), np.array([len(values)] * 2))
     assert together == pytest.approx([of(values, kinds[: len(values)])] * 2)

@@ -1,13 +1,11 @@
 """How results look."""
 
-import doctest
 import json
 
 import pytest
 
 from spamnb.base.label import Role
 from spamnb.base.wording import escaped
-from spamnb.cli.common import argument_types, output
 from spamnb.cli.common.output import as_json, table
 from spamnb.config import folder_names
 
@@ -48,12 +46,6 @@ def test_table_aligns_wide_characters() -> None:
 def test_table_cuts_what_is_endless() -> None:
     """A cell of any length leaves a table that can be read."""
     assert max(map(len, table([("x" * 5000, 1), ("y", 2)]).splitlines())) < 130
-
-
-@pytest.mark.parametrize("module", [output, argument_types, folder_names])
-def test_examples(module: object) -> None:
-    """The examples in the text are true."""
-    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

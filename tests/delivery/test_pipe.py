@@ -20,7 +20,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Scoring, Spamd
 from spamnb.delivery import judge, pipe
 from spamnb.delivery.pipe import Filtered, filtered
-from spamnb.delivery.verdict import Delivered, Format, fields, read
+from spamnb.delivery.verdict import Delivered, Format, fields, read_verdict
 from spamnb.filter.judge import Filter, Judgement
 from spamnb.identity.digests import identity
 from spamnb.ledger.file.replacement import holding
@@ -88,13 +88,13 @@ def test_fields(verdict: Verdict, probability: float, points: float, style: Form
         assert value.isascii()
         assert value.isprintable()
         if name == "X-Spamnb":
-            assert read(value) == found
+            assert read_verdict(value) == found
 
 
 @pytest.mark.parametrize("value", ["", "spam", "spam, probability=2.000000, score=1.0, version=1", "unknown, reason=x"])
 def test_what_is_no_verdict(value: str) -> None:
     """Any other text is no verdict."""
-    assert read(value) is None
+    assert read_verdict(value) is None
 
 
 def test_nothing_is_learned_or_made(config: Config) -> None:

@@ -33,7 +33,7 @@ def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLessons:
 @pytest.mark.parametrize("model", get_args(Model))
 def test_every_event_model_that_may_be_configured_judges(model: Model) -> None:
     """Each event model that `scoring.model` may name judges a message, and the filter knows no other."""
-    assert list(spamnb.filter.judge._ESTIMATES) == list(get_args(Model))
+    assert list(spamnb.filter.judge.ESTIMATES) == list(get_args(Model))
     learned = taught([(0, {"x": 1}), (1, {"y": 1})])
     judge = Filter(learned, Scoring(model=model)).judge
     assert judge(reading({"x": 2})).log_odds < 0 < judge(reading({"y": 2})).log_odds

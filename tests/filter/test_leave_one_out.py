@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Model, Scoring
 from spamnb.filter.judge import Filter, Judgement
-from spamnb.filter.leave_one_out import JudgedWithoutItself, learned, without_groups
+from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lessons
@@ -68,7 +68,7 @@ def same(one: Judgement, other: Judgement) -> None:
 
 def without_themselves(lessons: Lessons, scoring: Scoring) -> Iterator[JudgedWithoutItself]:
     """Each learned message alone is left out."""
-    return without_groups(lessons, scoring, [[one.digest] for one in learned(lessons)])
+    return without_groups(lessons, scoring, [[one.digest] for one in learned_now(lessons)])
 
 
 def judged_everywhere(directory: Path, messages: Drawn, scoring: Scoring, grouped: bool) -> list[dict[int, Judgement]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
-from spamnb.acts.current_files import present
+from spamnb.acts.current_files import current_path
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config
@@ -159,9 +159,9 @@ def test_a_copy_that_was_called_otherwise(ledger: Ledger, tmp_path: Path) -> Non
 def test_a_message_of_an_mbox_is_named_while_the_mbox_is_there(tmp_path: Path) -> None:
     """A path with a number is that of a message in an mbox."""
     (tmp_path / "box").write_bytes(b"From ")
-    assert present(f"{tmp_path}/box:17") == f"{tmp_path}/box:17"
-    assert present(f"{tmp_path}/other:17") is None
-    assert present(f"{tmp_path}/other/cur/1.2.host:2,S") is None
+    assert current_path(f"{tmp_path}/box:17") == f"{tmp_path}/box:17"
+    assert current_path(f"{tmp_path}/other:17") is None
+    assert current_path(f"{tmp_path}/other/cur/1.2.host:2,S") is None
 
 
 def test_one_a_sender_before_the_second_of_any() -> None:

@@ -15,9 +15,17 @@ from spamnb.config import Breaker, Learning
 from spamnb.maildir.names import parse_name
 from spamnb.rules import may_move, weak_lessons
 from spamnb.rules.consequence import consequence
-from spamnb.rules.keywords import label_of_keywords
 from spamnb.rules.may_move import missing_lessons, trips
-from spamnb.rules.meaning import COPY_SECONDS, Do, PastPlace, kept, meaning, taught_by, tells_whom_one_knows
+from spamnb.rules.meaning import (
+    COPY_SECONDS,
+    Do,
+    PastPlace,
+    kept,
+    label_of_keywords,
+    meaning,
+    taught_by,
+    tells_whom_one_knows,
+)
 
 LEARNING = Learning()
 DAY = 86_400

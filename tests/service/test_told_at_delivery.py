@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.acts.withheld import stop_of
+from spamnb.acts.may_move import stop_of
 from spamnb.base.label import How
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring

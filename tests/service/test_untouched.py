@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spamnb.acts import arming
+from spamnb.acts import may_move
 from spamnb.acts.training import learn, relabel
 from spamnb.acts.undo import since, undo
 from spamnb.base.label import How, Label
@@ -253,7 +253,7 @@ def test_others_may_write_while_it_is_looked_at_whether_mail_may_be_moved(
 
     desk.ledger.state.begun_with = None
     desk.restart()
-    monkeypatch.setattr(arming, "lacks", writing)
+    monkeypatch.setattr(may_move, "lacks", writing)
     desk.deliver(message("spam", 100))
     assert asked
     assert desk.where(message("spam", 100)) == ["INBOX"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from spamnb.acts.arming import Arming
+from spamnb.acts.may_move import begin
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
 from spamnb.web import keys
@@ -334,7 +334,7 @@ def test_what_is_looked_at_for_a_second(fresh: Chromium) -> None:
 def test_an_old_check(browser: Any, tmp_path: Path) -> None:
     """What is wrong since the last check is on the overview and on Health soon after they are opened, or left open."""
     desk = WebDesk(tmp_path)
-    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    begin(desk.ledger, desk.config.scoring, desk.config.learning)
     config = tmp_path / "config.yaml"
     config.write_text(render(desk.config.mailboxes, desk.config.ledger))
     server = PageServer(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spamnb.acts import arming
+from spamnb.acts import may_move
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
@@ -22,7 +22,7 @@ def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> No
         judged.append(1)
         return "3 of the newest 20 ham messages would be taken for spam"
 
-    monkeypatch.setattr(arming, "lacks", lacks)
+    monkeypatch.setattr(may_move, "lacks", lacks)
     for page in ("/", "/review", "/overview.json"):
         assert LOOKING in Browser(desk.application()).get(page).text
     assert not judged
@@ -43,4 +43,4 @@ def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
     desk.ledger.lessons.learn([read(message("spam", 900))], Label.SPAM, "a test", 1.0, how=How.HAND)
     assert kept.look(desk.ledger, Scoring(), learning) == ("", False)
     many = Learning(minimum_messages=1000)
-    assert kept.look(desk.ledger, Scoring(), many) == (arming.lacks(desk.ledger.lessons, Scoring(), many), True)
+    assert kept.look(desk.ledger, Scoring(), many) == (may_move.lacks(desk.ledger.lessons, Scoring(), many), True)

@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config.writing import render
 from spamnb.web import keys
+from spamnb.web.access import check_modes, is_held_by, listen
 from spamnb.web.config_file import ConfigFile
-from spamnb.web.listening import check_modes, handed_over, is_held_by, open_listener
 from spamnb.web.server import Activity, PageServer, Settings, key_file, login_file, port_in_use
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import Answer, WebDesk
@@ -27,54 +28,36 @@ from tests.web.desk import Answer, WebDesk
 def test_addresses_that_others_can_reach(address: str) -> None:
     """An address that others can reach is refused, with what to write instead."""
     with pytest.raises(UsageError, match=r"127\.0\.0\.1:7726"):
-        open_listener(address, behind_proxy=False).close()
+        listen(address, behind_proxy=False).close()
 
 
 def test_a_proxy_needs_a_unix_socket() -> None:
     """--behind-proxy is for a Unix socket alone."""
     with pytest.raises(UsageError, match="needs a Unix socket"):
-        open_listener("127.0.0.1:0", behind_proxy=True)
+        listen("127.0.0.1:0", behind_proxy=True)
 
 
 @pytest.mark.parametrize(("behind_proxy", "mode"), [(False, 0o600), (True, 0o660)])
 def test_modes_of_a_unix_socket(tmp_path: Path, behind_proxy: bool, mode: int) -> None:
     """A Unix socket is its owner's alone, or its group's too, for a proxy; it is removed at the end."""
     path = tmp_path / "web.sock"
-    made = open_listener(str(path), behind_proxy=behind_proxy)
+    made = listen(str(path), behind_proxy=behind_proxy)
     assert path.stat().st_mode & 0o777 == mode
-    with pytest.raises(SpamnbError, match="another program does"):
-        open_listener(str(path), behind_proxy=behind_proxy)
     made.close()
     assert not path.exists()
-    path.write_text("")
-    with pytest.raises(SpamnbError, match="no socket"):
-        open_listener(str(path), behind_proxy=behind_proxy)
-
-
-def test_a_socket_that_a_killed_process_left(tmp_path: Path) -> None:
-    """The file of a socket on which nobody listens any more is replaced."""
-    path = tmp_path / "web.sock"
-    with socket.socket(socket.AF_UNIX) as left:
-        left.bind(str(path))
-    open_listener(str(path), behind_proxy=False).close()
 
 
 def test_everybody_may_not_connect(tmp_path: Path) -> None:
     """A handed-over Unix socket to which every user can connect is refused: there is no login."""
-    made = open_listener(str(tmp_path / "web.sock"), behind_proxy=False)
+    made = listen(str(tmp_path / "web.sock"), behind_proxy=False)
     try:
         check_modes([made])
         with pytest.raises(SpamnbError, match="SocketMode=0660"):
-            check_modes([type(made)(made.socket, None, made.path, 0o666)])
+            check_modes([replace(made, mode=0o666)])
+        with pytest.raises(SpamnbError, match="has no file"):
+            check_modes([replace(made, address="\0spamnb")])
     finally:
         made.close()
-
-
-def test_sockets_for_another_process() -> None:
-    """Sockets that the service manager has handed to another process are not ours."""
-    assert handed_over({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid() + 1)}) == []
-    assert handed_over({"LISTEN_FDS": "x", "LISTEN_PID": str(os.getpid())}) == []
-    assert handed_over({}) == []
 
 
 def test_who_holds_a_port() -> None:

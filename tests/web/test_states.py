@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
-from spamnb.acts.arming import Arming
+from spamnb.acts.may_move import begin
 from spamnb.base.label import How, Label
 from spamnb.checkup.finding import fault, warning
 from spamnb.cli.common.sample_mail import message
@@ -120,7 +120,7 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
 
 def test_the_service_is_down(desk: WebDesk) -> None:
     """While the service does not run every page says so first, with the command that starts it."""
-    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    begin(desk.ledger, desk.config.scoring, desk.config.learning)
     for page in ("/", "/history", "/tune"):
         words = desk.browser.get(page).words
         assert words.startswith("The service is not running: nothing is judged now.")
@@ -189,7 +189,7 @@ def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
-    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    begin(desk.ledger, desk.config.scoring, desk.config.learning)
     browser = Browser(pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True))
 
     def title() -> str:
@@ -234,7 +234,7 @@ def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch:
     training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
-    Arming(desk.ledger, desk.config.scoring, desk.config.learning).missing()
+    begin(desk.ledger, desk.config.scoring, desk.config.learning)
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
     browser, site = Browser(application), application._site
 

@@ -185,4 +185,4 @@ def test_a_port_in_use_is_refused(site: Site, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "spamnb", "--config", str(site.config), "web", "--listen", f"127.0.0.1:{port}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 3
-    assert "another program listens" in done.stderr
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use; stop the program" in done.stderr

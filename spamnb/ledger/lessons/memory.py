@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
-from spamnb.bayes.score import kind
+from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
-from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
+from spamnb.ledger.lessons.port import Change, LearnedTokens, Lesson, Relabel, Teacher, forgetting, replaces
 from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -92,7 +92,7 @@ class MemoryLessons:
         found = (kept.lesson for kept in self._kept.values() if kept.lesson.label is label)
         return heapq.nlargest(most, found, key=lambda lesson: lesson.number)
 
-    def learned(self, digests: Sequence[bytes]) -> Learned:
+    def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
         found = [self._kept[digest] for digest in digests if digest in self._kept]
         found = [kept for kept in found if kept.lesson.label is not None]
@@ -100,7 +100,7 @@ class MemoryLessons:
         lengths = np.array([len(kept.ids) for kept in found], dtype=np.int64)
         ids, columns = np.unique(np.concatenate([none, *(kept.ids for kept in found)]), return_inverse=True)
         occurrences = np.concatenate([none, *(kept.occurrences for kept in found)])
-        return Learned([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
+        return LearnedTokens([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
 
     def kinds(self) -> NDArray[np.int64]:
         """Which tokens are of one kind: int64 (n,), a number for each id."""

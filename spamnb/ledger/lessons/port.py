@@ -76,7 +76,7 @@ class Relabel(NamedTuple):
     takes_back: int | None = None
 
 
-class Learned(NamedTuple):
+class LearnedTokens(NamedTuple):
     """Learned messages with the tokens that they were learned with, and the counts of these, all of one moment.
 
     lengths: int64 (n_messages,), tokens of each message. columns, occurrences: int64 (n_entries,), the entries of all
@@ -123,11 +123,11 @@ class Lessons(Protocol):
     def newest(self, label: Label, most: int) -> list[Lesson]:
         """The messages that were learned last with this label, and at most so many, the newest first."""
 
-    def learned(self, digests: Sequence[bytes]) -> Learned:
+    def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
 
     def kinds(self) -> NDArray[np.int64]:
-        """Which tokens are of one kind: int64 (n,), a number for each `Learned.ids` up to the highest there is."""
+        """Which tokens are of one kind: int64 (n,), a number for each id up to the highest there is."""
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """The tokens of these ids."""

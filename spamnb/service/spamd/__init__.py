@@ -1,5 +1,5 @@
 """The spamd protocol: other programs ask the service for its verdict, and teach it, over a socket.
 
 `protocol` reads requests and writes answers, and is pure; `requests` does what each command asks for, `report` writes
-why; `server` reads all connections; `sockets` opens what they come from.
+why; `server` reads all connections; `listeners` opens what they come from, and `peers` says who they are.
 """

@@ -300,8 +300,8 @@ def error(status: ResponseStatus, why: str) -> bytes:
 def answer(request: SpamdRequest, told: VerdictReply, body: Pieces = ()) -> Pieces:
     """The answer with a verdict, in pieces; the one to CHECK has no body.
 
-    >>> ask = Request(Command.REPORT, (1, 2))
-    >>> b"".join(answer(ask, Told(True, 7.25), [b"why"]))
+    >>> ask = SpamdRequest(Command.REPORT, (1, 2))
+    >>> b"".join(answer(ask, VerdictReply(True, 7.25), [b"why"]))
     b'SPAMD/1.1 0 EX_OK\\r\\nSpam: True ; 7.2 / 5.0\\r\\n\\r\\nwhy'
     """
     body = () if request.command is Command.CHECK else body

@@ -13,8 +13,7 @@ from spamnb import __version__
 from spamnb.base.wording import adding_up, escaped
 from spamnb.bayes.calibration import exact_points
 from spamnb.config import Config
-from spamnb.delivery.judge import Told
-from spamnb.filter.judge import Explanation
+from spamnb.delivery.judge import JudgedAtDelivery
 
 _CLUES = 5
 _ROUNDING = 0.2  # points; more is not made by it
@@ -26,14 +25,15 @@ _Row = tuple[float, str, str, str]
 """Points, the name of the rule, its description, and a second line of that."""
 
 
-def report(told: Told, explanation: Explanation, config: Config) -> bytes:
+def report(judged: JudgedAtDelivery, config: Config) -> bytes:
     """In ASCII, lines of at most 76 characters, fewer than 4 KB."""
-    rows = list(_rows(told, explanation, config))
-    points = adding_up([row[0] for row in rows], told.delivered.points, 1)
+    told, held = judged.delivered, judged.hindrance.words
+    rows = list(_rows(judged, config))
+    points = adding_up([row[0] for row in rows], told.points, 1)
     lines = [
-        f"spamnb {__version__}: {told.delivered.verdict}, {told.delivered.points:.1f} points of 5.0 required",
-        f"Probability of spam: {told.delivered.probability:.4f}",
-        *([f"No verdict is told yet: {told.held}"] if told.held else []),
+        f"spamnb {__version__}: {told.verdict}, {told.points:.1f} points of 5.0 required",
+        f"Probability of spam: {told.probability:.4f}",
+        *([f"No verdict is told yet: {held}"] if held else []),
         *["", *(_RULE + "-" * _WIDEST).splitlines()],
     ]
     for each, (_, name, description, more) in zip(points, rows, strict=True):
@@ -42,11 +42,11 @@ def report(told: Told, explanation: Explanation, config: Config) -> bytes:
     return _TAKEN_FOR_NAMES.sub(";", text).encode("ascii", "replace")
 
 
-def _rows(told: Told, explanation: Explanation, config: Config) -> Iterator[_Row]:
+def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
     """What the points are made of, by clues, and by what is done to the sum of these."""
-    shown, rest = explanation.clues[:_CLUES], explanation.clues[_CLUES:]
+    shown, rest = judged.clues[:_CLUES], judged.clues[_CLUES:]
     start = exact_points(0.0, config.scoring.spam_cutoff)
-    exact = start + sum(clue.share for clue in explanation.clues) if math.isfinite(start) else 0.0
+    exact = start + sum(clue.share for clue in judged.clues) if math.isfinite(start) else 0.0
     if math.isfinite(start):
         yield start, "SPAMNB_START", "Start: points of a message without clues", ""
         for number, clue in enumerate(shown, 1):
@@ -55,14 +55,14 @@ def _rows(told: Told, explanation: Explanation, config: Config) -> Iterator[_Row
             yield clue.share, f"SPAMNB_CLUE_{number}", f"{side}: {_plain(clue.token)}", learned
         if rest:
             yield sum(clue.share for clue in rest), "SPAMNB_REST", f"Rest: {len(rest)} weaker clues", ""
-    points, most = told.delivered.points, config.spamd.most_points
+    points, most = judged.delivered.points, config.spamd.most_points
     limited = max(-most, min(most, exact))
-    if told.held:
+    if judged.hindrance:
         yield points - exact, "SPAMNB_HELD", "Held: no verdict is told yet", ""
         return
     if limited != exact:
         yield limited - exact, "SPAMNB_LIMIT", f"Limit: no more than {most:.1f} points are told", ""
-    if told.judgement.listed and abs(points - limited) > _ROUNDING:
+    if judged.judgement.listed and abs(points - limited) > _ROUNDING:
         yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders of the configuration", ""
 
 

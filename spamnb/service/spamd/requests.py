@@ -23,23 +23,22 @@ from functools import partial
 from typing import TypeVar
 
 from spamnb.acts import training
-from spamnb.acts.arming import Remembered
+from spamnb.acts.may_move import Remembered
 from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Config
 from spamnb.delivery.annotate import annotate
-from spamnb.delivery.judge import REMEMBERED_WITHIN, Told, remember, told_of
+from spamnb.delivery.judge import REMEMBERED_WITHIN, JudgedAtDelivery, judge, remember
 from spamnb.delivery.verdict import NAMES, Delivered, fields
-from spamnb.filter.judge import Explanation, Filter
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
+from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, Pieces, RequestError, ResponseStatus, SpamdRequest
 from spamnb.service.spamd.report import report
-from spamnb.service.spamd.sockets import Peer
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ class Requests:
         self._config = config
         self._now = now
         self._path = str(config.ledger)
-        self._missing = Remembered()
+        self._remembered = Remembered()
         self._turn = threading.Lock()  # of who uses the ledger
         self._ledger: Ledger | None = None
         self._measurements = measured = measurements or Measurements()
@@ -92,29 +91,20 @@ class Requests:
         try:
             with self._measurements.judging():
                 reading = unread.reading  # before the ledger is held
-                told, explanation = self._in_turn(partial(self._judge, reading, config, explains=explains), _end())
+                asked = partial(judge, reading=reading, config=config, now=self._now(), explains=explains)
+                judged = self._in_turn(partial(asked, remembered=self._remembered), _end())
         except LedgerError as fault:
             raise self._unavailable(fault) from fault
         self._faults.over("ledger")
-        asker = _asked(request, "spamd")
-        if not told.held:
-            self._remember(unread.digest, told, asker)
-        judgement, name, held = told.judgement, name_of(reading, config.log), told.held and f", {told.held}"
-        _log.info("%s %.4f %s: told to %s%s", judgement.verdict, judgement.probability, name, asker, held)
-        return _answer(request, told.delivered, b"" if explanation is None else report(told, explanation, config))
+        asker, held = _asked(request, "spamd"), f", {judged.hindrance.words}" if judged.hindrance else ""
+        if not judged.hindrance:
+            self._remember(unread.digest, judged, asker)
+        verdict, probability, *_ = judged.judgement
+        _log.info("%s %.4f %s: told to %s%s", verdict, probability, name_of(reading, config.log), asker, held)
+        return _answer(request, judged.delivered, report(judged, config) if explains else b"")
 
-    def _judge(
-        self, reading: Reading, config: Config, ledger: Ledger, *, explains: bool
-    ) -> tuple[Told, Explanation | None]:
-        found, explanation = Filter(ledger.lessons, config.scoring, config.senders), None
-        with ledger.snapshot():
-            if explains:
-                explanation = found.explain(reading, 0)
-            judgement = found.judge(reading) if explanation is None else explanation.judgement
-            return told_of(ledger, judgement, config, self._now(), self._missing), explanation
-
-    def _remember(self, digest: bytes, told: Told, asker: str) -> None:
-        write = partial(remember, digest=digest, told=told, asker=asker, how=How.SPAMD, now=self._now())
+    def _remember(self, digest: bytes, judged: JudgedAtDelivery, asker: str) -> None:
+        write = partial(remember, digest=digest, judged=judged, asker=asker, how=How.SPAMD, now=self._now())
         try:
             try:
                 self._in_turn(write, 0.0)
@@ -250,5 +240,9 @@ def _end_of_header(raw: bytes) -> int:
 
     Also in a message without a header, whose beginning would be lost otherwise.
     """
-    ends = [found + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (found := raw.find(mark)) >= 0]
-    return min(ends, default=len(raw))
+    end = len(raw)
+    for mark in (b"\r\n\r\n", b"\n\n"):
+        start = raw.find(mark)
+        if start >= 0:
+            end = min(end, start + len(mark))
+    return end

@@ -32,11 +32,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from spamnb.base.errors import SpamnbError
+from spamnb.base.sockets import Listener
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
+from spamnb.service.spamd.peers import Allowed, Peer, peer_of
 from spamnb.service.spamd.protocol import Command, Pieces, RequestError, ResponseStatus, SpamdRequest, Stream
-from spamnb.service.spamd.sockets import Allowed, Listener, Peer, peer_of
 
 _log = logging.getLogger(__name__)
 _PIECE = 1 << 16  # bytes read at once

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from spamnb.base.sockets import Listener
 from spamnb.config import Config
 from spamnb.service.measurements import Measurements
+from spamnb.service.spamd.listeners import Listeners
+from spamnb.service.spamd.peers import allowed
 from spamnb.service.spamd.requests import Requests
-from spamnb.service.spamd.sockets import Listener, Listeners, allowed
 
 if TYPE_CHECKING:  # asyncio is not imported where no socket is served: 2 MB and 20 ms
     from spamnb.service.spamd.server import SpamdServer

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from spamnb.acts.withheld import stop_of
+from spamnb.acts.may_move import stop_of
 from spamnb.base.errors import SpamnbError
 from spamnb.config import load
 from spamnb.ledger.file.locks import is_running

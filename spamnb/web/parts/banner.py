@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from spamnb.acts.withheld import Stop, stop_of
+from spamnb.acts.may_move import Stop, stop_of
 from spamnb.config import Config
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.ledger import Ledger

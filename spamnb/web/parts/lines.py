@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from spamnb.acts.undo import hindrances
+from spamnb.acts.undo import why_not_undone
 from spamnb.base.label import Label
 from spamnb.ledger.history.journal import Action, Line
 from spamnb.ledger.ledger import Ledger
@@ -93,7 +93,7 @@ class HistoryLine:
 def told(ledger: Ledger, lines: Iterable[Line], names: Names | None = None) -> list[HistoryLine]:
     """Lines of the history in words; names: of the mailboxes, where they are to be told apart."""
     found, lines = [], list(lines)
-    for line, fault in zip(lines, hindrances(ledger, [line.action for line in lines]), strict=True):
+    for line, fault in zip(lines, why_not_undone(ledger, [line.action for line in lines]), strict=True):
         mailbox = "" if names is None else names.of_action(ledger, line.action)
         undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
         undone_at = None if undone_by is None else undone_by.at

@@ -21,9 +21,9 @@ from spamnb.delivery.spamc import ask as ask_for_pipe
 from spamnb.filter.judge import Filter
 from spamnb.identity.digests import identity
 from spamnb.mail.reading import read
+from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
-from spamnb.service.spamd.sockets import Peer
 from tests.service.spamd.conftest import Service, request
 
 SPAM, HAM = message("spam", 900), message("ham", 900)

@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.errors import SpamnbError
+from spamnb.base.sockets import Listener
 from spamnb.config import Spamd
 from spamnb.monitoring.exposition import exposition
 from spamnb.service.measurements import Measurements
+from spamnb.service.spamd.listeners import Listeners
+from spamnb.service.spamd.peers import Allowed, Peer
 from spamnb.service.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
 from spamnb.service.spamd.server import ServerLimits, SpamdServer
-from spamnb.service.spamd.sockets import Allowed, Listener, Listeners, Peer
 from tests.service.conftest import until
 from tests.service.spamd.conftest import PATIENCE, exchange, request
 

@@ -13,7 +13,8 @@ import pytest
 
 from spamnb.base.errors import SpamnbError
 from spamnb.config import Spamd
-from spamnb.service.spamd.sockets import Allowed, Listeners, Peer, allowed, handed_over, peer_of
+from spamnb.service.spamd.listeners import Listeners
+from spamnb.service.spamd.peers import Allowed, Peer, allowed, peer_of
 from tests.service.spamd.conftest import Service, request
 
 NOBODY = 65534
@@ -41,26 +42,6 @@ def test_made_and_removed(tmp_path: Path, listeners: Listeners) -> None:
     assert mode(path) == 0o666
     listeners.close()
     assert not path.exists()
-
-
-def test_left_by_a_dead_process(tmp_path: Path, listeners: Listeners) -> None:
-    """The socket of a process that was killed is taken over."""
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(tmp_path / "s"))
-    listeners.open(Spamd(listen=(str(tmp_path / "s"),)))
-
-
-def test_of_a_living_process(tmp_path: Path, listeners: Listeners) -> None:
-    """A socket on which another program answers is left to it, and so is a file that is no socket."""
-    with socket.socket(socket.AF_UNIX) as other:
-        other.bind(str(tmp_path / "s"))
-        other.listen()
-        with pytest.raises(SpamnbError, match="another program does; stop that one"):
-            listeners.open(Spamd(listen=(str(tmp_path / "s"),)))
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(SpamnbError, match="a file is there that is no socket"):
-        listeners.open(Spamd(listen=(str(tmp_path / "file"),)))
-    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_cannot_be_opened(tmp_path: Path, listeners: Listeners) -> None:
@@ -101,44 +82,6 @@ def test_reload_that_fails(service: Service) -> None:
     with pytest.raises(SpamnbError, match=r"spamd\.peers: there is no user 'nobody-at-all'"):
         service.set(listen=(service.path,), peers=("nobody-at-all",))
     assert b" 0 EX_OK" in service.ask(request("CHECK", b"x"))
-
-
-_HANDED = """
-import os, sys
-from spamnb.service.spamd.sockets import handed_over
-from spamnb.base.errors import SpamnbError
-try:
-    found = handed_over({"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
-    print(found[0].address, found[0].is_unix, os.get_inheritable(3))
-except SpamnbError as fault:
-    print(fault)
-"""
-
-
-def handed(given: socket.socket) -> str:
-    """What a process says of a socket that it is started with."""
-    shell = 'exec 3<&"$0"; exec "$@"'
-    command = ["bash", "-c", shell, str(given.fileno()), sys.executable, "-c", _HANDED]
-    return subprocess.run(command, pass_fds=[given.fileno()], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def test_handed_over(tmp_path: Path) -> None:
-    """A listening socket from systemd is served; what cannot be served says what to write."""
-    path = str(tmp_path / "s")
-    with socket.socket(socket.AF_UNIX) as unix:
-        unix.bind(path)
-        assert "is no listening stream" in handed(unix)
-        unix.listen()
-        assert handed(unix) == f"{path} True False"
-    with socket.create_server(("127.0.0.1", 0)) as local, socket.create_server(("0.0.0.0", 0)) as open_to_all:
-        assert handed(local) == f"127.0.0.1:{local.getsockname()[1]} False False"
-        assert "can be reached from outside" in handed(open_to_all)
-
-
-def test_handed_to_others() -> None:
-    """Sockets that were handed to another process, as a shell around this one, are not taken."""
-    assert handed_over({"LISTEN_FDS": "1", "LISTEN_PID": "1"}) == []
-    assert handed_over({}) == []
 
 
 # Who asks
@@ -204,7 +147,8 @@ def test_another_user(service: Service) -> None:
 _SERVE_ONCE = """
 import sys
 from spamnb.config import Spamd
-from spamnb.service.spamd.sockets import Listeners, allowed, peer_of
+from spamnb.service.spamd.listeners import Listeners
+from spamnb.service.spamd.peers import allowed, peer_of
 listeners = Listeners(())
 (listener,) = listeners.open(Spamd(listen=(sys.argv[1],)))
 print("listening", flush=True)

@@ -89,7 +89,7 @@ def packed(table: NDArray[np.int64]) -> list[bytes]:
 
     >>> [len(block) for block in packed(np.arange(256).reshape(2, 32, 4) * [0, 1, 1, 1000])]
     [197, 197]
-    >>> (unpacked(packed(np.arange(256).reshape(2, 32, 4))) == np.arange(256).reshape(2, 32, 4)).all()
+    >>> bool((unpacked(packed(np.arange(256).reshape(2, 32, 4))) == np.arange(256).reshape(2, 32, 4)).all())
     True
     """
     widths = _WIDTHS[np.searchsorted(_LIMITS, table.max(axis=1, initial=0))]

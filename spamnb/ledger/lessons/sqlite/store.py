@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
-from spamnb.bayes.score import kind
+from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import write
-from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
+from spamnb.ledger.lessons.port import Change, LearnedTokens, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
@@ -113,7 +113,7 @@ class SqliteLessons(SqliteEvidence):
         found = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
         return list(map(_lesson, found))
 
-    def learned(self, digests: Sequence[bytes]) -> Learned:
+    def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
         with self._db.snapshot():
             rows = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
@@ -125,7 +125,7 @@ class SqliteLessons(SqliteEvidence):
             occurrences = np.concatenate([none, *(one for _, one in unpacked_)])
             counts, totals = counts_of(self._db, ids).T, self.totals()
         sums = Counts.of(counts, totals)
-        return Learned([_lesson(row[:-1]) for row in found], lengths, columns, occurrences, ids, sums)
+        return LearnedTokens([_lesson(row[:-1]) for row in found], lengths, columns, occurrences, ids, sums)
 
     def kinds(self) -> NDArray[np.int64]:
         """Which tokens are of one kind: int64 (n,), a number for each id."""

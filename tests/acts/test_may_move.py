@@ -1,15 +1,16 @@
-"""When the filter begins to move mail."""
+"""Whether mail may be moved."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from spamnb.acts import arming
-from spamnb.acts.arming import Arming, lacks, missing
+from spamnb.acts import may_move
+from spamnb.acts.may_move import Hindrance, Remembered, Stop, begin, hindrance, lacks, missing
+from spamnb.acts.withheld import pause
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Learning, Scoring
+from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 
@@ -54,10 +55,10 @@ def test_it_stays(ledger: Ledger) -> None:
     """A filter that has begun goes on, whatever is learned, unless a higher minimum is configured."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
-    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    assert begin(ledger, SCORING, LEARNING) == ""
     teach(ledger, "spam", range(100, 110), Label.HAM)
     assert missing(ledger, SCORING, LEARNING) == ""
-    assert Arming(ledger, SCORING, LEARNING).missing() == ""
+    assert begin(ledger, SCORING, LEARNING) == ""
     assert "to learn" in missing(ledger, SCORING, Learning(minimum_messages=1_000_000))
     assert missing(ledger, SCORING, Learning(minimum_messages=5)) == ""
 
@@ -73,12 +74,12 @@ def test_asking_begins_nothing(ledger: Ledger) -> None:
 
 def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
     """The answer is kept until then."""
-    of_one = Arming(ledger, SCORING, Learning(minimum_messages=1))
-    assert of_one.missing() == "1 more ham message and 1 more spam message to learn"
+    one_each, remembered = Learning(minimum_messages=1), Remembered()
+    assert begin(ledger, SCORING, one_each, remembered) == "1 more ham message and 1 more spam message to learn"
     teach(ledger, "ham", range(1), Label.HAM)
-    assert of_one.missing() == "1 more spam message to learn"
+    assert begin(ledger, SCORING, one_each, remembered) == "1 more spam message to learn"
     teach(ledger, "spam", range(1), Label.SPAM)
-    assert of_one.missing() == ""
+    assert begin(ledger, SCORING, one_each, remembered) == ""
 
 
 def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,15 +90,27 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
         asked.append(arguments)
         return "something"
 
-    monkeypatch.setattr(arming, "lacks", counted)
-    remembered = arming.Remembered()
-    assert [remembered(ledger, SCORING, LEARNING) for _ in range(3)] == ["something"] * 3
+    monkeypatch.setattr(may_move, "lacks", counted)
+    remembered = Remembered()
+    assert [missing(ledger, SCORING, LEARNING, remembered) for _ in range(3)] == ["something"] * 3
     assert len(asked) == 1
     teach(ledger, "ham", range(1), Label.HAM)
-    assert remembered(ledger, SCORING, LEARNING) == "something"
+    assert missing(ledger, SCORING, LEARNING, remembered) == "something"
     assert len(asked) == 2
-    assert remembered(ledger, SCORING, Learning(minimum_messages=3)) == "something"
+    assert missing(ledger, SCORING, Learning(minimum_messages=3), remembered) == "something"
     assert len(asked) == 3
-    monkeypatch.setattr(arming, "lacks", lambda *_: "")
-    assert Arming(ledger, SCORING, LEARNING).missing() == ""
-    assert remembered(ledger, SCORING, LEARNING) == ""
+    monkeypatch.setattr(may_move, "lacks", lambda *_: "")
+    assert begin(ledger, SCORING, LEARNING) == ""
+    assert missing(ledger, SCORING, LEARNING, remembered) == ""
+
+
+def test_what_hinders(ledger: Ledger) -> None:
+    """What is still to learn is told before that moving is stopped; where nothing hinders, that is no hindrance."""
+    config = Config(mailboxes=(), ledger=Path(ledger.path), scoring=SCORING, learning=LEARNING)
+    pause(ledger, until=10.0)
+    assert hindrance(ledger, config, 1.0).words == "20 more ham messages and 20 more spam messages to learn"
+    teach(ledger, "ham", range(20), Label.HAM)
+    teach(ledger, "spam", range(60), Label.SPAM)
+    assert hindrance(ledger, config, 1.0) == Hindrance("", Stop(None, 10.0))
+    assert hindrance(ledger, config, 1.0).words == "moving is stopped"
+    assert not hindrance(ledger, config, 10.0)

@@ -1,4 +1,4 @@
-"""The score of many messages, in arrays: the same as `filter` and `score` give, message by message."""
+"""The score of many messages, in arrays: the same as `score_plain` gives, message by message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spamnb.base.label import Label
 from spamnb.bayes.arrays import FloatArray, IntArray, log_difference
 from spamnb.bayes.base import Counts, log_prob
 from spamnb.bayes.estimate import Estimate
-from spamnb.bayes.score import CROWD, NOTHING, UNKNOWN, mean
+from spamnb.bayes.score_plain import CROWD, NOTHING, UNKNOWN, mean
 
 
 def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
@@ -21,7 +21,7 @@ def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
     return np.where(counts.messages.any(axis=0), log_odds, 0.0)
 
 
-def weights(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
+def weights_of(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
     """The weight of each token, float64 (n,), for log-odds (n,) that are 0 for tokens never learned.
 
     crowd: int64 (n,), how many tokens of the message are of its kind.
@@ -31,12 +31,12 @@ def weights(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
     return strength * crowd.astype(np.float64) ** CROWD
 
 
-def scores(log_odds: FloatArray, weight: FloatArray, lengths: IntArray) -> FloatArray:
+def scores_of(log_odds: FloatArray, weight: FloatArray, lengths: IntArray) -> FloatArray:
     """The score of each of several messages, float64 (n_messages,); their tokens follow one another.
 
     log_odds, weight: float64 (n_entries,). lengths: int64 (n_messages,), how many of the entries are of each.
 
-    >>> scores(np.array([3.0, -1.0, 3.0]), np.array([3.0, 1.0, 3.0]), np.array([2, 0, 1])).round(4).tolist()
+    >>> scores_of(np.array([3.0, -1.0, 3.0]), np.array([3.0, 1.0, 3.0]), np.array([2, 0, 1])).round(4).tolist()
     [0.3333, 0.0, 0.3913]
     """
     message = np.repeat(np.arange(len(lengths)), lengths)

@@ -1,5 +1,7 @@
 """The score that ranks messages: a mean of their tokens' log-odds, each weighted by its own strength.
 
+Of one message it is worked out in plain numbers, here; of many in arrays (`score_arrays`).
+
 The textbook posterior is the sum of the log-odds. It grows with a message's length until messages that differ have
 the same probability 0 or 1, and so it ranks badly. A mean does not saturate. (1−ROCA)% online, on csdmc2010 in index
 order / with subject and body only / on Enron1 / on Enron6:
@@ -61,8 +63,8 @@ def strength(log_odds: float) -> float:
 
 def in_crowd(strengths: Iterable[float], kinds: Sequence[str]) -> list[float]:
     """The weights of tokens with these strengths: as `weights`, for many messages that share tokens."""
-    heard: dict[str, float] = {of: number**CROWD for of, number in Counter(kinds).items()}
-    return list(map(mul, strengths, map(heard.__getitem__, kinds)))
+    factors: dict[str, float] = {of: number**CROWD for of, number in Counter(kinds).items()}
+    return list(map(mul, strengths, map(factors.__getitem__, kinds)))
 
 
 def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
@@ -91,8 +93,8 @@ def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     >>> silent([3.0, 0.0], [3.0, 1.0])  # 21 / (20 + 4)
     0.875
     """
-    spoken = sum(each for odds, each in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)
-    return 1 - mean(spoken, sum(weights))
+    known = sum(weight for odds, weight in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)
+    return 1 - mean(known, sum(weights))
 
 
 def mean(evidence: Quantity, weight: Quantity) -> Quantity:

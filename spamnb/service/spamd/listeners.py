@@ -1,0 +1,65 @@
+"""The sockets that the service answers on: those of the configuration, and those that systemd has handed over."""
+
+import errno
+import os
+from collections.abc import Iterable, Sequence
+
+from spamnb.base.sockets import Listener, open_listener
+from spamnb.config import Spamd
+
+EXAMPLE = "127.0.0.1:783"
+_BACKLOG = 512
+_PATH_HINTS = {
+    0: "write a path in a directory that the service may write to",
+    errno.ENOENT: "make its directory",
+    errno.EROFS: "write a path that the unit may write to, or let systemd open it (spamnb.socket)",
+}
+_PORT_HINTS = {
+    0: "a unit without a network cannot: let systemd open it (spamnb.socket)",
+    errno.EACCES: "ports below 1024 need root: let systemd open it (spamnb.socket)",
+    errno.EADDRINUSE: "stop the program that uses it (spamd?), or write another port",
+}
+
+
+class Listeners:
+    """The sockets of a configuration, and those that were handed over, which stay open over a reload."""
+
+    def __init__(self, handed: Sequence[Listener]) -> None:
+        self._handed = list(handed)
+        self._made: dict[str, Listener] = {}
+
+    def open(self, spamd: Spamd) -> list[Listener]:
+        """Open what is configured and not open yet; all that are to be served.
+
+        Raises SpamnbError where one cannot be opened; then nothing has changed.
+        """
+        taken = {listener.address for listener in self._handed}
+        wanted = [address for address in dict.fromkeys(spamd.listen) if address not in taken]
+        new: dict[str, Listener] = {}
+        try:
+            for address in wanted:
+                if address not in self._made:
+                    hints = _PATH_HINTS if address.startswith("/") else _PORT_HINTS
+                    new[address] = open_listener(address, backlog=_BACKLOG, hints=hints)
+        except BaseException:
+            _close(new.values())
+            raise
+        self._made |= new
+        for address in wanted:
+            if self._made[address].is_unix:  # with peers to be let in, their numbers are looked at, not the mode
+                os.chmod(address, 0o666 if spamd.peers else 0o600)
+        return [*self._handed, *(self._made[address] for address in wanted)]
+
+    def keep(self, listeners: Sequence[Listener]) -> None:
+        """Close those that are not among these."""
+        _close(self._made.pop(address) for address, made in [*self._made.items()] if made not in listeners)
+
+    def close(self) -> None:
+        """Close all of them, and remove those that were made here."""
+        _close([*self._made.values(), *self._handed])
+        self._made.clear()
+
+
+def _close(listeners: Iterable[Listener]) -> None:
+    for listener in listeners:
+        listener.close()
