@@ -16,7 +16,7 @@ from spamnb.config import Config
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled, contradictions
+from spamnb.review.misfiled import Misfiled, count_clear
 
 JSON_HELP = "one JSON object a line: path, label, probability, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
@@ -66,7 +66,7 @@ def where_to_look_first(options: argparse.Namespace) -> str:
     if ledger is None:
         return ""
     with ledger:
-        number = contradictions(ledger, config.scoring)
+        number = count_clear(ledger, config.scoring)
     looks = "looks as if it were" if number == 1 else "look as if they were"
     return f"{plural(number, 'message')} {looks} filed wrongly. Look first: {command(options)} audit" if number else ""
 
