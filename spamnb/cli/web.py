@@ -2,8 +2,8 @@
 
 In your browser, where you can also say what is wrong, and take it back. The pages are for
 you alone: on this machine, after a login that this command opens; for another one run it
-again, with --open. Pages for others are the affair of a proxy with a login of its own, which
-asks by a Unix socket.
+again, with --open. For several people a proxy with a login of its own asks these pages by a
+Unix socket.
 
 example:
   spamnb web --open

@@ -58,8 +58,8 @@ def load_corpus(directory: str, seed: int = 0) -> list[Labelled]:
     return interleave(ham, spam, seed)
 
 
-def own_mail(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
-    """The user's own mail, labelled by the roles of its folders, in the order in which it arrived."""
+def mail_of(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
+    """The mail of the user's mailboxes, labelled by the roles of its folders, in the order in which it arrived."""
     if not mailboxes:
         raise UsageError("there is no mailbox to evaluate on: give a CORPUS, or run spamnb init first")
     found: list[tuple[float, Labelled]] = []

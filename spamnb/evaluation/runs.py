@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spamnb.base.label import Label, Verdict
-from spamnb.evaluation.contradictions import contradicting
-from spamnb.evaluation.measures import Outcome, one_minus_roca_of_all, values
+from spamnb.evaluation.measures import Outcome, judged_opposite, one_minus_roca_of_all, values
 from spamnb.evaluation.packed import Packed
 
 Figure = float | str | None
@@ -28,7 +27,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Figure]:
         "spam": n_spam,
         "ham_lost": sum(outcome.verdict is Verdict.SPAM and outcome.label is Label.HAM for outcome in outcomes),
         "unscored": sum(not outcome.has_score for outcome in outcomes),
-        "contradicting": len(contradicting(outcomes)),
+        "contradicting": len(judged_opposite(outcomes)),
         **measured,
         "one_minus_roca_of_all": one_minus_roca_of_all(outcomes),
     }

@@ -64,10 +64,10 @@ class Door:
 
     def answers_to(self, host: str) -> bool:
         """Whether the pages may be called so."""
-        found = _HOST.fullmatch(host)
-        if found is None:
+        match = _HOST.fullmatch(host)
+        if match is None:
             return False
-        name, port = found["name"].lower(), found["port"]
+        name, port = match["name"].lower(), match["port"]
         if name in self.names:
             return True
         if self.port is None:
@@ -88,8 +88,8 @@ class Access:
         """Raise HttpError where the pages are called by a name that is not theirs."""
         host = request.headers.get("host", "")
         if not self.door.answers_to(host):
-            name = found["name"] if (found := _HOST.fullmatch(host)) else ""
-            hint = f"--allow-host {name}" if name else "--allow-host NAME"
+            match = _HOST.fullmatch(host)
+            hint = f"--allow-host {match['name'] if match else 'NAME'}"
             raise HttpError(
                 421,
                 "The page is called by a name that is not its own.",
@@ -127,7 +127,7 @@ class Access:
         if not self.door.has_login:
             return True
         key, now = self._key(), self._now()
-        sent = (one.strip().partition("=") for one in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
+        sent = (pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
         return any(
             name == self.door.cookie and keys.nonce_of(key, "cookie", value, now) is not None for name, _, value in sent
         )

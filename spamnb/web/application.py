@@ -47,7 +47,7 @@ Later = Callable[[Callable[[], object]], None]
 
 
 class Application:
-    """Answers requests. later: does work of which nobody waits for the end."""
+    """Answers requests. later: does work that no answer waits for."""
 
     def __init__(self, site: Site, router: Router, later: Later) -> None:
         self._site = site

@@ -126,7 +126,7 @@ def answer() -> None:
 
 
 class Later:
-    """Does work in threads of which nobody waits for the end, but for the program's own end."""
+    """Does work in threads that no answer waits for; only the end of the program does."""
 
     def __init__(self) -> None:
         self.apart = Apart()
@@ -137,7 +137,7 @@ class Later:
         """Do that work soon."""
         thread = threading.Thread(target=self._do, args=(work,), name="spamnb-web-later")
         with self._lock:
-            self._threads = {one for one in self._threads if one.is_alive()} | {thread}
+            self._threads = {other for other in self._threads if other.is_alive()} | {thread}
         thread.start()
 
     def _do(self, work: Callable[[], object]) -> None:

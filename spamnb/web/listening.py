@@ -1,6 +1,6 @@
 """The sockets of the pages: handed over by the service manager, a Unix socket, or a port of this machine's own.
 
-Nothing else: what others can reach is the affair of a proxy, which asks by a Unix socket.
+Nothing else: what others can reach is served by a proxy, which asks by a Unix socket.
 """
 
 import contextlib

@@ -24,8 +24,8 @@ from spamnb.web import connections, keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
-from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import MAX_BODY
+from spamnb.web.kept_values import KeptValues
 from spamnb.web.listening import (
     DEFAULT,
     Listener,
@@ -35,10 +35,7 @@ from spamnb.web.listening import (
     is_private,
     open_listener,
 )
-from spamnb.web.missing import KeptMissing
-from spamnb.web.own_mail import KeptOwnMail
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
-from spamnb.web.parts.badges import Badges
 from spamnb.web.rendering import NAVIGATION, Pages
 from spamnb.web.routes import Router
 from spamnb.web.visit import Site
@@ -255,13 +252,10 @@ def _application(
         access,
         Pages(router.has_page, NAVIGATION[:1] if settings.others else NAVIGATION),
         now,
+        KeptValues(config_path, environ, later.apart),
         settings.is_read_only,
         owner,
         environ,
-        KeptOwnMail(later.apart),
-        KeptCheckup(later.apart),
-        Badges(later.apart),
-        KeptMissing(later.apart),
         others=settings.others,
     )
     return Application(site, router, later)

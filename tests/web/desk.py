@@ -19,6 +19,7 @@ from spamnb.mail.reading import read
 from spamnb.web import keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application
+from spamnb.web.kept_values import KeptValues
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Route, Router
@@ -125,7 +126,8 @@ def pages_of(
     """
     router = Router(routes_of_a_host() if others else all_routes())
     access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
-    site = Site(config, config_path, access, Pages(router.has_page), now, read_only, "anna", others=others)
+    kept = KeptValues(config_path, {})
+    site = Site(config, config_path, access, Pages(router.has_page), now, kept, read_only, "anna", others=others)
     return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
 
 

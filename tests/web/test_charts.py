@@ -7,7 +7,7 @@ import lxml.etree
 import pytest
 
 from spamnb.ledger.history.figures import Bin, Judged
-from spamnb.web.parts.charts import Chart, Point, by_day, calibration, curve, histogram, small_bar
+from spamnb.web.parts.charts import Chart, Point, by_day, curve, diagonal, histogram, small_bar
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -50,7 +50,7 @@ def test_histogram() -> None:
 
 def test_nothing_yet() -> None:
     """A chart of nothing is a chart."""
-    for chart in (by_day([], [], "a"), histogram([], 0.1, 0.95, "b"), calibration([], "c"), curve([], "d", 0.1)):
+    for chart in (by_day([], [], "a"), histogram([], 0.1, 0.95, "b"), diagonal([], "c"), curve([], "d", 0.1)):
         assert not bars(chart)
         assert chart.rows == ()
     assert not bars(histogram([Bin(0, 0.5), Bin(0.5, 1)], 0.1, 0.95, "none"))
@@ -60,10 +60,10 @@ def test_nothing_yet() -> None:
 def test_few_messages_are_hollow() -> None:
     """A dot of fewer than five messages is drawn hollow; its interval is drawn either way."""
     points = [Point(0.05, 0.0, 0.0, 0.1, 500, "0 % to 10 %"), Point(0.55, 0.5, 0.1, 0.9, 4, "50 % to 60 %")]
-    drawn = tree(calibration(points, "Calibration").svg)
+    drawn = tree(diagonal(points, "Calibration").svg)
     assert [dot.get("class") for dot in drawn.xpath("//circle")] == ["dot", "dot few"]
     assert len(drawn.xpath("//line[@class='interval']")) == 2
-    assert calibration(points, "").rows[1] == ("50 % to 60 %", "50 %", "10 % to 90 %", "4")
+    assert diagonal(points, "").rows[1] == ("50 % to 60 %", "50 %", "10 % to 90 %", "4")
 
 
 def test_curve() -> None:
