@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
         read = stack.enter_context(closing(found))
         first = list(itertools.islice(read, 1))  # workers first, then numpy: see `train`
-        from spamnb.cli.common.context import configuration
+        from spamnb.cli.common.config_and_ledger import configuration
         from spamnb.evaluation.packed import Packed
 
         config = configuration(options)
@@ -141,7 +141,7 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     if options.corpus:
         messages = load_corpus(options.corpus, options.seed)
     else:
-        from spamnb.cli.common.context import configuration
+        from spamnb.cli.common.config_and_ledger import configuration
 
         messages = mail_of(configuration(options).mailboxes)
     if options.shuffle is not None:

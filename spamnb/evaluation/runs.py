@@ -39,9 +39,9 @@ def in_orders(samples: Packed, number: int) -> Iterator[Packed]:
     yield from map(samples.shuffled, range(1, number))
 
 
-def over_orders(orders: Iterable[Packed], figures_of: Callable[[Packed, int], Figures]) -> list[Figures]:
+def over_orders(orders: Iterable[Packed], columnof: Callable[[Packed, int], Figures]) -> list[Figures]:
     """The figures of a run over each order; the run is told the order's number, from 0."""
-    return [figures_of(samples, number) for number, samples in enumerate(orders)]
+    return [columnof(samples, number) for number, samples in enumerate(orders)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,14 @@ def average(runs: Sequence[Figures]) -> Average:
     mean: dict[str, Figure] = {}
     spread: dict[str, tuple[float, float]] = {}
     for name in runs[0]:
-        found = [run[name] for run in runs]
-        numbers = [one for one in found if isinstance(one, int | float)]
+        column = [run[name] for run in runs]
+        numbers = [figure for figure in column if isinstance(figure, int | float)]
         if numbers:
             spread[name] = (min(numbers), max(numbers))
-        mean[name] = _mean(numbers) if len(numbers) == len(found) else found[0] if not numbers else None
+        if not numbers:
+            mean[name] = column[0]
+        else:
+            mean[name] = _mean(numbers) if len(numbers) == len(column) else None
     return Average(mean, spread)
 
 

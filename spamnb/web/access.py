@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from spamnb.web import keys
+from spamnb.web import login_keys
 from spamnb.web.http import HttpError, Request
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -80,7 +80,7 @@ class Access:
 
     def __init__(self, door: Door, key: Callable[[], bytes], now: Callable[[], float]) -> None:
         self.door = door
-        self.codes = keys.Codes(key, now)
+        self.codes = login_keys.Codes(key, now)
         self._key = key
         self._now = now
 
@@ -102,7 +102,7 @@ class Access:
 
         Raises SpamnbError where the key cannot be read.
         """
-        return f"/{keys.path(self._key())}/" if self.door.has_login else "/"
+        return f"/{login_keys.path(self._key())}/" if self.door.has_login else "/"
 
     def below_base(self, request: Request) -> Request:
         """The request as the pages know it, whose paths begin with "/". Raises HttpError for any other path."""
@@ -129,13 +129,14 @@ class Access:
         key, now = self._key(), self._now()
         sent = (pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
         return any(
-            name == self.door.cookie and keys.nonce_of(key, "cookie", value, now) is not None for name, _, value in sent
+            name == self.door.cookie and login_keys.nonce_of(key, "cookie", value, now) is not None
+            for name, _, value in sent
         )
 
     def new_cookie(self) -> tuple[str, str]:
         """The header by which a browser is logged in."""
-        value = keys.make(self._key(), "cookie", self._now())
-        return self._cookie_header(value, keys.COOKIE_SECONDS)
+        value = login_keys.make(self._key(), "cookie", self._now())
+        return self._cookie_header(value, login_keys.COOKIE_SECONDS)
 
     def no_cookie(self) -> tuple[str, str]:
         """The header by which a browser forgets its login."""

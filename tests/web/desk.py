@@ -16,7 +16,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import read
-from spamnb.web import keys
+from spamnb.web import login_keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application
 from spamnb.web.kept_values import KeptValues
@@ -67,7 +67,7 @@ class Browser:
     def __init__(self, application: Application) -> None:
         self._application = application
         self.base = application._site.access.base.removesuffix("/")
-        self.headers = {"host": HOST, "cookie": f"spamnb_7726={keys.make(KEY, 'cookie', 1e9)}"}
+        self.headers = {"host": HOST, "cookie": f"spamnb_7726={login_keys.make(KEY, 'cookie', 1e9)}"}
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Answer:
         """Ask for a page."""

@@ -10,7 +10,7 @@ from spamnb.acts.current_files import CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
-from spamnb.cli.common.context import command, open_ledger, open_to_read
+from spamnb.cli.common.config_and_ledger import command, open_ledger, open_to_read
 from spamnb.cli.common.output import as_json, is_terminal, warn
 from spamnb.config import Config
 from spamnb.filter.explain import named

@@ -53,7 +53,7 @@ def overview(visit: Visit) -> Response:
         days=days,
         spans=list(_SPANS),
         figures=figures,
-        by_day=charts.by_day(spans, [_date(span.since) for span in spans], "Judged, by day"),
+        by_day=charts.daily(spans, [_date(span.since) for span in spans], "Judged, by day"),
         sureness=charts.histogram(
             ledger.figures.probabilities(_BINS), scoring.ham_cutoff, scoring.spam_cutoff, "How sure it was"
         ),

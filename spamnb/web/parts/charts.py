@@ -46,7 +46,7 @@ class Point:
         return f"{_percent(self.low)} to {_percent(self.high)}"
 
 
-def by_day(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
+def daily(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
     """Bars of verdicts on each span of time, one above the other, with a mark where a person has decided otherwise."""
     most = max((span.messages for span in spans), default=0)
     step = _PLOT_WIDTH / max(1, len(spans))

@@ -20,7 +20,7 @@ from waitress import create_server, wasyncore  # type: ignore[import-untyped]  #
 from spamnb.base import durable
 from spamnb.base.errors import ConfigError, UsageError
 from spamnb.config import Config
-from spamnb.web import connections, keys
+from spamnb.web import connections, login_keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
@@ -93,14 +93,14 @@ class Memory:
             self._is_trimmed = True
 
 
-def key_file(config: Config) -> keys.KeyFile:
+def key_file(config: Config) -> login_keys.KeyFile:
     """The key of the login, beside the ledger."""
-    return keys.KeyFile(os.path.join(os.path.dirname(config.ledger), KEY))
+    return login_keys.KeyFile(os.path.join(os.path.dirname(config.ledger), KEY))
 
 
 def login_key(read_config: Callable[[], Config]) -> Callable[[], bytes]:
     """The key as it is now. While the configuration cannot be read, that of the last one: who is logged in sees why."""
-    known: list[keys.KeyFile] = []
+    known: list[login_keys.KeyFile] = []
 
     def key() -> bytes:
         try:
@@ -119,7 +119,7 @@ def login_key(read_config: Callable[[], Config]) -> Callable[[], bytes]:
 def login_address(config: Config, port: int, now: float) -> str:
     """An address that logs a browser in, once, within a minute."""
     key = key_file(config).key()
-    return f"http://127.0.0.1:{port}/{keys.path(key)}/login?code={keys.make(key, 'code', now)}"
+    return f"http://127.0.0.1:{port}/{login_keys.path(key)}/login?code={login_keys.make(key, 'code', now)}"
 
 
 def login_file(config: Config, port: int, now: float) -> str:
@@ -196,7 +196,7 @@ class PageServer:
             self._idle_exit = math.inf if settings.idle_exit is None else settings.idle_exit
             self._is_closing = False
             self._map: dict[int, object] = {}
-            sockets = [one.socket for one in self.listeners]
+            sockets = [listener.socket for listener in self.listeners]
             self._server = create_server(self.activity, map=self._map, sockets=sockets, **_LIMITS)
             connections.serve(self._map)
         except BaseException:
@@ -206,7 +206,7 @@ class PageServer:
     @property
     def port(self) -> int | None:
         """The port, where it is one that is listened on."""
-        return next((one.port for one in self.listeners if one.port is not None), None)
+        return next((listener.port for listener in self.listeners if listener.port is not None), None)
 
     def run(self) -> None:
         """Serve until `close`, or until nobody has asked for long."""
@@ -239,10 +239,10 @@ def _application(
     environ: Mapping[str, str],
 ) -> Application:
     """The pages as one program for waitress. Those who come by a Unix socket were let in by its file's mode."""
-    ports = {one.port for one in listeners}
+    ports = {listener.port for listener in listeners}
     if len(ports) > 1:
         raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
-    private = all(one.path is not None and is_private(one) for one in listeners)
+    private = all(listener.path is not None and is_private(listener) for listener in listeners)
     door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
     access = Access(door, login_key(read_config), now)
     router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
@@ -262,5 +262,5 @@ def _application(
 
 
 def _close(listeners: Sequence[Listener]) -> None:
-    for one in listeners:
-        one.close()
+    for listener in listeners:
+        listener.close()
