@@ -258,7 +258,7 @@ class _Mailbox:
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
 
     def _lacks(self) -> str:
-        """As `arming.Arming`: once nothing is lacking, nothing ever is."""
+        """What has still to be learned before mail is moved; once that is nothing, it stays so."""
         if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
             self._missing = lacks(self._lessons, self._scoring, self._learning)
             if not self._missing:

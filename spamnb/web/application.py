@@ -83,7 +83,7 @@ class Application:
         return self._below_base(request, cast(BinaryIO, environ.get("wsgi.input")))
 
     def _below_base(self, request: Request, body: BinaryIO) -> tuple[Response, str]:
-        """The same, of a request for a page."""
+        """The response to a request for a page, and the pattern of its route."""
         pattern = ""
         try:
             route, numbers = self._router.find(request.method, request.path)

@@ -189,10 +189,20 @@ class PageServer:
         try:
             check_modes(self.listeners)
             self._later = Later()
-            application = _application(
-                settings, self.listeners, read_config, config_path, self._later, owner, now, environ
+            router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
+            site = Site(
+                read_config,
+                config_path,
+                Access(_door(settings, self.listeners), login_key(read_config), now),
+                Pages(router.has_page, NAVIGATION[:1] if settings.others else NAVIGATION),
+                now,
+                KeptValues(config_path, environ, self._later.apart),
+                settings.is_read_only,
+                owner,
+                environ,
+                settings.others,
             )
-            self.activity = Activity(application)
+            self.activity = Activity(Application(site, router, self._later))
             self._idle_exit = math.inf if settings.idle_exit is None else settings.idle_exit
             self._is_closing = False
             self._map: dict[int, object] = {}
@@ -228,37 +238,13 @@ class PageServer:
         self._is_closing = True
 
 
-def _application(
-    settings: Settings,
-    listeners: Sequence[Listener],
-    read_config: Callable[[], Config],
-    config_path: str,
-    later: Later,
-    owner: str,
-    now: Callable[[], float],
-    environ: Mapping[str, str],
-) -> Application:
-    """The pages as one program for waitress. Those who come by a Unix socket were let in by its file's mode."""
+def _door(settings: Settings, listeners: Sequence[Listener]) -> Door:
+    """How these pages are reached. Those who come by a Unix socket were let in by its file's mode."""
     ports = {listener.port for listener in listeners}
     if len(ports) > 1:
         raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
     private = all(listener.path is not None and is_private(listener) for listener in listeners)
-    door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
-    access = Access(door, login_key(read_config), now)
-    router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
-    site = Site(
-        read_config,
-        config_path,
-        access,
-        Pages(router.has_page, NAVIGATION[:1] if settings.others else NAVIGATION),
-        now,
-        KeptValues(config_path, environ, later.apart),
-        settings.is_read_only,
-        owner,
-        environ,
-        others=settings.others,
-    )
-    return Application(site, router, later)
+    return Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
 
 
 def _close(listeners: Sequence[Listener]) -> None:

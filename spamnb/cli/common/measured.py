@@ -106,7 +106,7 @@ def opposites(outcomes: Sequence[Outcome], *, own: bool) -> str:
 
 
 def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
-    """Which cutoff to take, or why there is no saying."""
+    """Which cutoff to take, or why none is advised."""
     if given.cutoff is None:
         return (
             f"This mail contradicts itself, so there is no cutoff to advise: to lose at most one ham in {one_in} it"

@@ -34,7 +34,7 @@ class AskedFinding:
 
 
 def audit(visit: Visit) -> Response:
-    """The strongest contradictions first."""
+    """A page of the findings, the clearest first."""
     looked = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
     findings = [] if looked.value is None else _open(visit.ledger, looked.value.findings)
     clear = [finding for finding in findings if finding.is_clear]

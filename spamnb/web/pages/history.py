@@ -47,7 +47,7 @@ def history(visit: Visit) -> Response:
 
 
 def history_as_json(visit: Visit) -> Response:
-    """The same actions as `spamnb history --json` prints."""
+    """A page of actions as `spamnb history --json` prints them."""
     asked = visit.request.query
     wanted = replace(SHOWN[asked.one_of("show", SHOWN)][1], text=asked.text("q", 100))
     lines, rest = _page(visit, wanted)

@@ -42,10 +42,7 @@ class Why:
 def message(visit: Visit) -> Response:
     """A message by its number in the ledger."""
     ledger, known = visit.ledger, _known(visit)
-    places = CurrentFiles(ledger, visit.config, [known.digest])
-    current = places.of(known.digest)
-    raw = _raw(places, current, known)
-    reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
+    current, raw, reading = _read(visit, known)
     names = Names(visit.config)
     lines = history_lines(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
     subject, sender = _subject_and_sender(known.summary)
@@ -99,13 +96,15 @@ def _known(visit: Visit) -> KnownMessage:
     return known
 
 
-def _raw(places: CurrentFiles, current: list[CurrentFile], known: KnownMessage) -> bytes | None:
-    """The bytes of a message out of the first of its files that can be read."""
-    for place in current:
-        content = None if place.location is None else places.read(place.location, known.digest)
+def _read(visit: Visit, known: KnownMessage) -> tuple[list[CurrentFile], bytes | None, Reading | None]:
+    """The files of a message, the bytes of the first that can be read, and what they say, or what is kept of that."""
+    places = CurrentFiles(visit.ledger, visit.config, [known.digest])
+    files = places.of(known.digest)
+    for file in files:
+        content = None if file.location is None else places.read(file.location, known.digest)
         if content is not None:
-            return content[1]
-    return None
+            return files, content[1], read(content[1])
+    return files, None, kept_reading(visit.ledger.lessons, known.digest)
 
 
 def _why(visit: Visit, reading: Reading, known: KnownMessage) -> Why:
@@ -154,10 +153,8 @@ class Taught:
 
 def teachers(visit: Visit) -> Response:
     """The messages that taught the strongest clues; apart, since all newest lessons are looked through for them."""
-    known, ledger = _known(visit), visit.ledger
-    places = CurrentFiles(ledger, visit.config, [known.digest])
-    raw = _raw(places, places.of(known.digest), known)
-    reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
+    known = _known(visit)
+    _, _, reading = _read(visit, known)
     taught = [] if reading is None else list(_taught(visit, reading, known))
     if visit.request.query.text("part"):
         return visit.part("teachers.html", taught=taught, known=known, title="")

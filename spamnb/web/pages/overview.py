@@ -136,7 +136,7 @@ def _copied_at(path: str) -> float | None:
 
 
 def overview_as_json(visit: Visit) -> Response:
-    """The same figures for a program."""
+    """The figures of the page, for a program."""
     ledger = visit.ledger
     figures = _sum(_judged(ledger, visit.now, 30, 1))
     known = status(visit.config, ledger, visit.now, visit.missing)

@@ -32,7 +32,7 @@ class Foreseen:
 
 
 def senders(visit: Visit) -> Response:
-    """Those with the most mail first."""
+    """A page of the senders, those with the most mail first."""
     query = visit.request.query
     text, messages, last = query.text("q", 100), query.number("messages"), query.number("last")
     after = None if messages is None or last is None else (messages, last)
