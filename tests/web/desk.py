@@ -122,7 +122,7 @@ def pages_of(
 ) -> Application:
     """The pages of a configuration, or of others for an administrator.
 
-    at_once: what nobody waits for is done before the answer; else it is not done.
+    at_once: what follows an answer is done before it; else it is not done.
     """
     router = Router(routes_of_a_host() if others else all_routes())
     access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
@@ -147,7 +147,7 @@ class WebDesk(Desk):
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
     def application(self, *, door: Door | None = None, read_only: bool = False, at_once: bool = False) -> Application:
-        """The pages. at_once: what nobody waits for is done before the answer; else it is not done."""
+        """The pages. at_once: what follows an answer is done before it; else it is not done."""
         return pages_of(lambda: self.config, self.now, door=door, read_only=read_only, at_once=at_once)
 
     def number_of(self, content: bytes) -> int:

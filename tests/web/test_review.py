@@ -109,6 +109,7 @@ def test_what_is_not_asked(desk: WebDesk, asked: list[bytes]) -> None:
 
 def test_what_has_become_clear(desk: WebDesk, asked: list[bytes]) -> None:
     """What the filter takes for ham by what it has learned since is asked about no more, and counted."""
+    assert f"say.{desk.number_of(asked[0])}" in desk.browser.get("/review").text
     for _ in range(3):
         desk.ledger.lessons.learn([read(asked[0])], Label.HAM, "a test", desk.now())
     known = desk.number_of(asked[0])
