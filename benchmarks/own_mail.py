@@ -21,7 +21,7 @@ from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite.batch import Batch, TokenMatrix
 from spamnb.mail.relations import Relations
-from spamnb.review.own_mail import own_mail
+from spamnb.review.own_mail import judge_own_mail
 
 _TOKENS = 180  # of a message
 _BATCH = 1000
@@ -103,7 +103,7 @@ def main() -> None:
             before, seconds = _largest(), []
             for _ in range(options.runs):
                 start = time.process_time()
-                found = own_mail(ledger, Scoring(), most=options.learned)
+                found = judge_own_mail(ledger, Scoring(), most=options.learned)
                 seconds.append(time.process_time() - start)
             tokens = int(ledger.lessons.totals()[6])
     print(f"{len(found.digests)} messages with {tokens} tokens: {min(seconds):.2f} s, {_largest():.0f} MB", end="")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from spamnb.base.errors import ConfigError, SpamnbError
 from spamnb.checkup.finding import FAULT, Finding, fault, ok
-from spamnb.checkup.ledger import of_ledger
-from spamnb.checkup.mailboxes import of_mailboxes
-from spamnb.checkup.spamd import of_spamd
+from spamnb.checkup.ledger_checks import of_ledger
+from spamnb.checkup.mailbox_checks import of_mailboxes
+from spamnb.checkup.spamd_checks import of_spamd
 from spamnb.config import Config, default_ledger_path, load
 
 
@@ -16,7 +16,9 @@ def checkup(path: Path, environ: Mapping[str, str], *, whole: bool = True) -> li
 
     whole: the ledger and its newest copy are read to their ends, and the sums proved, which may take a minute.
     """
-    return sorted(_findings(path, environ, whole), key=lambda one: (one.what, one.state) != ("moving", FAULT))
+    return sorted(
+        _findings(path, environ, whole), key=lambda finding: (finding.what, finding.state) != ("moving", FAULT)
+    )
 
 
 def _findings(path: Path, environ: Mapping[str, str], whole: bool) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ import os
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import megabytes, named
 from spamnb.cli.common import output_files
-from spamnb.cli.common.context import configuration
+from spamnb.cli.common.config_and_ledger import configuration
 from spamnb.cli.common.output import inform
 from spamnb.ledger.copies.copy import Held, send, write
 from spamnb.ledger.ledger import Ledger

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from spamnb.base.wording import escaped
-from spamnb.cli.common.context import config_path
+from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.output import inform
 from spamnb.config import load
 from spamnb.config.writing import example, render_all

@@ -18,7 +18,7 @@ from spamnb.checkup.checkup import checkup
 from spamnb.checkup.finding import FAULT, OK, WARNING
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
-from spamnb.cli.common.context import config_path
+from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.output import as_json, inform
 
 

@@ -29,7 +29,7 @@ from spamnb.cli.common.argument_types import at_least
 from spamnb.cli.common.arguments import add_executor, add_json
 from spamnb.cli.common.output import as_json, progress
 from spamnb.config import Model
-from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, own_mail, samples
+from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, mail_of, samples
 from spamnb.evaluation.habits import HABITS
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
         read = stack.enter_context(closing(found))
         first = list(itertools.islice(read, 1))  # workers first, then numpy: see `train`
-        from spamnb.cli.common.context import configuration
+        from spamnb.cli.common.config_and_ledger import configuration
         from spamnb.evaluation.packed import Packed
 
         config = configuration(options)
@@ -141,9 +141,9 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     if options.corpus:
         messages = load_corpus(options.corpus, options.seed)
     else:
-        from spamnb.cli.common.context import configuration
+        from spamnb.cli.common.config_and_ledger import configuration
 
-        messages = own_mail(configuration(options).mailboxes)
+        messages = mail_of(configuration(options).mailboxes)
     if options.shuffle is not None:
         random.Random(options.shuffle).shuffle(messages)  # noqa: S311 - a repeatable order
     return messages[: options.limit]
@@ -166,9 +166,8 @@ def _outcomes(options: argparse.Namespace, scoring: Scoring, read: Iterable[Samp
 
 def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Outcome]) -> None:
     """Print the measures of one run, and write what is asked for."""
-    from spamnb.evaluation.contradictions import contradicting
-    from spamnb.evaluation.cutoff import advise
-    from spamnb.evaluation.measures import measure
+    from spamnb.evaluation.cutoffs import advise
+    from spamnb.evaluation.measures import judged_opposite, measure
     from spamnb.evaluation.runs import figures
 
     if options.scores:
@@ -177,14 +176,13 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
     found, measures = figures(outcomes), measure(outcomes, options.seed)
     advice = None
     if options.at_most_one_ham_in:
-        cutoffs = configured.spam_cutoff, configured.ham_cutoff
-        advice = advise(outcomes, options.at_most_one_ham_in, *cutoffs, options.seed)
+        advice = advise(outcomes, options.at_most_one_ham_in, configured.spam_cutoff, configured.ham_cutoff)
     if options.json:
         intervals = {name: [round(one.low, 6), round(one.high, 6)] for name, one in measures.items()}
         about = {"intervals": intervals, "protocol": options.protocol, "seed": options.seed}
         print(as_json(measured.rounded(found) | about | (measured.advice_as_object(advice) if advice else {})))
     else:
-        print(measured.contradictions(contradicting(outcomes), own=not options.corpus), end="")
+        print(measured.opposites(judged_opposite(outcomes), own=not options.corpus), end="")
         print(measured.one_run(found, measures))
         if advice:
             said = measured.advice(advice, options.at_most_one_ham_in, configured.spam_cutoff, found["ham"])

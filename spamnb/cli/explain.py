@@ -20,8 +20,8 @@ from spamnb.bayes.calibration import log_odds
 from spamnb.bulk.sources import Source
 from spamnb.cli.common.argument_types import at_least
 from spamnb.cli.common.arguments import add_json
-from spamnb.cli.common.context import open_to_read
-from spamnb.cli.common.messages import messages, or_standard_input
+from spamnb.cli.common.config_and_ledger import open_to_read
+from spamnb.cli.common.named_messages import messages, or_standard_input
 from spamnb.cli.common.output import as_json, table
 from spamnb.cli.score import as_object, warn_if_untaught
 from spamnb.filter.judge import Clue, Explanation, Filter

@@ -15,7 +15,7 @@ import tempfile
 from spamnb.base.durable import open_already
 from spamnb.base.wording import named
 from spamnb.cli.common import output_files
-from spamnb.cli.common.context import open_to_read
+from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import inform
 from spamnb.ledger.lessons.memory import MemoryLessons
 

@@ -80,7 +80,7 @@ def _pass_on(options: argparse.Namespace) -> int:
 def _filtered(raw: bytes, options: argparse.Namespace) -> tuple[Sequence[Piece], Verdict | None, str]:
     """What is passed on, its verdict, and what is wrong where there is none."""
     try:
-        from spamnb.cli.common.context import configuration
+        from spamnb.cli.common.config_and_ledger import configuration
         from spamnb.delivery.pipe import filtered
 
         found = filtered(raw, lambda: configuration(options), options.user or _login_name(), options.format)

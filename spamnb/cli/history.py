@@ -14,7 +14,7 @@ from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock
 from spamnb.cli.common.argument_types import at_least, moment
 from spamnb.cli.common.arguments import WHEN, add_json
-from spamnb.cli.common.context import open_to_read
+from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import as_json, is_terminal, table
 from spamnb.ledger.history.describe import as_object, in_words
 from spamnb.ledger.history.journal import Line, Wanted

@@ -16,7 +16,7 @@ from spamnb.acts.training import import_counts
 from spamnb.base.errors import LedgerError, SpamnbError, UsageError
 from spamnb.base.wording import clock, escaped, named
 from spamnb.bulk.sources import STANDARD_INPUT
-from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.config_and_ledger import open_ledger
 from spamnb.cli.common.output import inform, warn
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.mail.tokens.tokenizer import VERSION

@@ -18,11 +18,11 @@ from pathlib import Path
 from spamnb.base.errors import ConfigError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
-from spamnb.cli.common.context import command, config_path
+from spamnb.cli.common.config_and_ledger import command, config_path
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, parse, render
-from spamnb.config.places import SYSTEM_CONFIG
+from spamnb.config.default_paths import SYSTEM_CONFIG
 from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs

@@ -55,7 +55,7 @@ def _interrupted() -> int:
 
 def _damage_behind(fault: Exception, options: argparse.Namespace | None) -> SpamnbError | None:
     """What to say where the fault comes of a ledger that holds what spamnb never writes."""
-    from spamnb.cli.common.context import ledger_to_read
+    from spamnb.cli.common.config_and_ledger import ledger_to_read
     from spamnb.ledger.values import damage_in
 
     with contextlib.suppress(SpamnbError, OSError, AttributeError):  # as of a command that has no configuration
@@ -75,7 +75,7 @@ def _set_up_log(options: argparse.Namespace) -> None:
         return
     import logging
 
-    from spamnb.cli.common.log import set_up
+    from spamnb.cli.common.stderr_log import set_up
 
     is_service = options.command in ("run", "web")
     usual = (

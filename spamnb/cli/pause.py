@@ -15,7 +15,7 @@ from spamnb.acts import withheld
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock
 from spamnb.cli.common.argument_types import span
-from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.config_and_ledger import open_ledger
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

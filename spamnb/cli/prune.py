@@ -11,7 +11,7 @@ import argparse
 
 from spamnb.base.wording import megabytes
 from spamnb.cli.common.argument_types import size
-from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.config_and_ledger import open_ledger
 from spamnb.cli.common.output import inform, progress
 from spamnb.ledger.lessons.sqlite.shrinking import plan, shrink
 

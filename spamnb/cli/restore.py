@@ -15,7 +15,7 @@ from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock, escaped
 from spamnb.cli.backup import in_words
 from spamnb.cli.common import output_files
-from spamnb.cli.common.context import configuration
+from spamnb.cli.common.config_and_ledger import configuration
 from spamnb.cli.common.output import inform
 from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.file.last_end import EndRecord

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from spamnb.acts import withheld
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common import exit_codes
-from spamnb.cli.common.context import open_ledger
+from spamnb.cli.common.config_and_ledger import open_ledger
 from spamnb.cli.common.output import inform, warn
 
 

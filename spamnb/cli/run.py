@@ -12,9 +12,9 @@ import os
 import signal
 
 from spamnb.base.sockets import inherited
-from spamnb.cli.common.context import config_path
+from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.config import load
-from spamnb.config.places import instance
+from spamnb.config.default_paths import instance
 from spamnb.service import open_files
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier

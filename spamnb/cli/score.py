@@ -23,8 +23,8 @@ from spamnb.bulk.mapping import each, executor_at
 from spamnb.bulk.sources import Source, check, how_many
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_executor, add_json
-from spamnb.cli.common.context import ledger_to_read
-from spamnb.cli.common.messages import MESSAGES, messages, or_standard_input, standard_input
+from spamnb.cli.common.config_and_ledger import ledger_to_read
+from spamnb.cli.common.named_messages import MESSAGES, messages, or_standard_input, standard_input
 from spamnb.cli.common.output import as_json, is_terminal, progress, warn
 from spamnb.filter.judge import Judgement
 from spamnb.ledger.evidence_to_read import evidence_to_read

@@ -21,11 +21,11 @@ from spamnb.base.errors import ConfigError
 from spamnb.base.wording import clock, megabytes, plural
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
-from spamnb.cli.common.context import config_path, open_to_read
+from spamnb.cli.common.config_and_ledger import config_path, open_to_read
 from spamnb.cli.common.output import as_json, table
 from spamnb.cli.pause import until_when
 from spamnb.config import Config
-from spamnb.config.places import instance
+from spamnb.config.default_paths import instance
 from spamnb.monitoring.metrics import metrics
 from spamnb.monitoring.status import Status
 from spamnb.monitoring.status import status as status_of

@@ -17,7 +17,7 @@ from spamnb.bulk.mapping import PROCESSES, each, executor_at, read_batch
 from spamnb.bulk.sources import Source, how_many
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_executor
-from spamnb.cli.common.messages import MESSAGES, messages, report_left_out
+from spamnb.cli.common.named_messages import MESSAGES, messages, report_left_out
 from spamnb.cli.common.output import inform, progress
 
 
@@ -46,7 +46,7 @@ def learn(
         read = stack.enter_context(each(read_batch, found, executor))
         from spamnb.acts import may_move  # numpy takes 0.1 s to import: the workers read meanwhile
         from spamnb.bulk import learning
-        from spamnb.cli.common.context import open_ledger
+        from spamnb.cli.common.config_and_ledger import open_ledger
 
         config, ledger = open_ledger(options)
         stack.enter_context(ledger)

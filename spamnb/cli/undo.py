@@ -21,7 +21,7 @@ from spamnb.base.wording import clock, escaped, plural
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.argument_types import at_least, moment
 from spamnb.cli.common.arguments import WHEN
-from spamnb.cli.common.context import open_ledger, open_to_read
+from spamnb.cli.common.config_and_ledger import open_ledger, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, warn
 from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.journal import Action, Kind, Line

@@ -11,7 +11,7 @@ from spamnb.base.wording import plural
 from spamnb.bulk.mapping import each, identify
 from spamnb.bulk.sources import how_many
 from spamnb.cli.common import exit_codes
-from spamnb.cli.common.messages import MESSAGES, messages, report_left_out
+from spamnb.cli.common.named_messages import MESSAGES, messages, report_left_out
 from spamnb.cli.common.output import inform, progress
 
 
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         digests = stack.enter_context(each(identify, messages(options.paths)))
         from spamnb.bulk import learning  # the workers read meanwhile: see `train`
-        from spamnb.cli.common.context import open_ledger
+        from spamnb.cli.common.config_and_ledger import open_ledger
 
         ledger = stack.enter_context(open_ledger(options)[1])
         shown = progress(digests, "forgetting", options.quiet, lambda: how_many(options.paths))

@@ -11,7 +11,7 @@ from itertools import chain
 
 from spamnb.base.wording import plural
 from spamnb.cli.common import exit_codes
-from spamnb.cli.common.context import open_to_read
+from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import inform, progress, warn
 
 _SHOWN = 20  # faults

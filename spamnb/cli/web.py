@@ -2,8 +2,8 @@
 
 In your browser, where you can also say what is wrong, and take it back. The pages are for
 you alone: on this machine, after a login that this command opens; for another one run it
-again, with --open. Pages for others are the affair of a proxy with a login of its own, which
-asks by a Unix socket.
+again, with --open. For several people a proxy with a login of its own asks these pages by a
+Unix socket.
 
 example:
   spamnb web --open
@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 
 from spamnb.base.errors import UsageError
 from spamnb.cli.common.argument_types import span
-from spamnb.cli.common.context import config_path
-from spamnb.cli.common.log import is_journal
+from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.output import inform
+from spamnb.cli.common.stderr_log import is_journal
 
 if TYPE_CHECKING:
     from spamnb.web.config_file import ConfigFile
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     gc.disable()  # nothing of what is imported is garbage; to look for it takes a thirtieth of the start
     try:
         from spamnb.web.config_file import ConfigFile
-        from spamnb.web.server import PageServer, Settings, key_file, port_in_use
+        from spamnb.web.page_server import PageServer, Settings, key_file, port_in_use
     finally:
         gc.enable()
 
@@ -95,7 +95,7 @@ def _say(options: argparse.Namespace, file: "ConfigFile", port: int | None) -> N
 
 def _let_in(options: argparse.Namespace, file: "ConfigFile", port: int) -> None:
     """With --open, open a browser that is logged in. Print the address for a person, not into a log for others."""
-    from spamnb.web.server import login_address, login_file
+    from spamnb.web.page_server import login_address, login_file
 
     is_logged = bool(os.environ.get("LISTEN_FDS")) or is_journal(sys.stdout, os.environ)
     has_browser = options.open and _has_browser()

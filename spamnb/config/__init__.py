@@ -1,14 +1,14 @@
 """What the user may decide, read from YAML into frozen values.
 
 `settings` has the values with their defaults and limits, `folder_names` what a folder may be for and how its name is
-written, `senders` whose mail a person names; `readers` turns YAML nodes into values, `keys` maps each key to a kind of
-value, `loading` reads a file, `places` has the default paths, and `writing` makes the text of a new file, or adds a
-mailbox to one.
+written, `named_senders` whose mail a person names; `readers` turns YAML nodes into values, `keys` maps each key to a
+kind of value, `loading` reads a file, `default_paths` says where files lie by default, and `writing` makes the text of
+a new file, or adds a mailbox to one.
 """
 
+from spamnb.config.default_paths import default_config_path, default_ledger_path
 from spamnb.config.loading import MAX_BYTES, load, parse
-from spamnb.config.places import default_config_path, default_ledger_path
-from spamnb.config.senders import Senders
+from spamnb.config.named_senders import Senders
 from spamnb.config.settings import (
     Breaker,
     Config,

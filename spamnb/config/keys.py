@@ -13,8 +13,8 @@ import yaml
 from spamnb.base.label import Role
 from spamnb.config import readers
 from spamnb.config.folder_names import is_pattern, name_of, plain_spelling
+from spamnb.config.named_senders import Senders
 from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
-from spamnb.config.senders import Senders
 from spamnb.config.settings import Config, Layout, Mailbox, Scoring
 
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)

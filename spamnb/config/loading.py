@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from spamnb.base.errors import ConfigError
+from spamnb.config.default_paths import default_config_path, default_ledger_path
 from spamnb.config.keys import config_reader
-from spamnb.config.places import default_config_path, default_ledger_path
 from spamnb.config.readers import Fault, Invalid
 from spamnb.config.settings import Config
 

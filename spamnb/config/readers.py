@@ -20,7 +20,7 @@ from typing import Any, Generic, Literal, TypeVar
 import yaml
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.config.places import first_directory
+from spamnb.config.default_paths import first_directory
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from spamnb.base.label import Role
 from spamnb.config.folder_names import matches, usual_role, written
+from spamnb.config.named_senders import Senders
 from spamnb.config.readers import addresses, flag_or_tcp, full_path, number, optional, users, whole
-from spamnb.config.senders import Senders
 
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # the event models that serve; no other list of them

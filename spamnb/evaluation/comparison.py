@@ -108,8 +108,8 @@ def plain_tokens(message: Message) -> list[str]:
 
 def read_dataset(corpus: str, seed: int) -> Dataset:
     """A corpus as the comparison reads it: both classes in their order, the spam spread among the ham by the seed."""
-    found = load_corpus(corpus, seed)
-    ham, spam = ([message for message in found if message.label is label] for label in Label)
+    corpus_messages = load_corpus(corpus, seed)
+    ham, spam = ([message for message in corpus_messages if message.label is label] for label in Label)
     messages = interleave(ham, spam, seed)
     most = DEFAULT_LIMITS.message_bytes + 1
     contents = (read_bytes(os.path.realpath(message.path), most)[0] for message in messages)
@@ -139,7 +139,7 @@ def compare_on(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entr
         "frequencies": relative_frequencies(occurrences, np.maximum(occurrences.sum(axis=1), 1)),
     }
     for number in attributes:
-        found: dict[str, list[NDArray[np.float64]]] = {entrant.name: [] for entrant in entrants}
+        judged: dict[str, list[NDArray[np.float64]]] = {entrant.name: [] for entrant in entrants}
         truth: list[NDArray[np.int64]] = []
         for start in range(BATCH, len(data.labels), BATCH):
             train, test, y = slice(start), slice(start, start + BATCH), data.labels[:start]
@@ -150,7 +150,7 @@ def compare_on(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entr
             for entrant in entrants:
                 x = matrices[entrant.sees][:, chosen]
                 joint = entrant.model().fit(x[train], y).joint_log_likelihood(x[test])
-                found[entrant.name].append(log_difference(joint[:, Label.SPAM], joint[:, Label.HAM]))
+                judged[entrant.name].append(log_difference(joint[:, Label.SPAM], joint[:, Label.HAM]))
             truth.append(data.labels[test])
         if not truth or len(np.unique(np.concatenate(truth))) < 2:
             raise MailError(
@@ -158,4 +158,4 @@ def compare_on(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entr
                 f" spam beyond the first {BATCH}"
             )
         for entrant in entrants:
-            yield Trial(data.name, entrant.name, number, np.concatenate(found[entrant.name]), np.concatenate(truth))
+            yield Trial(data.name, entrant.name, number, np.concatenate(judged[entrant.name]), np.concatenate(truth))

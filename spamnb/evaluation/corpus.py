@@ -58,11 +58,11 @@ def load_corpus(directory: str, seed: int = 0) -> list[Labelled]:
     return interleave(ham, spam, seed)
 
 
-def own_mail(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
-    """The user's own mail, labelled by the roles of its folders, in the order in which it arrived."""
+def mail_of(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
+    """The mail of the user's mailboxes, labelled by the roles of its folders, in the order in which it arrived."""
     if not mailboxes:
         raise UsageError("there is no mailbox to evaluate on: give a CORPUS, or run spamnb init first")
-    found: list[tuple[float, Labelled]] = []
+    arrived: list[tuple[float, Labelled]] = []
     for mailbox in mailboxes:
         for folder in find_folders(str(mailbox.path), mailbox.layout):
             role = mailbox.role_of(folder.name)
@@ -74,10 +74,10 @@ def own_mail(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
                 if parse_name(entry.name).trashed:
                     continue
                 with suppress(FileNotFoundError):  # moved since the folder was listed
-                    found.append((os.stat(path).st_mtime, Labelled(path, path, label)))
-    if {labelled.label for _, labelled in found} != set(Label):
+                    arrived.append((os.stat(path).st_mtime, Labelled(path, path, label)))
+    if {labelled.label for _, labelled in arrived} != set(Label):
         raise MailError("the mailbox needs mail in both ham and spam folders: see the roles in the configuration")
-    return [labelled for _, labelled in sorted(found, key=lambda item: (item[0], item[1].path))]
+    return [labelled for _, labelled in sorted(arrived, key=lambda item: (item[0], item[1].path))]
 
 
 def samples(
@@ -87,8 +87,8 @@ def samples(
 
     A message that cannot be read raises MailError if `strict`; else it is left out: it may have been moved since.
     """
-    found = (Source(message.name, os.path.realpath(message.path)) for message in messages)
-    with each(read_all, found, executor) as done:
+    sources = (Source(message.name, os.path.realpath(message.path)) for message in messages)
+    with each(read_all, sources, executor) as done:
         for message, (source, reading) in zip(messages, done, strict=True):
             if not isinstance(reading, MailError):
                 yield Sample(message.name, message.label, reading if header else _without_header(reading))

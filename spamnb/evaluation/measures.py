@@ -10,16 +10,16 @@ have the score 0.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.base.errors import MailError
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import Label, Verdict, contradicts
 
-BINS = 10
+_BINS = 10
 _Z = 1.959963984540054  # of the normal distribution, for 95 %
 _RESAMPLES = 200
 
@@ -51,6 +51,22 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """Messages whose probability is in [low, high): its mean, how many they are, and how many of them are spam."""
+
+    low: float
+    high: float
+    mean: float
+    messages: int
+    spam: int
+
+    @property
+    def share(self) -> Measure:
+        """The share of spam in percent, with its 95 % interval."""
+        return wilson(self.spam, self.messages)
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """Outcomes as arrays of shape (n,): label, verdict, probability; and label and score of those that have a score."""
 
@@ -78,6 +94,15 @@ class Columns:
             np.array([outcome.label for outcome in ranked], dtype=bool),
             np.array([outcome.score for outcome in ranked]),
         )
+
+
+def judged_opposite(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """The messages that are judged the opposite of their label, the strongest contradiction first.
+
+    Either the filter errs, or they are filed wrongly: only a person can tell.
+    """
+    opposite = [outcome for outcome in outcomes if contradicts(outcome.label, outcome.verdict)]
+    return sorted(opposite, key=lambda outcome: -abs(outcome.probability - outcome.label))
 
 
 def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMPLES) -> dict[str, Measure]:
@@ -170,14 +195,27 @@ def logistic_mean(ham_lost: int, n_ham: int, spam_missed: int, n_spam: int) -> f
 
 def calibration_error(probability: NDArray[np.float64], y: NDArray[np.bool_]) -> float:
     """Mean distance between probability and truth over ten bins of equal width, weighted by messages, in percent."""
-    bins = bins_of(probability)
-    gaps = [abs(float((probability[bins == b] - y[bins == b]).sum())) for b in range(BINS)]
+    bins = _bins_of(probability)
+    gaps = [abs(float((probability[bins == b] - y[bins == b]).sum())) for b in range(_BINS)]
     return 100 * sum(gaps) / len(y)
 
 
-def bins_of(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+def calibration_bins(is_spam: NDArray[np.bool_], probability: NDArray[np.float64]) -> list[CalibrationBin]:
+    """Ten bins of equal width; those that no message is in are left out."""
+    bins = _bins_of(probability)
+    messages = np.bincount(bins, minlength=_BINS)
+    spam = np.bincount(bins, weights=is_spam, minlength=_BINS)
+    sums = np.bincount(bins, weights=probability, minlength=_BINS)
+    return [
+        CalibrationBin(b / _BINS, (b + 1) / _BINS, float(sums[b] / messages[b]), int(messages[b]), int(spam[b]))
+        for b in range(_BINS)
+        if messages[b]
+    ]
+
+
+def _bins_of(probability: NDArray[np.float64]) -> NDArray[np.int64]:
     """Which of ten bins of equal width each probability is in, int64 (n,)."""
-    bins: NDArray[np.int64] = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
+    bins: NDArray[np.int64] = np.minimum((probability * _BINS).astype(np.int64), _BINS - 1)
     return bins
 
 
@@ -253,11 +291,11 @@ def _calibration_interval(run: Columns, choose: "np.random.Generator", resamples
     Reliability Diagrams", 2007), the interval begins at 0.
     """
     value = calibration_error(run.probability, run.is_spam)
-    bins = bins_of(run.probability)
-    n = np.bincount(bins, minlength=BINS)
-    spam = np.bincount(bins, weights=run.is_spam, minlength=BINS)
-    expected = np.bincount(bins, weights=run.probability, minlength=BINS)
-    share = choose.beta(spam + 0.5, n - spam + 0.5, size=(resamples, BINS))
+    bins = _bins_of(run.probability)
+    n = np.bincount(bins, minlength=_BINS)
+    spam = np.bincount(bins, weights=run.is_spam, minlength=_BINS)
+    expected = np.bincount(bins, weights=run.probability, minlength=_BINS)
+    share = choose.beta(spam + 0.5, n - spam + 0.5, size=(resamples, _BINS))
     draws = 100 * np.abs(expected - n * share).sum(axis=1) / len(bins)
     low, high = (np.percentile(draws, [2.5, 97.5]) - 2 * max(0.0, float(draws.mean()) - value)).tolist()
     without_error = [

@@ -30,7 +30,7 @@ class Packed(Sequence[Sample]):
         self._vocabulary = list(ids)
 
     def shuffled(self, seed: int) -> "Packed":
-        """The same samples in the order of that seed."""
+        """These samples in the order of that seed."""
         rows = self._rows.copy()
         random.Random(seed).shuffle(rows)  # noqa: S311 - a repeatable order
         return self._of(rows)

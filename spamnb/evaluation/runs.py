@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spamnb.base.label import Label, Verdict
-from spamnb.evaluation.contradictions import contradicting
-from spamnb.evaluation.measures import Outcome, one_minus_roca_of_all, values
+from spamnb.evaluation.measures import Outcome, judged_opposite, one_minus_roca_of_all, values
 from spamnb.evaluation.packed import Packed
 
 Figure = float | str | None
@@ -28,7 +27,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Figure]:
         "spam": n_spam,
         "ham_lost": sum(outcome.verdict is Verdict.SPAM and outcome.label is Label.HAM for outcome in outcomes),
         "unscored": sum(not outcome.has_score for outcome in outcomes),
-        "contradicting": len(contradicting(outcomes)),
+        "contradicting": len(judged_opposite(outcomes)),
         **measured,
         "one_minus_roca_of_all": one_minus_roca_of_all(outcomes),
     }
@@ -40,9 +39,9 @@ def in_orders(samples: Packed, number: int) -> Iterator[Packed]:
     yield from map(samples.shuffled, range(1, number))
 
 
-def over_orders(orders: Iterable[Packed], figures_of: Callable[[Packed, int], Figures]) -> list[Figures]:
+def over_orders(orders: Iterable[Packed], columnof: Callable[[Packed, int], Figures]) -> list[Figures]:
     """The figures of a run over each order; the run is told the order's number, from 0."""
-    return [figures_of(samples, number) for number, samples in enumerate(orders)]
+    return [columnof(samples, number) for number, samples in enumerate(orders)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +65,14 @@ def average(runs: Sequence[Figures]) -> Average:
     mean: dict[str, Figure] = {}
     spread: dict[str, tuple[float, float]] = {}
     for name in runs[0]:
-        found = [run[name] for run in runs]
-        numbers = [one for one in found if isinstance(one, int | float)]
+        column = [run[name] for run in runs]
+        numbers = [figure for figure in column if isinstance(figure, int | float)]
         if numbers:
             spread[name] = (min(numbers), max(numbers))
-        mean[name] = _mean(numbers) if len(numbers) == len(found) else found[0] if not numbers else None
+        if not numbers:
+            mean[name] = column[0]
+        else:
+            mean[name] = _mean(numbers) if len(numbers) == len(column) else None
     return Average(mean, spread)
 
 

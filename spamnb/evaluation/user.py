@@ -255,11 +255,11 @@ class _Mailbox:
         if day % weak_lessons.OUTDATED_DAYS == 0:
             for changes in weak_lessons.outdated(self._lessons, self._scoring, self._missed):
                 self._lessons.relabel(changes, self._at(self._now))
-                forgotten = {one.digest for one in changes if one.before is Label.HAM}
+                forgotten = {change.digest for change in changes if change.before is Label.HAM}
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
 
     def _lacks(self) -> str:
-        """As `acts.may_move.begin`: once nothing is lacking, nothing ever is."""
+        """What has still to be learned before mail is moved; once that is nothing, it stays so."""
         if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
             self._missing = lacks(self._lessons, self._scoring, self._learning)
             if not self._missing:
@@ -277,10 +277,10 @@ class _Mailbox:
 
     def _usual(self) -> tuple[int, int]:
         before = list(self._judged)[: -self._breaker.window]
-        found = ((self._lessons.find(self._digest(place)), verdict) for place, verdict in before)
+        judged = ((self._lessons.find(self._digest(place)), verdict) for place, verdict in before)
         spam = sum(
             verdict is Verdict.SPAM if lesson is None or lesson.label is None else bool(lesson.label)
-            for lesson, verdict in found
+            for lesson, verdict in judged
         )
         return len(before) - spam, spam
 

@@ -42,6 +42,11 @@ class Misfiled:
         return Question(self.digest, self.summary, self.label, self.place)
 
     @property
+    def probability(self) -> float:
+        """The probability of spam, by the judgement."""
+        return self.judgement.probability
+
+    @property
     def strength(self) -> float:
         """How strongly the filter takes it for the other class, in log-odds; not above 0: it does not."""
         return self.judgement.log_odds * (-1 if self.label is Label.SPAM else 1)
@@ -59,31 +64,31 @@ def misfiled(ledger: Ledger, config: Config) -> list[Misfiled]:
     again when the first are answered, it knows more.
     """
     with ledger.snapshot():
-        judged = {one.lesson.digest: one for one in _judged(ledger.lessons, config.scoring)}
+        judged = {left.lesson.digest: left for left in _judged(ledger.lessons, config.scoring)}
         return complete(ledger, config, suspected(ledger, judged), groups(learned_now(ledger.lessons)))
 
 
 def suspected(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> list[Misfiled]:
     """What `misfiled` gives, without clues and places, of messages that were judged without their near-copies."""
     settled = ledger.journal.all_settled()
-    found = (one for one in (*_disputed(judged.values()), *_copies(ledger, judged)) if one.digest not in settled)
-    return sorted(found, key=_rank)
+    findings = (*_disputed(judged.values()), *_copies(ledger, judged))
+    return sorted((finding for finding in findings if finding.digest not in settled), key=_rank)
 
 
-def contradictions(ledger: Ledger, scoring: Scoring) -> int:
-    """How many messages `misfiled` finds whose verdict is the other class: mail that contradicts itself."""
+def count_clear(ledger: Ledger, scoring: Scoring) -> int:
+    """How many messages `misfiled` finds whose verdict is the other class."""
     with ledger.snapshot():
         settled = ledger.journal.all_settled()
-        return sum(one.digest not in settled for one in contradicting(ledger.lessons, scoring))
+        return sum(finding.digest not in settled for finding in clearly_misfiled(ledger.lessons, scoring))
 
 
-def contradicting(lessons: Lessons, scoring: Scoring) -> list[Misfiled]:
+def clearly_misfiled(lessons: Lessons, scoring: Scoring) -> list[Misfiled]:
     """The learned messages whose verdict without themselves is the other class, the strongest first; without clues.
 
     Of any lessons: those of a ledger, or of mail that is learned for an evaluation.
     """
-    found = (one for one in _disputed(_judged(lessons, scoring)) if one.is_clear)
-    return sorted(found, key=lambda one: -one.strength)
+    clear = (finding for finding in _disputed(_judged(lessons, scoring)) if finding.is_clear)
+    return sorted(clear, key=lambda finding: -finding.strength)
 
 
 def _judged(lessons: Lessons, scoring: Scoring) -> Iterator[JudgedWithoutItself]:
@@ -92,13 +97,15 @@ def _judged(lessons: Lessons, scoring: Scoring) -> Iterator[JudgedWithoutItself]
 
 
 def _disputed(judged: Iterable[JudgedWithoutItself]) -> Iterator[Misfiled]:
-    for one in judged:
-        if one.lesson.label is not None and (finding := _finding(one, one.lesson.label)).strength > 0:
-            yield finding
+    for left in judged:
+        if left.lesson.label is not None:
+            finding = _finding(left, left.lesson.label)
+            if finding.strength > 0:
+                yield finding
 
 
-def _finding(one: JudgedWithoutItself, label: Label) -> Misfiled:
-    return Misfiled(one.lesson.digest, one.lesson.summary, label, one.lesson.weak, one.judgement)
+def _finding(left: JudgedWithoutItself, label: Label) -> Misfiled:
+    return Misfiled(left.lesson.digest, left.lesson.summary, label, left.lesson.weak, left.judgement)
 
 
 def _copies(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> Iterator[Misfiled]:
@@ -107,35 +114,35 @@ def _copies(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> Iter
     Not of a message whose last lesson was undone: its files were called that before.
     """
     for file in ledger.trained.called_otherwise():
-        one, path = judged.get(file.digest), current_path(file.path)
-        if one is not None and one.lesson.takes_back is None and path is not None:
-            finding = replace(_finding(one, file.label), weak=False, place=CurrentFile(path, file.label))
+        left, path = judged.get(file.digest), current_path(file.path)
+        if left is not None and left.lesson.takes_back is None and path is not None:
+            finding = replace(_finding(left, file.label), weak=False, place=CurrentFile(path, file.label))
             if finding.strength > 0:
                 yield finding
 
 
-def _rank(one: Misfiled) -> tuple[bool, bool, float]:
-    return not one.is_clear, not one.weak, -one.strength
+def _rank(finding: Misfiled) -> tuple[bool, bool, float]:
+    return not finding.is_clear, not finding.weak, -finding.strength
 
 
 def complete(
-    ledger: Ledger, config: Config, found: Sequence[Misfiled], copies: Iterable[Sequence[bytes]]
+    ledger: Ledger, config: Config, findings: Sequence[Misfiled], copies: Iterable[Sequence[bytes]]
 ) -> list[Misfiled]:
     """Findings of learned messages with their clues and places; `copies`: the groups that were left out together."""
-    return with_places(ledger, config, with_clues(ledger.lessons, config.scoring, found, copies))
+    return with_places(ledger, config, with_clues(ledger.lessons, config.scoring, findings, copies))
 
 
 def with_clues(
-    lessons: Lessons, scoring: Scoring, found: Sequence[Misfiled], copies: Iterable[Sequence[bytes]]
+    lessons: Lessons, scoring: Scoring, findings: Sequence[Misfiled], copies: Iterable[Sequence[bytes]]
 ) -> list[Misfiled]:
     """Findings of learned messages with the clues against their labels; `copies` as in `complete`."""
-    wanted = {one.digest for one in found}
-    some = (group for group in copies if not wanted.isdisjoint(group))
-    clues = {one.lesson.digest: one.clues for one in without_groups(lessons, scoring, some, CLUES)}
-    return [replace(one, clues=clues[one.digest]) for one in found]
+    wanted = {finding.digest for finding in findings}
+    concerned = (group for group in copies if not wanted.isdisjoint(group))
+    clues = {left.lesson.digest: left.clues for left in without_groups(lessons, scoring, concerned, CLUES)}
+    return [replace(finding, clues=clues[finding.digest]) for finding in findings]
 
 
-def with_places(ledger: Ledger, config: Config, found: Sequence[Misfiled]) -> list[Misfiled]:
+def with_places(ledger: Ledger, config: Config, findings: Sequence[Misfiled]) -> list[Misfiled]:
     """Findings with a file of each, where one is known."""
-    places = CurrentFiles(ledger, config, {one.digest for one in found})
-    return [replace(one, place=one.place or places.best(one.digest, one.label)) for one in found]
+    places = CurrentFiles(ledger, config, {finding.digest for finding in findings})
+    return [replace(finding, place=finding.place or places.best(finding.digest, finding.label)) for finding in findings]

@@ -1,7 +1,7 @@
 """Near-copies: messages of one sender whose subjects differ in numbers, list tags and reply marks only.
 
 Issues of a newsletter and waves of one spam share most of their tokens. If all of them are called the same, each is
-vouched for by the others, right or wrong.
+judged by the others, right or wrong.
 """
 
 import re
@@ -31,14 +31,14 @@ def shape(summary: str) -> tuple[str, str]:
 def groups(lessons: Iterable[Lesson]) -> Iterator[list[bytes]]:
     """The identities of learned messages, in groups that are to be left out together.
 
-    Near-copies are, so that they do not vouch for one another. Where they are called both ham and spam, those of which
-    there are fewer are left out together, and each of the others by itself: else a few that are called otherwise would
-    bring all the others under suspicion.
+    Near-copies are, so that none is judged by the others. Where they are called both ham and spam, those of which there
+    are fewer are left out together, and each of the others by itself: else a few that are called otherwise would bring
+    all the others under suspicion.
     """
     copies: dict[tuple[str, str], tuple[list[bytes], list[bytes]]] = defaultdict(lambda: ([], []))
-    for one in lessons:
-        if one.label is not None:
-            copies[shape(one.summary)][one.label].append(one.digest)
+    for lesson in lessons:
+        if lesson.label is not None:
+            copies[shape(lesson.summary)][lesson.label].append(lesson.digest)
     for both in copies.values():
         for mine, others in ((both[Label.HAM], both[Label.SPAM]), (both[Label.SPAM], both[Label.HAM])):
             if len(mine) > len(others) > 0:

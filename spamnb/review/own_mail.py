@@ -1,6 +1,6 @@
 """All learned mail judged without itself, once: for the cutoffs, the calibration, and what may be filed wrongly.
 
-Near-copies are left out together (`near_copies`), so that the issues of a newsletter do not vouch for one another.
+Near-copies are left out together (`near_copies`), so that no issue of a newsletter is judged by the others.
 """
 
 from array import array
@@ -41,7 +41,7 @@ class OwnMail:
     findings: tuple[Misfiled, ...]
 
 
-def own_mail(
+def judge_own_mail(
     ledger: Ledger, scoring: Scoring, tell: Callable[[int, int], None] = lambda done, of: None, most: int = MOST
 ) -> OwnMail:
     """Judge the newest learned messages, at most so many. tell: is told how many of how many are judged."""
@@ -54,14 +54,14 @@ def own_mail(
         digests: list[bytes] = []
         is_spam, probability, learned_at = array("b"), array("d"), array("d")
         kept: dict[bytes, JudgedWithoutItself] = {}  # only what may be a finding: each takes a kilobyte
-        for number, one in enumerate(without_groups(lessons, scoring, copies)):
-            lesson, judgement = one.lesson, one.judgement
+        for number, left in enumerate(without_groups(lessons, scoring, copies)):
+            lesson, judgement = left.lesson, left.judgement
             digests.append(lesson.digest)
             is_spam.append(lesson.label is Label.SPAM)
             probability.append(judgement.probability)
             learned_at.append(lesson.at)
             if (judgement.log_odds > 0) is not (lesson.label is Label.SPAM) or lesson.digest in disputed:
-                kept[lesson.digest] = one
+                kept[lesson.digest] = left
             if number % _TOLD_EVERY == 0:
                 tell(number, of)
         findings = with_clues(lessons, scoring, suspected(ledger, kept), copies)

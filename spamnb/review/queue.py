@@ -59,6 +59,11 @@ class _Candidate(NamedTuple):
         return self.known.verdict == Verdict.SPAM and "S" in self.location.flags
 
     @property
+    def summary(self) -> str:
+        """The subject and the sender."""
+        return self.known.summary
+
+    @property
     def probability(self) -> float:
         """By the verdict that was given; what the filter has forgotten since stands between the two."""
         given = self.known.probability
@@ -75,10 +80,10 @@ def teaching_order(
     """
     met: Counter[Hashable] = Counter()
     ranked = []
-    for item, probability, sender in sorted(items, key=lambda one: abs(one[1] - 0.5)):
+    for item, probability, sender in sorted(items, key=lambda item: abs(item[1] - 0.5)):
         ranked.append((met[sender], abs(probability - 0.5), item))
         met[sender] += 1
-    return [item for *_, item in sorted(ranked, key=lambda one: one[:2])]
+    return [item for *_, item in sorted(ranked, key=lambda rank: rank[:2])]
 
 
 def waiting(
@@ -96,27 +101,46 @@ def waiting(
     reading: how many messages are read at most.
     """
     with ledger.snapshot():
-        settled = ledger.journal.all_settled()
         places = CurrentFiles(ledger, config)
-        found = _candidates(ledger, places, since, settled)
-        lessons = [one for one in weak if one.digest not in settled and _is_open(ledger, one)]
-        kept = [one for one in found if one.was_kept]
-        others: list[_Candidate | Misfiled] = [one for one in found if not one.was_kept]
-        others += lessons
+        kept, others = _to_ask_about(ledger, places, since, weak)
         ordered = iter([*_by_verdict(kept), *_by_verdict(others)])
         asked: list[Misfiled] = []
         cleared = 0
-        while len(asked) < most and reading > 0 and (some := list(islice(ordered, most - len(asked)))):
-            unlearned = [one for one in some if isinstance(one, _Candidate)]
+        while len(asked) < most and reading > 0:
+            items = list(islice(ordered, most - len(asked)))
+            if not items:
+                break
+            unlearned = [item for item in items if isinstance(item, _Candidate)]
             judged = _judged_now(ledger, config, places, unlearned)
-            still = [one for one in judged if one.judgement.verdict is not Verdict.HAM]
-            asked += [*still, *with_places(ledger, config, [one for one in some if isinstance(one, Misfiled)])]
+            still = [finding for finding in judged if finding.judgement.verdict is not Verdict.HAM]
+            asked += still
+            asked += with_places(ledger, config, [item for item in items if isinstance(item, Misfiled)])
             cleared += len(judged) - len(still)
             reading -= len(unlearned)
-    was_kept = {one.known.digest for one in kept}
-    first = [one for one in asked if one.digest in was_kept and one.judgement.verdict is Verdict.SPAM]
-    then = [one for one in asked if one not in first]
-    return Queue([*_by_now(first), *_by_now(then)], cleared)
+    return Queue(_in_order(asked, {candidate.known.digest for candidate in kept}), cleared)
+
+
+def _to_ask_about(
+    ledger: Ledger, places: CurrentFiles, since: float, weak: Iterable[Misfiled]
+) -> tuple[list[_Candidate], list[_Candidate | Misfiled]]:
+    """What was called spam and was kept, and all else."""
+    settled = ledger.journal.all_settled()
+    kept: list[_Candidate] = []
+    others: list[_Candidate | Misfiled] = []
+    for candidate in _candidates(ledger, places, since, settled):
+        (kept if candidate.was_kept else others).append(candidate)
+    others += [finding for finding in weak if finding.digest not in settled and _is_open(ledger, finding)]
+    return kept, others
+
+
+def _in_order(asked: Sequence[Misfiled], kept: Collection[bytes]) -> list[Misfiled]:
+    """First what was kept and is spam by what is known now; each part by the judgements of now."""
+    first: list[Misfiled] = []
+    then: list[Misfiled] = []
+    for finding in asked:
+        is_first = finding.digest in kept and finding.judgement.verdict is Verdict.SPAM
+        (first if is_first else then).append(finding)
+    return [*_by_now(first), *_by_now(then)]
 
 
 def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int = WEAK) -> list[Misfiled]:
@@ -125,13 +149,12 @@ def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int
     Without its near-copies either. since: seconds since the epoch. Without clues and places.
     """
     with ledger.snapshot():
-        found = []
+        doubtful = []
         copies = _copies(ledger, ledger.messages.learned_weakly(since, most))
-        for one in without_groups(ledger.lessons, scoring, copies):
-            label = one.lesson.label
-            if label is not None and one.judgement.verdict != label.word:
-                found.append(Misfiled(one.lesson.digest, one.lesson.summary, label, True, one.judgement))
-        return found
+        for lesson, judgement, _ in without_groups(ledger.lessons, scoring, copies):
+            if lesson.label is not None and judgement.verdict != lesson.label.word:
+                doubtful.append(Misfiled(lesson.digest, lesson.summary, lesson.label, True, judgement))
+        return doubtful
 
 
 def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Misfiled]:
@@ -140,27 +163,27 @@ def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Misfiled
         weak = weak_lessons(ledger, config.scoring)
         asked = waiting(ledger, config, weak=weak, most=most, reading=READ_AT_THE_PROMPT).asked
         digests = ledger.messages.learned_weakly(0.0, WEAK)
-        lessons = [one for one in asked if one.weak]
+        lessons = [finding for finding in asked if finding.weak]
         explained = with_clues(ledger.lessons, config.scoring, lessons, _copies(ledger, digests)) if lessons else []
-        of_lessons = {one.digest: one for one in explained}
-        return [of_lessons.get(one.digest) or _with_clues(ledger, config, one) for one in asked]
+        of_lessons = {finding.digest: finding for finding in explained}
+        return [of_lessons.get(finding.digest) or _with_clues(ledger, config, finding) for finding in asked]
 
 
 def _with_clues(ledger: Ledger, config: Config, finding: Misfiled) -> Misfiled:
     """A message that is not learned, with the clues for what the filter says of it."""
     places = CurrentFiles(ledger, config)
     location = None if finding.place is None else finding.place.location
-    found = None if location is None else places.read(location, finding.digest)
-    if found is None:
+    content = None if location is None else places.read(location, finding.digest)
+    if content is None:
         return finding
-    explained = Filter(ledger.lessons, config.scoring).explain(read(found[1]), strongest=0)
+    explained = Filter(ledger.lessons, config.scoring).explain(read(content[1]), strongest=0)
     side = [clue for clue in explained.clues if clue.contribution * explained.judgement.log_odds > 0]
     return replace(finding, clues=tuple(side[:CLUES]))
 
 
 def _copies(ledger: Ledger, digests: Iterable[bytes]) -> list[list[bytes]]:
     """Learned messages in groups that are left out together."""
-    return list(groups(lesson for digest in digests if (lesson := ledger.lessons.find(digest)) is not None))
+    return list(groups(lesson for lesson in map(ledger.lessons.find, digests) if lesson is not None))
 
 
 def _is_open(ledger: Ledger, finding: Misfiled) -> bool:
@@ -171,31 +194,34 @@ def _is_open(ledger: Ledger, finding: Misfiled) -> bool:
 
 def _candidates(ledger: Ledger, places: CurrentFiles, since: float, settled: Collection[bytes]) -> list[_Candidate]:
     """One file of each message that a person may be asked about."""
-    of_message = {one.message: one for one in ledger.locations.unanswered(since, _NEWEST) if places.may_ask(one)}
-    known = {message: ledger.messages.get(message) for message in of_message}
-    return [_Candidate(known[one], of_message[one]) for one in of_message if known[one].digest not in settled]
+    locations = {at.message: at for at in ledger.locations.unanswered(since, _NEWEST) if places.may_ask(at)}
+    candidates = [_Candidate(ledger.messages.get(message), location) for message, location in locations.items()]
+    return [candidate for candidate in candidates if candidate.known.digest not in settled]
 
 
-def _by_verdict(found: Iterable[_Candidate | Misfiled]) -> list[_Candidate | Misfiled]:
-    return teaching_order(
-        (one, one.judgement.probability, shape(one.summary)[0])
-        if isinstance(one, Misfiled)
-        else (one, one.probability, shape(one.known.summary)[0])
-        for one in found
-    )
+def _by_verdict(items: Iterable[_Candidate | Misfiled]) -> list[_Candidate | Misfiled]:
+    return teaching_order((item, item.probability, shape(item.summary)[0]) for item in items)
 
 
-def _by_now(found: Iterable[Misfiled]) -> list[Misfiled]:
-    return teaching_order((one, one.judgement.probability, shape(one.summary)[0]) for one in found)
+def _by_now(findings: Iterable[Misfiled]) -> list[Misfiled]:
+    return teaching_order((finding, finding.probability, shape(finding.summary)[0]) for finding in findings)
 
 
-def _judged_now(ledger: Ledger, config: Config, places: CurrentFiles, found: Sequence[_Candidate]) -> list[Misfiled]:
+def _judged_now(
+    ledger: Ledger, config: Config, places: CurrentFiles, candidates: Sequence[_Candidate]
+) -> list[Misfiled]:
     """These messages as the filter judges them now; those that can be read."""
-    there = [(one, read_) for one in found if (read_ := places.read(one.location, one.known.digest)) is not None]
-    judged = FrozenFilter(ledger.lessons, config.scoring).judge_all([read_content(raw) for _, (_, raw) in there])
+    messages, files, readings = [], [], []
+    for candidate in candidates:
+        content = places.read(candidate.location, candidate.known.digest)
+        if content is not None:
+            messages.append(candidate.known)
+            files.append(content[0])
+            readings.append(read_content(content[1]))
+    judgements = FrozenFilter(ledger.lessons, config.scoring).judge_all(readings)
     return [
-        Misfiled(one.known.digest, one.known.summary, _called(place, judgement), False, judgement, place=place)
-        for (one, (place, _)), judgement in zip(there, judged, strict=True)
+        Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file)
+        for known, file, judgement in zip(messages, files, judgements, strict=True)
     ]
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 from spamnb.base import durable
 from spamnb.base.errors import UnitError
 from spamnb.base.wording import escaped
-from spamnb.config.places import first_directory
+from spamnb.config.default_paths import first_directory
 
 Manager = Literal["user", "system"]
 

@@ -1,16 +1,16 @@
 """The pages: what the filter did, why, and what a person says of it, in a browser.
 
-A request goes: `server` (sockets) → `connections` (how long one may take) → `application` (one request) → `access` (who
-may ask) → `routes` (which page) → a function of a module in `pages`, which reads the ledger and gives a `Response` →
-`rendering` (a template).
+A request goes: `page_server` (sockets) → `connections` (how long one may take) → `application` (one request) →
+`access` (who may ask) → `routes` (which page) → a function of a module in `pages`, which reads the ledger and gives a
+`Response` → `rendering` (a template). What takes longer than a page is worked out beside it (`kept`, `kept_values`).
 
 To add a page NAME:
 
 1. `pages/NAME.py`: functions that take a `Visit` and return a `Response`, and at its end `ROUTES`, which names them::
 
        def words(visit: Visit) -> Response:
-           found = ...  # read visit.ledger, with what visit.request.query asks for
-           return visit.page("words.html", title="Words", found=found)
+           words = ...  # read visit.ledger, with what visit.request.query asks for
+           return visit.page("words.html", title="Words", words=words)
 
        ROUTES = (Route("GET", "/words", words), Route("POST", "/words/{id}/forget", forget))
 

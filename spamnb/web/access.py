@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.sockets import Listener, is_loopback, open_listener
-from spamnb.web import keys
+from spamnb.web import login_keys
 from spamnb.web.http import HttpError, Request
 
 PORT = 7726  # SPAM on the keys of a telephone
@@ -76,10 +76,10 @@ class Door:
 
     def answers_to(self, host: str) -> bool:
         """Whether the pages may be called so."""
-        parts = _HOST.fullmatch(host)
-        if parts is None:
+        match = _HOST.fullmatch(host)
+        if match is None:
             return False
-        name, port = parts["name"].lower(), parts["port"]
+        name, port = match["name"].lower(), match["port"]
         if name in self.names:
             return True
         if self.port is None:
@@ -92,7 +92,7 @@ class Access:
 
     def __init__(self, door: Door, key: Callable[[], bytes], now: Callable[[], float]) -> None:
         self.door = door
-        self.codes = keys.Codes(key, now)
+        self.codes = login_keys.Codes(key, now)
         self._key = key
         self._now = now
 
@@ -100,8 +100,8 @@ class Access:
         """Raise HttpError where the pages are called by a name that is not theirs."""
         host = request.headers.get("host", "")
         if not self.door.answers_to(host):
-            parts = _HOST.fullmatch(host)
-            hint = f"--allow-host {parts['name']}" if parts else "--allow-host NAME"
+            match = _HOST.fullmatch(host)
+            hint = f"--allow-host {match['name'] if match else 'NAME'}"
             raise HttpError(
                 421,
                 "The page is called by a name that is not its own.",
@@ -114,7 +114,7 @@ class Access:
 
         Raises SpamnbError where the key cannot be read.
         """
-        return f"/{keys.path(self._key())}/" if self.door.has_login else "/"
+        return f"/{login_keys.path(self._key())}/" if self.door.has_login else "/"
 
     def below_base(self, request: Request) -> Request:
         """The request as the pages know it, whose paths begin with "/". Raises HttpError for any other path."""
@@ -141,13 +141,14 @@ class Access:
         key, now = self._key(), self._now()
         sent = (pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
         return any(
-            name == self.door.cookie and keys.nonce_of(key, "cookie", value, now) is not None for name, _, value in sent
+            name == self.door.cookie and login_keys.nonce_of(key, "cookie", value, now) is not None
+            for name, _, value in sent
         )
 
     def new_cookie(self) -> tuple[str, str]:
         """The header by which a browser is logged in."""
-        value = keys.make(self._key(), "cookie", self._now())
-        return self._cookie_header(value, keys.COOKIE_SECONDS)
+        value = login_keys.make(self._key(), "cookie", self._now())
+        return self._cookie_header(value, login_keys.COOKIE_SECONDS)
 
     def no_cookie(self) -> tuple[str, str]:
         """The header by which a browser forgets its login."""

@@ -47,7 +47,7 @@ Later = Callable[[Callable[[], object]], None]
 
 
 class Application:
-    """Answers requests. later: does work of which nobody waits for the end."""
+    """Answers requests. later: does work that no answer waits for."""
 
     def __init__(self, site: Site, router: Router, later: Later) -> None:
         self._site = site
@@ -83,7 +83,7 @@ class Application:
         return self._below_base(request, cast(BinaryIO, environ.get("wsgi.input")))
 
     def _below_base(self, request: Request, body: BinaryIO) -> tuple[Response, str]:
-        """The same, of a request for a page."""
+        """The response to a request for a page, and the pattern of its route."""
         pattern = ""
         try:
             route, numbers = self._router.find(request.method, request.path)

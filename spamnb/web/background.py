@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol, TypeVar, cast
 
 _log = logging.getLogger(__name__)
-_CALL = f"from {__name__} import answer; answer()"
+_CALL = f"from {__name__} import work_for_server; work_for_server()"
 _IN, _OUT, _LOG = 0, 1, 2  # file descriptors
 T = TypeVar("T")
 Tell = Callable[[int, int], None]
@@ -54,9 +54,9 @@ class Apart:
         with self._process(pickle.dumps(work)) as process:
             answers = cast(IO[bytes], process.stdout)
             try:
-                while not isinstance(said := pickle.load(answers), _Result):  # noqa: S301 - from ourselves
-                    tell(*said)
-                result: T = said.value
+                while not isinstance(message := pickle.load(answers), _Result):  # noqa: S301 - from ourselves
+                    tell(*message)
+                result: T = message.value
             except (EOFError, pickle.UnpicklingError) as fault:
                 code = process.wait()
                 if self._is_ending:
@@ -107,26 +107,26 @@ class _Result:
         self.value = value
 
 
-def answer() -> None:
+def work_for_server() -> None:
     """In the other process: do the work that comes by the one pipe, and write what comes of it to the other."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # where a service is stopped, the server ends this one
     with (
-        contextlib.suppress(BrokenPipeError),  # nobody waits any more; also where what is left is written at the end
+        contextlib.suppress(BrokenPipeError),  # the server has gone; also where what is left is written at the end
         open(_IN, "rb") as source,
         open(os.dup(_OUT), "wb") as pipe,
     ):
         os.dup2(_LOG, _OUT)  # what a library may print is no answer
         work = pickle.load(source)  # noqa: S301 - from the server
 
-        def say(what: object) -> None:
-            pickle.dump(what, pipe)
+        def send(message: object) -> None:
+            pickle.dump(message, pipe)
             pipe.flush()
 
-        say(_Result(work(lambda done, of: say((done, of)))))
+        send(_Result(work(lambda done, of: send((done, of)))))
 
 
 class Later:
-    """Does work in threads of which nobody waits for the end, but for the program's own end."""
+    """Does work in threads that no answer waits for; only the end of the program does."""
 
     def __init__(self) -> None:
         self.apart = Apart()
@@ -137,7 +137,7 @@ class Later:
         """Do that work soon."""
         thread = threading.Thread(target=self._do, args=(work,), name="spamnb-web-later")
         with self._lock:
-            self._threads = {one for one in self._threads if one.is_alive()} | {thread}
+            self._threads = {other for other in self._threads if other.is_alive()} | {thread}
         thread.start()
 
     def _do(self, work: Callable[[], object]) -> None:

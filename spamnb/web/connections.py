@@ -63,9 +63,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
 def serve(sockets: Mapping[int, object]) -> None:
     """Let waitress's servers, which are among these, make such connections of those that they accept."""
-    for one in sockets.values():
-        if isinstance(one, BaseWSGIServer):
-            one.channel_class = Channel
+    for server in sockets.values():
+        if isinstance(server, BaseWSGIServer):
+            server.channel_class = Channel
     HTTPChannel.logger.addFilter(_without_address)
 
 
@@ -75,12 +75,12 @@ def tend(sockets: Mapping[int, object]) -> None:
     Directly: waitress closes a connection only where it could write to it, and who does not read his answer stays.
     """
     now = time.monotonic()
-    channels = [one for one in sockets.values() if isinstance(one, Channel)]
-    waits = sorted(((one.waiting(now), one) for one in channels if not one.requests), key=lambda each: -each[0])
+    channels = [channel for channel in sockets.values() if isinstance(channel, Channel)]
+    waits = [(channel.waiting(now), channel) for channel in channels if not channel.requests]
     excess = len(channels) - MOST
-    for place, (seconds, one) in enumerate(waits):
+    for place, (seconds, channel) in enumerate(sorted(waits, key=lambda wait: -wait[0])):
         if place < excess or seconds > WHOLE_SECONDS:
-            one.handle_close()
+            channel.handle_close()
 
 
 def _without_address(record: logging.LogRecord) -> bool:

@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import BinaryIO
 from urllib.parse import parse_qs
 
+from spamnb.base.label import Label
+
 MAX_BODY = 65_536  # bytes
 _MAX_FIELDS = 1000
 _FORM = "application/x-www-form-urlencoded"
@@ -42,6 +44,10 @@ class Values:
         """All values of a name."""
         return self._values.get(name, ())
 
+    def label(self, name: str) -> Label | None:
+        """A label by its word, or None."""
+        return label_of(self.text(name))
+
     def number(self, name: str) -> int | None:
         """A whole number, or None where there is none. Raises HttpError for anything else."""
         return None if not (text := self.text(name)) else whole_number(text)
@@ -70,7 +76,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What is answered. after: work that may take a second, and that nobody has to wait for."""
+    """What is answered. after: work that may take a second, and is done once the answer is on its way."""
 
     body: bytes
     status: int = 200
@@ -87,6 +93,11 @@ def as_json(values: object) -> Response:
 def as_line(status: int, text: str) -> Response:
     """One line of text, for who has not come to a page: there is no style, and no link leads anywhere."""
     return Response(f"spamnb: {text}\n".encode(), status, "text/plain; charset=utf-8")
+
+
+def label_of(text: str) -> Label | None:
+    """The label of that word as forms have it, None for any other."""
+    return next((label for label in Label if label.word == text), None)
 
 
 def whole_number(text: str) -> int:
@@ -128,10 +139,10 @@ def read_form(headers: Mapping[str, str], body: BinaryIO) -> Values:
 
 
 def too_large() -> HttpError:
-    """That a form is longer than is read."""
+    """The error for a form that is longer than is read."""
     return HttpError(413, "The form is too large.", "Send fewer answers at once.")
 
 
 def _parsed(text: str) -> Values:
-    found = parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
-    return Values({name: tuple(values) for name, values in found.items()})
+    fields = parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
+    return Values({name: tuple(values) for name, values in fields.items()})

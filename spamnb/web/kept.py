@@ -1,47 +1,93 @@
-"""What takes too long for a request: worked out beside the pages, one at a time, and kept between requests."""
+"""What takes too long for a request: worked out beside the pages, one at a time, and kept between requests.
+
+What was found last is shown meanwhile:
+
+    own_mail = Worked(work, run)                # once for each kind of value
+    looked = own_mail.ensure(key, visit.after)  # the work is begun where the value is of another key
+    looked.value, looked.is_current
+"""
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from spamnb.web.background import Run, Tell, here
 
-T = TypeVar("T")
-BUSY_SECONDS = 10.0  # for a ledger in use: nobody waits here
+After = list[Callable[[], object]]  # what is done once the answer is on its way
+K = TypeVar("K", bound=tuple[Any, ...])
+V = TypeVar("V")
 
 
-class Kept(Generic[T]):
-    """What was found last, or None. run: where it is worked out. progress: how much is done, of how much.
+@dataclass(frozen=True, slots=True)
+class Looked(Generic[V]):
+    """What is known: the value that was found last, or None. is_current: it is of what is there now.
 
     has_failed: the last time it could not be worked out, as the log says; a page that loads itself again until there is
-    something new would begin it for ever.
+    something new would begin it for ever. done, of: how much is done now, of how much; 0 where nothing is told.
     """
 
-    def __init__(self, run: Run = here) -> None:
-        self._run = run
+    value: V | None
+    is_current: bool
+    has_failed: bool = False
+    done: int = 0
+    of: int = 0
+
+
+class Worked(Generic[K, V]):
+    """A value of one kind. work: finds it by its key, can be pickled, and so can what it returns; run: where.
+
+    A key says of what the value is, first of which file.
+    """
+
+    def __init__(self, work: Callable[[K, Tell], V], run: Run = here) -> None:
+        self._work, self._run = work, run
         self._running = threading.Lock()
-        self.found: T | None = None
-        self.has_failed = False
-        self.progress = 0, 0
+        self._found: tuple[object, K | None, V] | None = None  # of which file, of which key, and the value
+        self._has_failed = False
+        self._progress = 0, 0
+        self._expired = 0  # how often what was found was said to be old
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it is being worked out now."""
-        return self._running.locked()
+    def look(self, key: K) -> Looked[V]:
+        """What is known now; begins nothing."""
+        file, known, value = self._found or (None, None, None)
+        if file != key[0]:
+            return Looked(None, False, self._has_failed, *self._progress)
+        return Looked(value, known == key, self._has_failed, *self._progress)
 
-    def find(self, work: Callable[[Tell], T]) -> None:
-        """Work it out, unless that is being done. work: can be pickled, as what it returns."""
+    def ensure(self, key: K, after: After, end: Callable[[], K] | None = None) -> Looked[V]:
+        """What is known now; where that is not current, it is worked out after the answer.
+
+        end: the key at the end of the work, of a value that is of the moment at which it is found.
+        """
+        looked = self.look(key)
+        if not looked.is_current:
+            after.append(lambda: self.find(key, end))
+        return looked
+
+    def find(self, key: K, end: Callable[[], K] | None = None) -> None:
+        """Work it out, unless that is being done. Raises what the work raises."""
         if not self._running.acquire(blocking=False):
             return
         try:
-            self.found = self._run(work, self._tell)
-            self.has_failed = False
+            expired = self._expired
+            value = self._run(partial(self._work, key), self._tell)
+            known = key if end is None else end()
+            self._found = key[0], known if expired == self._expired else None, value
+            self._has_failed = False
         except Exception:
-            self.has_failed = True
+            self._has_failed = True
             raise
         finally:
-            self.progress = 0, 0
+            self._progress = 0, 0
             self._running.release()
 
+    def expire(self) -> None:
+        """From now on, what was found before is old, also what is being found."""
+        self._expired += 1
+        if self._found is not None:
+            self._found = self._found[0], None, self._found[2]
+
     def _tell(self, done: int, of: int) -> None:
-        self.progress = done, of
+        self._progress = done, of

@@ -28,10 +28,10 @@ class Seal:
 
     def read(self, sent: str) -> dict[str, int]:
         """The numbers of such a text; none where it was not written here."""
-        found = _TOLD.fullmatch(sent)
-        if found is None or not hmac.compare_digest(found[2], self._mac(found[1])):
+        match = _TOLD.fullmatch(sent)
+        if match is None or not hmac.compare_digest(match[2], self._mac(match[1])):
             return {}
-        pairs = (part.split("-") for part in found[1].split(".")[:-1])
+        pairs = (part.split("-") for part in match[1].split(".")[:-1])
         return {name: int(number) for name, number in pairs}
 
     def _mac(self, text: str) -> str:

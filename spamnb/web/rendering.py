@@ -64,7 +64,7 @@ class Pages:
         self.static = {name: _static(name, kind) for name, kind in _STATIC.items()}
         self._everywhere: Mapping[str, object] = {
             "navigation": navigation,
-            "static": {name: f"static/{name}?v={one.mark}" for name, one in self.static.items()},
+            "static": {name: f"static/{name}?v={file.mark}" for name, file in self.static.items()},
         }
         for name in _OF_FIRST:  # compiled at the start, or the first request would take twice as long
             _environment().get_template(name)
@@ -98,8 +98,8 @@ def _environment() -> Environment:
         finalize=_final,
     )
     made.globals["plural"] = wording.plural
-    for one in (printable, percent, clock, shortly, iso, day, wording.megabytes):
-        made.filters[one.__name__] = one
+    for function in (printable, percent, clock, shortly, iso, day, wording.megabytes):
+        made.filters[function.__name__] = function
     return made
 
 
@@ -115,9 +115,9 @@ def relative(here: str, page: str, query: Mapping[str, object] | None = None) ->
     >>> relative("/m/12", "history", {"before": 7, "q": ""}), relative("/", ""), relative("/history", "m/12/teach")
     ('../history?before=7', './', 'm/12/teach')
     """
-    held = {name: value for name, value in (query or {}).items() if value is not None and value != ""}
+    sent = {name: value for name, value in (query or {}).items() if value is not None and value != ""}
     address = ("../" * (here.count("/") - 1) + page) or "./"
-    return f"{address}?{urlencode(held)}" if held else address
+    return f"{address}?{urlencode(sent)}" if sent else address
 
 
 def _final(value: object) -> object:
@@ -134,7 +134,7 @@ def printable(text: str, most: int = _LONGEST) -> str:
 def percent(probability: float) -> str:
     """A probability in percent, which is 0 or 100 only where it is exactly that; its blanks do not break.
 
-    >>> [percent(one).replace("\u00a0", " ") for one in (0.9984, 0.99999, 0.5, 0.0002, 0.0)]
+    >>> [percent(chance).replace("\u00a0", " ") for chance in (0.9984, 0.99999, 0.5, 0.0002, 0.0)]
     ['99.8 %', '> 99.9 %', '50 %', '< 0.1 %', '0 %']
     """
     shown = round(100 * probability, 1)

@@ -33,8 +33,8 @@ class Route:
 
     def match(self, path: str) -> dict[str, int] | None:
         """The numbers of a path that has this pattern, by their names; else None."""
-        found = _compiled(self.pattern).fullmatch(path)
-        return None if found is None else {name: whole_number(text) for name, text in found.groupdict().items()}
+        match = _compiled(self.pattern).fullmatch(path)
+        return None if match is None else {name: whole_number(text) for name, text in match.groupdict().items()}
 
 
 class Router:
@@ -47,14 +47,14 @@ class Router:
     def find(self, method: str, path: str) -> tuple[Route, Mapping[str, int]]:
         """The route of a request, and the numbers in its path. HEAD is answered as GET. Raises HttpError."""
         wanted = "GET" if method == "HEAD" else method
-        found = self._matching(path)
-        for route, numbers in found:
+        matching = self._matching(path)
+        for route, numbers in matching:
             if route.method == wanted:
                 return route, numbers
-        if found:
-            allowed = ", ".join(sorted({route.method for route, _ in found}))
+        if matching:
+            allowed = ", ".join(sorted({route.method for route, _ in matching}))
             raise HttpError(405, "This address is not used like that.", "Use the links of the pages.", Allow=allowed)
-        raise HttpError(404, "There is no such page.", "The pages that there are stand above.")
+        raise HttpError(404, "There is no such page.", "The links above lead to the pages.")
 
     def has_page(self, page: str) -> bool:
         """Whether there is a page of that address, which a link may lead to."""

@@ -1,19 +1,28 @@
-"""One request at work: what a page's function gets, and the answers that it gives."""
+"""One request at work: what a page's function gets, and the responses that it gives.
+
+For a GET the ledger is open to be read, for a POST it can be written:
+
+    def words(visit: Visit) -> Response:
+        begin = visit.request.query.text("q")  # of the address; `visit.number("id")`: of the path
+        return visit.page("words.html", title="Words", words=visit.ledger.words.beginning_with(begin, 20))
+
+    def say(visit: Visit) -> Response:
+        answered = visit.answers().call(digest, Label.HAM, ON_A_PAGE)
+        return visit.done(answered.actions, back="words")
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from spamnb.acts.answers import Answers
 from spamnb.base.errors import LedgerError
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import Access
-from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import HttpError, Request, Response
-from spamnb.web.missing import KeptMissing
+from spamnb.web.kept_values import KeptValues
 from spamnb.web.outcome import FIELD, Seal
-from spamnb.web.own_mail import KeptOwnMail
-from spamnb.web.parts.badges import Badges
 from spamnb.web.parts.banner import banner
 from spamnb.web.parts.lines import flash
 from spamnb.web.rendering import Pages, relative
@@ -29,11 +38,10 @@ class NothingYetError(LedgerError):
 class Site:
     """What all requests have in common.
 
-    config: reads the configuration, again where its file has changed. now: seconds since the epoch. owner: whose pages
-    these are. environ: the environment, which says where files lie by default. own_mail, checkup, badges, missing: what
-    takes longer than a page, and is kept between requests; missing is what has still to be learned before mail is
-    moved. others: the configurations of which an administrator sees sums, in the place of the pages of one person.
-    seal: of what an act tells the page after it.
+    config: reads the configuration, again where its file has changed. now: seconds since the epoch. kept: what takes
+    longer than a page. owner: whose pages these are. environ: the environment, which says where files lie by default.
+    others: the configurations of which an administrator sees sums, in the place of the pages of one person. seal: of
+    what an act tells the page after it.
     """
 
     config: Callable[[], Config]
@@ -41,13 +49,10 @@ class Site:
     access: Access
     pages: Pages
     now: Callable[[], float]
+    kept: KeptValues
     is_read_only: bool = False
     owner: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
-    own_mail: KeptOwnMail = field(default_factory=KeptOwnMail)
-    checkup: KeptCheckup = field(default_factory=KeptCheckup)
-    badges: Badges = field(default_factory=Badges)
-    missing: KeptMissing = field(default_factory=KeptMissing)
     others: tuple[str, ...] = ()
     seal: Seal = field(default_factory=Seal)
 
@@ -83,16 +88,23 @@ class Visit:
         return self.site.now()
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
-        """What has still to be learned before mail is moved, in words; "" for nothing. Nobody waits for it."""
-        kept = self.site.missing
-        found, is_current = kept.look(ledger, scoring, learning)
-        if not is_current:
-            self.after.append(lambda: kept.judge(ledger.path, scoring, learning))
-        return found
+        """What has still to be learned before mail is moved, in words; "" for nothing. No page waits for it."""
+        return self.site.kept.missing(ledger, scoring, learning, self.after)
+
+    def answers(self) -> Answers:
+        """What carries out a person's answers; IMAP servers are told of it once the response is on its way."""
+        answers = Answers(self.ledger, self.config, self.site.now)
+        self.after.append(answers.end)
+        return answers
 
     def number(self, name: str) -> int:
         """A number of the path."""
         return self.numbers[name]
+
+    def number_of(self, digest: bytes) -> int | None:
+        """The number of a message in the history; None where it is not there."""
+        message = self.ledger.messages.find(digest)
+        return None if message is None else message.id
 
     def url(self, page: str = "", **query: object) -> str:
         """The address of a page, relative to this one."""
@@ -101,9 +113,9 @@ class Visit:
     @property
     def here(self) -> str:
         """This page's own address, for a form that is to lead back to it."""
-        held = [(name, value) for name, value in self.request.query.pairs() if name not in ("did", FIELD, "code")]
+        pairs = [(name, value) for name, value in self.request.query.pairs() if name not in ("did", FIELD, "code")]
         path = self.request.path.removeprefix("/")
-        return f"{path}?{urlencode(held)}" if held else path
+        return f"{path}?{urlencode(pairs)}" if pairs else path
 
     def page(self, template: str, *, title: str, status: int = 200, **values: object) -> Response:
         """A page made of a template. title: its heading, and with the program's name the title of the window."""
@@ -114,14 +126,14 @@ class Visit:
         return self._rendered("part", template, 200, values)
 
     def _rendered(self, kind: str, template: str, status: int, values: Mapping[str, object]) -> Response:
-        told = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None, "badges": {}}
+        common = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None, "badges": {}}
         if kind == "page" and self.opened is not None:
-            told["badges"] = self.site.badges.numbers
-            if self.request.path != "/review" and self.site.badges.is_due(self.now):
-                self.after.append(lambda: self.site.badges.count(self.config, self.now))
-            told["flash"] = flash(self.opened, self.did())
-            told["banner"] = banner(self.opened, self.config, self.now)
-        body = self.site.pages.render(template, {**told, **values})
+            common["badges"] = self.site.kept.badges
+            if self.request.path != "/review":
+                self.site.kept.count_waiting(self.config, self.now, self.after)
+            common["flash"] = flash(self.opened, self.did())
+            common["banner"] = banner(self.opened, self.config, self.now)
+        body = self.site.pages.render(template, {**common, **values})
         return Response(body.encode("utf-8"), status, after=tuple(self.after))
 
     def redirect(self, page: str, **query: object) -> Response:
@@ -135,14 +147,15 @@ class Visit:
         back: the page, unless the form says by its field `back` which page it was sent from. order: of its lines, for
         its query. outcome: what else it is to tell, for `outcome` there.
         """
-        page, held = self._back(back)
-        query = {"order": order} if order else {}
-        named = ".".join(map(str, list(actions)[:_MOST_NAMED]))
-        told = {"did": named, FIELD: self.site.seal.written(outcome)}
-        return self.redirect(page, **{**held, **query, **told})
+        page, query = self._back(back)
+        if order:
+            query["order"] = order
+        query["did"] = ".".join(map(str, list(actions)[:_MOST_NAMED]))
+        query[FIELD] = self.site.seal.written(outcome)
+        return self.redirect(page, **query)
 
     def outcome(self, name: str) -> int:
-        """A number that the act before this page has told it; 0 where it has told none."""
+        """A number that the act before this page has left for it in the address; 0 where it has left none."""
         return self.site.seal.read(self.request.query.text(FIELD)).get(name, 0)
 
     def _back(self, page: str) -> tuple[str, dict[str, object]]:

@@ -23,8 +23,8 @@ from spamnb.base.patterns import LazyPattern
 from spamnb.cli.common.argument_types import executor, user_name
 from spamnb.cli.common.argument_types import moment as _moment
 from spamnb.config.folder_names import matches
+from spamnb.config.named_senders import matches_sender
 from spamnb.config.readers import dotted
-from spamnb.config.senders import matches_sender
 from spamnb.config.writing import _end_of_mailboxes
 from spamnb.delivery.annotate import without
 from spamnb.identity.digests import identity
@@ -380,12 +380,12 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         fullmatch,
         (fill("1", BODY, after="x"), fill("1e", BODY), fill("1.", BODY), fill("+", BODY)),
     ),
-    "config.senders._PATTERN": (fullmatch, (fill("a", NAME), fill("a@", NAME), fill("*", NAME, after=" "))),
+    "config.named_senders._PATTERN": (fullmatch, (fill("a", NAME), fill("a@", NAME), fill("*", NAME, after=" "))),
     "setup.units._COMMAND": (every, (fill("Exec", HELP), fill("/spamnb", HELP, "Exec="), fill("a", HELP, "Exec"))),
     "setup.units._TO_QUOTE": (every, (fill(" ", NAME), fill("a", NAME))),
     "setup.units._TO_ESCAPE": (every, (fill('"', NAME), fill("a", NAME))),
     "setup.units._MARK": (match, (fill("a", HELP, "# Written by `spamnb install-unit` ("),)),
-    "config.senders._LETTER": (every, (fill("*", NAME), fill("?.", NAME))),
+    "config.named_senders._LETTER": (every, (fill("*", NAME), fill("?.", NAME))),
     "mail.relations._ID": (every, (fill("<", VALUE), fill("<a", VALUE), fill("a", VALUE, before="<"))),
     "mail.relations._IP": (
         every,
@@ -501,7 +501,7 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
     ),
     "config.readers.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),
-    "config.senders._expression": (
+    "config.named_senders._expression": (
         lambda text: matches_sender(fill("a*", 100), "", text),
         (fill("a", NAME), fill("ab", NAME), fill("a.", NAME)),
     ),

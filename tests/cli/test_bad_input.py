@@ -211,7 +211,7 @@ def as_nobody(home: Path) -> Run:
 
     def call(*arguments: object) -> Result:
         code = (
-            "import os, locale, numpy, yaml, bs4, lxml.etree, spamnb.cli.main as m, spamnb.cli.common.log;"
+            "import os, locale, numpy, yaml, bs4, lxml.etree, spamnb.cli.main as m, spamnb.cli.common.stderr_log;"
             "import spamnb.cli.score, spamnb.cli.train, spamnb.cli.status, spamnb.cli.verify, spamnb.cli.export;"
             "os.setgroups([]); os.setgid(65534); os.setuid(65534); m.entry_point()"
         )

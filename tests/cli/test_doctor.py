@@ -11,8 +11,8 @@ import pytest
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.base.label import Role
-from spamnb.checkup import ledger as of_ledger
-from spamnb.checkup import mailboxes as of_mailboxes
+from spamnb.checkup import ledger_checks as of_ledger
+from spamnb.checkup import mailbox_checks as of_mailboxes
 from spamnb.checkup.finding import name_of, network_file_system
 from spamnb.config import Mailbox, render
 from spamnb.ledger.copies.copy import roll
@@ -140,7 +140,7 @@ def test_configuration_out_of_reach(well: Path, run: Run, monkeypatch: pytest.Mo
     file.symlink_to(file)  # who is root may read all but this
     code, found = findings(run)
     assert (code, found[0][:2]) == (1, ("fault", "configuration"))
-    monkeypatch.setattr("spamnb.cli.common.context.default_config_path", lambda environ: file)
+    monkeypatch.setattr("spamnb.cli.common.config_and_ledger.default_config_path", lambda environ: file)
     assert run("status").code == 78
     file.unlink()
     assert run("verify").code == 0
@@ -264,7 +264,7 @@ def test_mounts(tmp_path: Path) -> None:
 
 def test_a_large_ledger_was_examined_when_it_was_copied(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the proof of a large ledger, where its copy of the day was proven; where that is late, it is."""
-    monkeypatch.setattr("spamnb.checkup.ledger._LARGE", 1)
+    monkeypatch.setattr("spamnb.checkup.ledger_checks._LARGE", 1)
     with Ledger(str(ledger_file(well))) as ledger:
         ledger._connection.execute(wrong_count(7))
     assert said(run, "ok", "they were right when it was copied")

@@ -26,9 +26,9 @@ from spamnb.config import (
     Service,
     default_config_path,
     default_ledger_path,
+    default_paths,
     load,
     parse,
-    places,
     render,
 )
 
@@ -662,7 +662,7 @@ def test_default_ledger_path():
 def test_default_config_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The first configuration that exists is meant: the service's, the person's, the system's."""
     system = tmp_path / "etc" / "config.yaml"
-    monkeypatch.setattr(places, "SYSTEM_CONFIG", system)
+    monkeypatch.setattr(default_paths, "SYSTEM_CONFIG", system)
     environ = {"CONFIGURATION_DIRECTORY": f"{tmp_path}/service", "HOME": f"{tmp_path}/home"}
     own = tmp_path / "home" / ".config" / "spamnb" / "config.yaml"
     for path in (system, own, tmp_path / "service" / "config.yaml"):
@@ -675,7 +675,7 @@ def test_default_config_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_default_config_path_for_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Where no configuration exists, the person's own place is meant; the system's only without a home."""
-    monkeypatch.setattr(places, "SYSTEM_CONFIG", tmp_path / "config.yaml")
+    monkeypatch.setattr(default_paths, "SYSTEM_CONFIG", tmp_path / "config.yaml")
     assert default_config_path({"HOME": f"{tmp_path}"}) == tmp_path / ".config" / "spamnb" / "config.yaml"
     assert default_config_path({"XDG_CONFIG_HOME": f"{tmp_path}/x"}) == tmp_path / "x" / "spamnb" / "config.yaml"
     assert default_config_path({}) == tmp_path / "config.yaml"

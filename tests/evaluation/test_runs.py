@@ -7,9 +7,8 @@ import pytest
 from spamnb.base.label import Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.evaluation.contradictions import contradicting
 from spamnb.evaluation.corpus import Sample
-from spamnb.evaluation.measures import Outcome
+from spamnb.evaluation.measures import Outcome, judged_opposite
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.protocols import Learner, online
 from spamnb.evaluation.runs import Figures, average, figures, in_orders, over_orders
@@ -64,7 +63,7 @@ def test_figures_that_a_run_does_not_have() -> None:
     assert found.spread == {"on": (40, 40)}
 
 
-def test_contradicting_messages() -> None:
+def test_messages_that_are_judged_the_opposite() -> None:
     """What is judged as the other class contradicts its label, and not what is unsure; the strongest comes first."""
     rows = [
         ("a", Label.HAM, Verdict.SPAM, 0.95),
@@ -74,5 +73,5 @@ def test_contradicting_messages() -> None:
         ("e", Label.SPAM, Verdict.HAM, 0.001),
         ("f", Label.HAM, Verdict.HAM, 0.05),
     ]
-    found = contradicting(Outcome(name, label, verdict, p, 0.0) for name, label, verdict, p in rows)
+    found = judged_opposite(Outcome(name, label, verdict, p, 0.0) for name, label, verdict, p in rows)
     assert [outcome.name for outcome in found] == ["e", "a", "c"]

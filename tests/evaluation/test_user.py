@@ -54,7 +54,7 @@ def test_figures(habit: str) -> None:
         "switched_on_at",
         "breaker_tripped",
     ]
-    assert figures["messages"] == 400 - HABITS[habit].learned == len(found.outcomes) or HABITS[habit].learned >= 400
+    assert figures["messages"] == len(found.outcomes) == max(0, 400 - HABITS[habit].learned)
     assert figures == run(habit).figures()
 
 
@@ -117,4 +117,5 @@ def test_a_label_may_be_wrong() -> None:
     assert replace(HABITS["noisy"], wrong=0.0) == HABITS["told"]
     found = run("noisy")
     assert sum(found.learned) == 400
-    assert found.learned != (200, 200) or run("told").figures() != {**found.figures(), "habit": "told"}
+    assert found.learned != (200, 200), "as many were called ham as spam by chance: take another seed"
+    assert [outcome.label for outcome in found.outcomes] == [sample.label for sample in MAIL]

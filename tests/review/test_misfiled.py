@@ -14,7 +14,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lesson
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading, read
-from spamnb.review.misfiled import contradicting, contradictions, misfiled
+from spamnb.review.misfiled import clearly_misfiled, count_clear, misfiled
 from spamnb.review.near_copies import groups
 from spamnb.review.queue import teaching_order
 
@@ -46,7 +46,7 @@ def learn(ledger: Ledger, raw: bytes, label: Label, weak: bool = False) -> Readi
 def test_only_what_is_called_otherwise_is_found(ledger: Ledger) -> None:
     """Mail that is learned as what it looks like is no finding; mail learned as the other class is, with its clues."""
     assert misfiled(ledger, config(ledger)) == []
-    assert contradictions(ledger, config(ledger).scoring) == 0
+    assert count_clear(ledger, config(ledger).scoring) == 0
     wrong = learn(ledger, message("spam", 100), HAM)
     (found,) = misfiled(ledger, config(ledger))
     assert (found.digest, found.summary, found.label, found.weak) == (wrong.digest, wrong.summary, HAM, False)
@@ -68,8 +68,8 @@ def test_weak_ones_come_first_and_then_the_strongest(ledger: Ledger) -> None:
     for some in ([one for one in found if one.digest in weak], [one for one in found if one.digest not in weak]):
         strengths = [one.strength for one in some]
         assert strengths == sorted(strengths, reverse=True)
-    assert contradictions(ledger, config(ledger).scoring) == len(found) > 0
-    strongest = [one.digest for one in contradicting(ledger.lessons, config(ledger).scoring)]
+    assert count_clear(ledger, config(ledger).scoring) == len(found) > 0
+    strongest = [one.digest for one in clearly_misfiled(ledger.lessons, config(ledger).scoring)]
     assert strongest == [one.digest for one in sorted(found, key=lambda one: -one.strength)]
 
 
@@ -153,7 +153,7 @@ def test_a_copy_that_was_called_otherwise(ledger: Ledger, tmp_path: Path) -> Non
         HAM,
         ledger.lessons.find(read(ham.read_bytes()).digest),
     )
-    assert contradictions(ledger, config(ledger).scoring) == 0
+    assert count_clear(ledger, config(ledger).scoring) == 0
 
 
 def test_a_message_of_an_mbox_is_named_while_the_mbox_is_there(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ print(json.dumps([answer.status, dict(answer.getheaders()), answer.read().decode
 """
 _CODE = """
 import sys, time
-from spamnb.web.keys import KeyFile, make, path
+from spamnb.web.login_keys import KeyFile, make, path
 key = KeyFile(sys.argv[1]).key()
 print(path(key), make(key, "code", time.time()))
 """

@@ -16,9 +16,10 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import read
-from spamnb.web import keys
+from spamnb.web import login_keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application
+from spamnb.web.kept_values import KeptValues
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Route, Router
@@ -66,7 +67,7 @@ class Browser:
     def __init__(self, application: Application) -> None:
         self._application = application
         self.base = application._site.access.base.removesuffix("/")
-        self.headers = {"host": HOST, "cookie": f"spamnb_7726={keys.make(KEY, 'cookie', 1e9)}"}
+        self.headers = {"host": HOST, "cookie": f"spamnb_7726={login_keys.make(KEY, 'cookie', 1e9)}"}
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Answer:
         """Ask for a page."""
@@ -121,11 +122,12 @@ def pages_of(
 ) -> Application:
     """The pages of a configuration, or of others for an administrator.
 
-    at_once: what nobody waits for is done before the answer; else it is not done.
+    at_once: what follows an answer is done before it; else it is not done.
     """
     router = Router(routes_of_a_host() if others else all_routes())
     access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
-    site = Site(config, config_path, access, Pages(router.has_page), now, read_only, "anna", others=others)
+    kept = KeptValues(config_path, {})
+    site = Site(config, config_path, access, Pages(router.has_page), now, kept, read_only, "anna", others=others)
     return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
 
 
@@ -145,7 +147,7 @@ class WebDesk(Desk):
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
     def application(self, *, door: Door | None = None, read_only: bool = False, at_once: bool = False) -> Application:
-        """The pages. at_once: what nobody waits for is done before the answer; else it is not done."""
+        """The pages. at_once: what follows an answer is done before it; else it is not done."""
         return pages_of(lambda: self.config, self.now, door=door, read_only=read_only, at_once=at_once)
 
     def number_of(self, content: bytes) -> int:

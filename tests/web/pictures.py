@@ -14,8 +14,8 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from spamnb.ledger.copies.copy import roll
-from spamnb.web import keys
-from spamnb.web.server import key_file
+from spamnb.web import login_keys
+from spamnb.web.page_server import key_file
 from tests.documents import ROOT
 from tests.service.conftest import until
 from tests.web.desk import WebDesk
@@ -64,7 +64,7 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     moved: Any = next(line for line in desk.ledger.journal.page(100) if line.action.kind == "moved")
     context = browser.new_context(viewport=size, color_scheme=colours)  # type: ignore[arg-type]
     page = context.new_page()
-    code = keys.make(key_file(desk.config).key(), "code", time.time())
+    code = login_keys.make(key_file(desk.config).key(), "code", time.time())
     page.goto(f"{base}/login?code={code}")
     until(lambda: _is_whole(page, f"{base}/{path.format(spam=moved.action.message)}"), f"the whole page {path}")
     page.locator(".owner").evaluate("shown => { shown.textContent = 'anna'; }")

@@ -75,7 +75,7 @@ def test_the_log_names_no_argument(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_killed_meanwhile() -> None:
     """Where the server is killed, such a work ends without a word."""
-    command = [sys.executable, "-c", "from spamnb.web.background import answer; answer()"]
+    command = [sys.executable, "-c", "from spamnb.web.background import work_for_server; work_for_server()"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         process.stdout.close()

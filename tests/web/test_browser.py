@@ -14,8 +14,8 @@ import pytest
 from spamnb.acts.may_move import begin
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
-from spamnb.web import keys
-from spamnb.web.server import PageServer, Settings, key_file, login_address
+from spamnb.web import login_keys
+from spamnb.web.page_server import PageServer, Settings, key_file, login_address
 from tests.service.conftest import until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.markup import FOLDER, MARKUP, fill
@@ -78,7 +78,7 @@ class Chromium:
         context.set_default_timeout(20_000)
         try:
             window = Window(context, self.base)
-            code = keys.make(key_file(self.desk.config).key(), "code", time.time())
+            code = login_keys.make(key_file(self.desk.config).key(), "code", time.time())
             assert window.page.goto(f"{self.base}/login?code={code}").status == 200
             window.go("")
             yield window

@@ -7,7 +7,7 @@ import lxml.etree
 import pytest
 
 from spamnb.ledger.history.figures import Bin, Judged
-from spamnb.web.parts.charts import Chart, Point, by_day, calibration, curve, histogram, small_bar
+from spamnb.web.parts.charts import Chart, Point, curve, daily, diagonal, histogram, small_bar
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -23,10 +23,10 @@ def bars(chart: Chart, word: str = "") -> list[Any]:
     return list(tree(chart.svg).xpath(f"//rect[contains(@class, 'bar {word}')]"))
 
 
-def test_by_day() -> None:
+def test_daily() -> None:
     """Each day has a bar of its verdicts, the tallest is as high as the plot, and decisions against them are marked."""
     spans = [Judged(0, 1, ham=6, unsure=1, spam=3, lost=1), Judged(1, 2), Judged(2, 3, spam=5)]
-    chart = by_day(spans, ["Mon", "Tue", "Wed"], "Judged")
+    chart = daily(spans, ["Mon", "Tue", "Wed"], "Judged")
     assert [sum(float(bar.get("height")) for bar in bars(chart, word)) for word in ("ham", "unsure", "spam")] == [
         pytest.approx(132 * part) for part in (0.6, 0.1, 0.8)
     ]
@@ -50,20 +50,20 @@ def test_histogram() -> None:
 
 def test_nothing_yet() -> None:
     """A chart of nothing is a chart."""
-    for chart in (by_day([], [], "a"), histogram([], 0.1, 0.95, "b"), calibration([], "c"), curve([], "d", 0.1)):
+    for chart in (daily([], [], "a"), histogram([], 0.1, 0.95, "b"), diagonal([], "c"), curve([], "d", 0.1)):
         assert not bars(chart)
         assert chart.rows == ()
     assert not bars(histogram([Bin(0, 0.5), Bin(0.5, 1)], 0.1, 0.95, "none"))
-    assert not bars(by_day([Judged(0, 1)], ["Mon"], "none"))
+    assert not bars(daily([Judged(0, 1)], ["Mon"], "none"))
 
 
 def test_few_messages_are_hollow() -> None:
     """A dot of fewer than five messages is drawn hollow; its interval is drawn either way."""
     points = [Point(0.05, 0.0, 0.0, 0.1, 500, "0 % to 10 %"), Point(0.55, 0.5, 0.1, 0.9, 4, "50 % to 60 %")]
-    drawn = tree(calibration(points, "Calibration").svg)
+    drawn = tree(diagonal(points, "Calibration").svg)
     assert [dot.get("class") for dot in drawn.xpath("//circle")] == ["dot", "dot few"]
     assert len(drawn.xpath("//line[@class='interval']")) == 2
-    assert calibration(points, "").rows[1] == ("50 % to 60 %", "50 %", "10 % to 90 %", "4")
+    assert diagonal(points, "").rows[1] == ("50 % to 60 %", "50 %", "10 % to 90 %", "4")
 
 
 def test_curve() -> None:
@@ -77,7 +77,7 @@ def test_curve() -> None:
 def test_text_is_escaped() -> None:
     """A name made of markup is text."""
     hostile = "<script>alert(1)</script>\"'&"
-    chart = by_day([Judged(0, 1, ham=1)], [hostile], hostile)
+    chart = daily([Judged(0, 1, ham=1)], [hostile], hostile)
     assert not tree(chart.svg).xpath("//script")
     assert tree(chart.svg).findtext("title") == hostile
 

@@ -15,7 +15,7 @@ import pytest
 from spamnb.web import connections
 from spamnb.web.application import Application
 from spamnb.web.http import Response
-from spamnb.web.server import PageServer, Settings
+from spamnb.web.page_server import PageServer, Settings
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import WebDesk
 

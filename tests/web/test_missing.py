@@ -7,7 +7,8 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.mail.reading import read
-from spamnb.web.missing import KeptMissing
+from spamnb.web.kept import After
+from spamnb.web.kept_values import KeptValues
 from tests.web.desk import Browser, WebDesk
 
 LOOKING = "it is being looked at"
@@ -36,11 +37,16 @@ def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
     """After something was learned the former answer stands until there is a new one; numbers are told at once."""
     desk.ledger.state.begun_with = None
-    kept, learning = KeptMissing(), Learning()
-    assert kept.look(desk.ledger, Scoring(), learning)[1] is False
-    kept.judge(desk.ledger.path, Scoring(), learning)
-    assert kept.look(desk.ledger, Scoring(), learning) == ("", True)
+    kept, learning = KeptValues("config.yaml", {}), Learning()
+    after: After = []
+    assert LOOKING in kept.missing(desk.ledger, Scoring(), learning, after)
+    after.pop()()
+    assert kept.missing(desk.ledger, Scoring(), learning, after) == ""
+    assert not after
     desk.ledger.lessons.learn([read(message("spam", 900))], Label.SPAM, "a test", 1.0, how=How.HAND)
-    assert kept.look(desk.ledger, Scoring(), learning) == ("", False)
+    assert kept.missing(desk.ledger, Scoring(), learning, after) == ""
+    assert after.pop(), "it is looked again"
     many = Learning(minimum_messages=1000)
-    assert kept.look(desk.ledger, Scoring(), many) == (may_move.lacks(desk.ledger.lessons, Scoring(), many), True)
+    said = kept.missing(desk.ledger, Scoring(), many, after)
+    assert said == may_move.lacks(desk.ledger.lessons, Scoring(), many) != ""
+    assert not after

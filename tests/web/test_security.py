@@ -7,7 +7,7 @@ import pytest
 
 from spamnb.base.errors import SpamnbError
 from spamnb.cli.common.sample_mail import message
-from spamnb.web import keys
+from spamnb.web import login_keys
 from spamnb.web.access import HEADERS, Door
 from spamnb.web.http import MAX_BODY
 from spamnb.web.routes import Route
@@ -100,9 +100,9 @@ def test_other_paths(desk: WebDesk) -> None:
     """All pages lie below a path that follows from the key; anywhere else is one line, which says whose it is."""
     base = desk.browser.base
     assert re.fullmatch(r"/k[a-z2-7]{24}", base)
-    assert base == f"/{keys.path(KEY)}" != f"/{keys.path(bytes(32))}"
+    assert base == f"/{login_keys.path(KEY)}" != f"/{login_keys.path(bytes(32))}"
     paths = ["/", "/history", "/login", f"/login?code={code_of()}", "/static/spamnb.css", "//", f"/{base}/"]
-    paths += [base, f"{base[:-1]}/", f"{base}x/", f"{base.upper()}/", f"/{keys.path(bytes(32))}/history"]
+    paths += [base, f"{base[:-1]}/", f"{base}x/", f"{base.upper()}/", f"/{login_keys.path(bytes(32))}/history"]
     desk.browser.base = ""
     try:
         for path in paths:
@@ -227,8 +227,8 @@ def test_headers_on_every_answer(desk: WebDesk, number: int) -> None:
 # --- the login ----------------------------------------------------------------------------------------------------
 
 
-def code_of(key: bytes = KEY, at: float = 1e9, use: keys.Use = "code") -> str:
-    return keys.make(key, use, at)
+def code_of(key: bytes = KEY, at: float = 1e9, use: login_keys.Use = "code") -> str:
+    return login_keys.make(key, use, at)
 
 
 def test_log_in(desk: WebDesk) -> None:
@@ -316,18 +316,18 @@ def test_log_out(desk: WebDesk) -> None:
 
 def test_new_key(tmp_path: Path) -> None:
     """The key lies in a file of its own, made once, for its owner alone; a new one ends all logins, and moves all."""
-    file = keys.KeyFile(str(tmp_path / "state" / "web.key"))
+    file = login_keys.KeyFile(str(tmp_path / "state" / "web.key"))
     key = file.key()
     assert (tmp_path / "state" / "web.key").stat().st_mode & 0o777 == 0o600
-    assert keys.KeyFile(file.path).key() == file.key() == key
-    cookie = keys.make(key, "cookie", 0)
+    assert login_keys.KeyFile(file.path).key() == file.key() == key
+    cookie = login_keys.make(key, "cookie", 0)
     file.renew()
     assert file.key() != key
-    assert keys.path(file.key()) != keys.path(key)
-    assert keys.nonce_of(file.key(), "cookie", cookie, 1) is None
+    assert login_keys.path(file.key()) != login_keys.path(key)
+    assert login_keys.nonce_of(file.key(), "cookie", cookie, 1) is None
     (tmp_path / "state" / "web.key").chmod(0o644)
     with pytest.raises(SpamnbError, match="others can read"):
-        keys.KeyFile(file.path).key()
+        login_keys.KeyFile(file.path).key()
 
 
 def test_link_of_another_site(desk: WebDesk) -> None:

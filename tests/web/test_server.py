@@ -14,10 +14,10 @@ from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config.writing import render
-from spamnb.web import keys
+from spamnb.web import login_keys
 from spamnb.web.access import check_modes, is_held_by, listen
 from spamnb.web.config_file import ConfigFile
-from spamnb.web.server import Activity, PageServer, Settings, key_file, login_file, port_in_use
+from spamnb.web.page_server import Activity, PageServer, Settings, key_file, login_file, port_in_use
 from tests.service.conftest import PATIENCE, until
 from tests.web.desk import Answer, WebDesk
 
@@ -75,7 +75,7 @@ def test_login_file(desk: WebDesk) -> None:
     """The address with its code is given to a browser in a file of the owner's: arguments can be read by others."""
     path = Path(login_file(desk.config, 7726, 1e9))
     assert path.stat().st_mode & 0o777 == 0o600
-    assert f"http://127.0.0.1:7726/{keys.path(key_file(desk.config).key())}/login?code=" in path.read_text()
+    assert f"http://127.0.0.1:7726/{login_keys.path(key_file(desk.config).key())}/login?code=" in path.read_text()
 
 
 def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
         server = PageServer(Settings("127.0.0.1:0"), ConfigFile(file, {}, is_needed=True).read, str(file), {})
         try:
             key = key_file(desk.config).key()
-            cookie = f"spamnb_{server.port}={keys.make(key, 'cookie', time.time())}"
+            cookie = f"spamnb_{server.port}={login_keys.make(key, 'cookie', time.time())}"
             asked = {"REQUEST_METHOD": "GET", "HTTP_HOST": f"127.0.0.1:{server.port}", "HTTP_COOKIE": cookie}
-            owner = asked | {"PATH_INFO": f"/{keys.path(key)}/health"}
+            owner = asked | {"PATH_INFO": f"/{login_keys.path(key)}/health"}
             if known:
                 assert server.activity(owner, lambda *_: None)
             file.write_text("scoring: {spam_cutoff: high}\n")

@@ -17,8 +17,8 @@ from spamnb.config.writing import render
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
-from spamnb.web.checked import Checked
 from spamnb.web.config_file import ConfigFile
+from spamnb.web.kept import After
 from spamnb.web.rendering import NAVIGATION
 from tests.web.desk import Browser, WebDesk, all_routes, pages_of
 
@@ -190,7 +190,8 @@ def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
     begin(desk.ledger, desk.config.scoring, desk.config.learning)
-    browser = Browser(pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True))
+    noon = 1_800_000_000.0  # the begin of a minute
+    browser = Browser(pages_of(lambda: desk.config, lambda: noon + desk.ahead, config_path=str(file), at_once=True))
 
     def title() -> str:
         return str(browser.get(page).tree.findtext(".//title")).removesuffix(" · spamnb")
@@ -207,18 +208,22 @@ def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
         desk.ahead += 24 * 60
         assert [title(), title()] == ["Being checked", before]
         desk.ahead += 50
-        assert title() == before, "within a minute it stands"
-    desk.ahead += 50
+        assert title() == before, "within its minute it stands"
+    desk.ahead += 10
     assert (title(), title()) != (before, before)
 
 
-def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path) -> None:
+def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While all is checked anew, Health shows what was found before, under its time; the overview shows none of it."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file))
-    old = Checked((fault("one", "long repaired", "a step"),), desk.now() - 61.0)
-    application._site.checkup.found = application._site.checkup.last = old
+    at = desk.now()
+    old = [fault("one", "long repaired", "a step")]
+    monkeypatch.setattr("spamnb.checkup.checkup.checkup", lambda *_, **__: old)
+    after = After()
+    application._site.kept.checkup(lambda: at - 61.0, after)
+    after.pop()()
     browser = Browser(application)
     words = browser.get("/health").words
     assert words.index("The check before") < words.index("long repaired") and "It is being checked" in words
@@ -249,7 +254,7 @@ def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch:
     pages = ["/", "/health", "/tune", "/audit", "/review"]
     with only_service(desk.ledger.path):
         with monkeypatch.context() as broken:
-            for kept in (site.checkup, site.own_mail, site.badges.weak):
+            for kept in (site.kept._checkup, site.kept._glance, site.kept._own_mail, site.kept._weak):
                 broken.setattr(kept, "_run", failing)
             for page in pages:
                 browser.get(page)
@@ -264,7 +269,7 @@ def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch:
             assert not str(found.tree.findtext(".//title")).startswith(("Not checked", "Being checked"))
 
 
-def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path) -> None:
+def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What doctor warns of stands on the overview, with the next step; that is looked for beside the page."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
@@ -272,9 +277,11 @@ def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path) -> None:
     browser = Browser(application)
     assert "spamnb backup" not in browser.get("/").words
     assert "the service makes one a day; or: spamnb backup" in browser.get("/").words
-    assert application._site.checkup.last is None, "the ledger is not proved for that"
-    many = tuple(warning("one", f"warning {number}", "a step") for number in range(5))
-    application._site.checkup.found = Checked(many, desk.now())
+    assert browser.get("/health").tree.findtext(".//title") == "Being checked · spamnb", "a glance proves no ledger"
+    many = [warning("one", f"warning {number}", "a step") for number in range(5)]
+    monkeypatch.setattr("spamnb.checkup.checkup.checkup", lambda *_, **__: many)
+    application._site.kept.check_again()
+    browser.get("/")
     with only_service(desk.ledger.path):
         page = browser.get("/")
     assert page.tree.findtext(".//title") == "5 warnings · spamnb"

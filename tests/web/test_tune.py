@@ -9,11 +9,10 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.evaluation.tuning import at_cutoffs, calibration, lost_at
-from spamnb.ledger.ledger import Ledger
+from spamnb.evaluation.cutoffs import at_cutoffs, lost_at
+from spamnb.evaluation.measures import calibration_bins
 from spamnb.mail.reading import read
-from spamnb.review.own_mail import own_mail
-from spamnb.web.own_mail import KeptOwnMail
+from spamnb.review.own_mail import judge_own_mail
 from tests.web.desk import Browser, WebDesk
 
 WRONG = message("spam", 100)
@@ -136,30 +135,14 @@ def test_bad_answers(desk: WebDesk, browser: Browser) -> None:
 def test_own_mail(desk: WebDesk, browser: Browser) -> None:
     """The newest messages are judged, each without itself; it tells how far it is."""
     told: list[tuple[int, int]] = []
-    found = own_mail(desk.ledger, Scoring(), lambda *progress: told.append(progress))
+    found = judge_own_mail(desk.ledger, Scoring(), lambda *progress: told.append(progress))
     assert (len(found.digests), found.learned, found.change) == (61, 61, desk.ledger.lessons.last_change())
     assert told[0] == (0, 61)
     assert [one.digest for one in found.findings if one.is_clear] == [read(WRONG).digest]
     places = lost_at(found.is_spam, found.probability, 0.95)
     assert [found.digests[place] for place in places] == [read(WRONG).digest]
     assert at_cutoffs(found.is_spam, found.probability, [0.95])[0].lost == 1
-    assert sum(one.messages for one in calibration(found.is_spam, found.probability)) == 61
-    newest = own_mail(desk.ledger, Scoring(), most=10)
+    assert sum(one.messages for one in calibration_bins(found.is_spam, found.probability)) == 61
+    newest = judge_own_mail(desk.ledger, Scoring(), most=10)
     assert (len(newest.digests), newest.learned) == (10, 61)
     assert read(WRONG).digest in newest.digests
-
-
-def test_one_at_a_time(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the mail is judged, nobody begins to judge it again; a fault does not stop it for ever."""
-    kept, begun = KeptOwnMail(), []
-
-    def judged(ledger: Ledger, scoring: Scoring, tell: object) -> object:
-        begun.append(ledger.path)
-        kept.judge(desk.ledger.path, scoring)
-        raise RuntimeError("a fault")
-
-    monkeypatch.setattr("spamnb.review.own_mail.own_mail", judged)
-    for _ in range(2):
-        with pytest.raises(RuntimeError):
-            kept.judge(desk.ledger.path, Scoring())
-    assert len(begun) == 2

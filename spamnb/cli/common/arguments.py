@@ -97,7 +97,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def no_such(command: str) -> str:
-    """That there is no such command, and which one was meant."""
+    """The message that there is no such command, and which one was meant."""
     near = difflib.get_close_matches(command[:60], COMMANDS, n=1)
     return f"there is no command {command!r}" + (f" (did you mean {near[0]}?)" if near else "")
 

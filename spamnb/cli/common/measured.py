@@ -10,7 +10,7 @@ from spamnb.cli.common import output_files
 from spamnb.cli.common.output import table
 
 if TYPE_CHECKING:
-    from spamnb.evaluation.cutoff import Advice
+    from spamnb.evaluation.cutoffs import Advice
     from spamnb.evaluation.measures import Measure, Outcome
     from spamnb.evaluation.runs import Average, Figure
 
@@ -92,23 +92,21 @@ def _shown(figure: Figure) -> str:
     return f"{figure:.4f}" if isinstance(figure, float) else str(figure)
 
 
-def contradictions(found: Sequence[Outcome], *, own: bool) -> str:
-    """How many messages contradict their label, and the strongest; "" for none.
+def opposites(outcomes: Sequence[Outcome], *, own: bool) -> str:
+    """How many messages are judged the opposite of their label, and the strongest; "" for none.
 
     `own`: they are the user's own mail, of which `audit` tells more.
     """
-    if not found:
+    if not outcomes:
         return ""
-    one = len(found) == 1
-    said = (
-        f"{plural(len(found), 'message')} {'is' if one else 'are'} judged the opposite of {'its' if one else 'their'}"
-    )
+    are, their = ("is", "its") if len(outcomes) == 1 else ("are", "their")
     hint = "`spamnb audit` shows what you have taught wrongly.\n\n" if own else ""
-    return f"{said} label:\n\n{_listed(found)}\n\n{hint}"
+    heading = f"{plural(len(outcomes), 'message')} {are} judged the opposite of {their} label:"
+    return f"{heading}\n\n{_listed(outcomes)}\n\n{hint}"
 
 
 def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
-    """Which cutoff to take, or why there is no saying."""
+    """Which cutoff to take, or why none is advised."""
     if given.cutoff is None:
         return (
             f"This mail contradicts itself, so there is no cutoff to advise: to lose at most one ham in {one_in} it"

@@ -10,13 +10,13 @@ from spamnb.acts.current_files import CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
-from spamnb.cli.common.context import command, open_ledger, open_to_read
+from spamnb.cli.common.config_and_ledger import command, open_ledger, open_to_read
 from spamnb.cli.common.output import as_json, is_terminal, warn
 from spamnb.config import Config
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled, contradictions
+from spamnb.review.misfiled import Misfiled, count_clear
 
 JSON_HELP = "one JSON object a line: path, label, probability, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
@@ -66,7 +66,7 @@ def where_to_look_first(options: argparse.Namespace) -> str:
     if ledger is None:
         return ""
     with ledger:
-        number = contradictions(ledger, config.scoring)
+        number = count_clear(ledger, config.scoring)
     looks = "looks as if it were" if number == 1 else "look as if they were"
     return f"{plural(number, 'message')} {looks} filed wrongly. Look first: {command(options)} audit" if number else ""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.journal import Line, Wanted
 from spamnb.web.http import Response, as_json
-from spamnb.web.parts.lines import by_day, told, without_repeats
+from spamnb.web.parts.lines import by_day, history_lines, without_repeats
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -30,11 +30,11 @@ def history(visit: Visit) -> Response:
     """A page of the history, of what is asked for."""
     asked, names = visit.request.query, Names(visit.config)
     show, text, mailbox = asked.one_of("show", SHOWN), asked.text("q", 100), asked.text("mailbox")
-    lines, rest = _found(visit, replace(SHOWN[show][1], text=text, mailbox=names.path_of(mailbox)))
+    lines, rest = _page(visit, replace(SHOWN[show][1], text=text, mailbox=names.path_of(mailbox)))
     return visit.page(
         "history.html",
         title="History",
-        days=list(by_day(told(visit.ledger, without_repeats(lines), names), visit.now)),
+        days=list(by_day(history_lines(visit.ledger, without_repeats(lines), names), visit.now)),
         rest=rest,
         is_searched=bool(show or text or mailbox),
         is_cut=rest is not None and len(lines) < _ON_A_PAGE,
@@ -47,14 +47,14 @@ def history(visit: Visit) -> Response:
 
 
 def history_as_json(visit: Visit) -> Response:
-    """The same actions as `spamnb history --json` prints."""
+    """A page of actions as `spamnb history --json` prints them."""
     asked = visit.request.query
     wanted = replace(SHOWN[asked.one_of("show", SHOWN)][1], text=asked.text("q", 100))
-    lines, rest = _found(visit, wanted)
+    lines, rest = _page(visit, wanted)
     return as_json({"actions": [as_object(line) for line in lines], "before": rest})
 
 
-def _found(visit: Visit, wanted: Wanted) -> tuple[list[Line], int | None]:
+def _page(visit: Visit, wanted: Wanted) -> tuple[list[Line], int | None]:
     """The newest actions that are wanted, and the id before which the next page begins, None at the end."""
     journal = visit.ledger.journal
     before = visit.request.query.number("before") or journal.newest_id() + 1

@@ -39,13 +39,13 @@ def table(visit: Visit) -> Response:
     """A line for each configuration."""
     paths = [Path(path) for path in visit.site.others]
     names = short_names([path.parent if path.name == _USUAL_NAME else path for path in paths])
-    found = [_filter(visit, path, name) for path, name in zip(paths, names.values(), strict=True)]
-    down = sum(not one.is_running for one in found)
-    title = f"{down} of {len(found)} not running" if down else "All are running"
-    return visit.page("mailboxes_of_a_host.html", title=title, filters=found, days=_DAYS)
+    rows = [_row(visit, path, name) for path, name in zip(paths, names.values(), strict=True)]
+    down = sum(not row.is_running for row in rows)
+    title = f"{down} of {len(rows)} not running" if down else "All are running"
+    return visit.page("mailboxes_of_a_host.html", title=title, filters=rows, days=_DAYS)
 
 
-def _filter(visit: Visit, path: Path, name: str) -> MailboxRow:
+def _row(visit: Visit, path: Path, name: str) -> MailboxRow:
     try:
         config = load(path, visit.site.environ)
         ledger_path = str(config.ledger)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spamnb.acts import training
-from spamnb.acts.answers import ON_A_PAGE, Answers
+from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Verdict
@@ -19,14 +19,13 @@ from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.names import parse_name
 from spamnb.web.http import HttpError, Response, as_json
-from spamnb.web.parts.lines import HistoryLine, told
+from spamnb.web.parts.lines import HistoryLine, history_lines
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _CLUES = 10  # a side
 _TEXT = 2000  # characters
-_LABELS = {label.word: label for label in Label}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +42,9 @@ class Why:
 def message(visit: Visit) -> Response:
     """A message by its number in the ledger."""
     ledger, known = visit.ledger, _known(visit)
-    places = CurrentFiles(ledger, visit.config, [known.digest])
-    found = places.of(known.digest)
-    raw = _raw(places, found, known)
-    reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
+    current, raw, reading = _read(visit, known)
     names = Names(visit.config)
-    lines = told(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
+    lines = history_lines(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
     subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
     return visit.page(
@@ -59,22 +55,22 @@ def message(visit: Visit) -> Response:
         sender=sender,
         why=None if reading is None else _why(visit, reading, known),
         is_kept=raw is None,
-        lies=[_lies(place, names) for place in found],
+        lies=[_lies(place, names) for place in current],
         away=_away(visit, files),
-        is_in_spam=any(place.label is Label.SPAM for place in found),
+        is_in_spam=any(place.label is Label.SPAM for place in current),
         opposite=_opposite(known),
         head=None if raw is None else excerpt(raw, _TEXT),
         with_text=bool(visit.request.query.text("text")),
         most=10_000 if visit.request.query.text("all") else _CLUES,
         lines=lines,
-        moved=next((one.action.id for one in reversed(lines) if _is_open_move(one)), None),
-        files=sorted(files, key=lambda one: one.since),
+        moved=next((line.action.id for line in reversed(lines) if _is_open_move(line)), None),
+        files=sorted(files, key=lambda file: file.since),
     )
 
 
-def _is_open_move(one: HistoryLine) -> bool:
+def _is_open_move(line: HistoryLine) -> bool:
     """Whether a move of the filter stands, and could be undone."""
-    return one.action.kind == "moved" and one.action.takes_back is None and not one.hindrance
+    return line.action.kind == "moved" and line.action.takes_back is None and not line.hindrance
 
 
 def _subject_and_sender(summary: str) -> tuple[str, str]:
@@ -100,12 +96,15 @@ def _known(visit: Visit) -> KnownMessage:
     return known
 
 
-def _raw(places: CurrentFiles, found: list[CurrentFile], known: KnownMessage) -> bytes | None:
-    """The bytes of a message out of the first of its files that can be read."""
-    for place in found:
-        if place.location is not None and (read_ := places.read(place.location, known.digest)) is not None:
-            return read_[1]
-    return None
+def _read(visit: Visit, known: KnownMessage) -> tuple[list[CurrentFile], bytes | None, Reading | None]:
+    """The files of a message, the bytes of the first that can be read, and what they say, or what is kept of that."""
+    places = CurrentFiles(visit.ledger, visit.config, [known.digest])
+    files = places.of(known.digest)
+    for file in files:
+        content = None if file.location is None else places.read(file.location, known.digest)
+        if content is not None:
+            return files, content[1], read(content[1])
+    return files, None, kept_reading(visit.ledger.lessons, known.digest)
 
 
 def _why(visit: Visit, reading: Reading, known: KnownMessage) -> Why:
@@ -154,10 +153,8 @@ class Taught:
 
 def teachers(visit: Visit) -> Response:
     """The messages that taught the strongest clues; apart, since all newest lessons are looked through for them."""
-    known, ledger = _known(visit), visit.ledger
-    places = CurrentFiles(ledger, visit.config, [known.digest])
-    raw = _raw(places, places.of(known.digest), known)
-    reading = read(raw) if raw is not None else kept_reading(ledger.lessons, known.digest)
+    known = _known(visit)
+    _, _, reading = _read(visit, known)
     taught = [] if reading is None else list(_taught(visit, reading, known))
     if visit.request.query.text("part"):
         return visit.part("teachers.html", taught=taught, known=known, title="")
@@ -168,12 +165,11 @@ def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[Tau
     ledger = visit.ledger
     judge = Filter(ledger.lessons, visit.config.scoring, visit.config.senders)
     explanation = judge.explain(reading, strongest=0, without_itself=known.label is not None)
-    strongest = [one for side in sides(explanation).values() for one in side[:_CLUES]]
+    strongest = [clue for side in sides(explanation).values() for clue in side[:_CLUES]]
     without = known.digest if known.label is not None else None
-    found = ledger.lessons.teachers([one.clue.token for one in strongest], without=without)
-    for one in strongest:
-        some = [(teacher, ledger.messages.find(teacher.digest)) for teacher in found[one.clue.token]]
-        yield Taught(one, [(teacher, None if met is None else met.id) for teacher, met in some])
+    teachers_of = ledger.lessons.teachers([clue.clue.token for clue in strongest], without=without)
+    for clue in strongest:
+        yield Taught(clue, [(teacher, visit.number_of(teacher.digest)) for teacher in teachers_of[clue.clue.token]])
 
 
 def message_as_json(visit: Visit) -> Response:
@@ -189,13 +185,11 @@ def message_as_json(visit: Visit) -> Response:
 def say(visit: Visit) -> Response:
     """A person says what a message is: it is learned so, and moved where it belongs."""
     known = _known(visit)
-    label = _LABELS.get(visit.request.form.text("label"))
+    label = visit.request.form.label("label")
     if label is None:
         raise HttpError(400, "What the message is was not said.", "Go back, and choose ham or spam.")
-    answers = Answers(visit.ledger, visit.config, visit.site.now)
-    visit.after.append(answers.end)
     try:
-        done = answers.call(known.digest, label, ON_A_PAGE)
+        done = visit.answers().call(known.digest, label, ON_A_PAGE)
     except MaildirError as fault:
         raise HttpError(409, str(fault), "Its verdict and its history remain.") from fault
     return visit.done(done.actions, back=f"m/{known.id}", stays=int(bool(done.stays)))

@@ -18,11 +18,11 @@ def pause(visit: Visit) -> Response:
 
 def resume(visit: Visit) -> Response:
     """Move mail again; with `move` also what has stayed meanwhile, if it still is spam and nobody has read it."""
-    ledger, reviewed = visit.ledger, list[withheld.Reviewed]()
-    withheld.resume(ledger, visit.now)
-    if visit.request.form.text("move"):
-        reviewed += withheld.move_withheld(ledger, visit.config, visit.site.now, later=visit.after.append)
-    return visit.done(move for one in reviewed for move in one.moves)
+    withheld.resume(visit.ledger, visit.now)
+    if not visit.request.form.text("move"):
+        return visit.done([])
+    reviewed = withheld.move_withheld(visit.ledger, visit.config, visit.site.now, later=visit.after.append)
+    return visit.done([move for message in reviewed for move in message.moves])
 
 
 ROUTES = (Route("POST", "/pause", pause), Route("POST", "/resume", resume))

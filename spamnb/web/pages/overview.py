@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from spamnb.base.wording import plural
-from spamnb.checkup.finding import FAULT, Finding
+from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.figures import Judged
@@ -17,13 +16,16 @@ from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.status import Status, status
 from spamnb.web.http import Response, as_json
+from spamnb.web.kept import Looked
+from spamnb.web.kept_values import Checked, not_checked
 from spamnb.web.parts import charts
-from spamnb.web.parts.lines import told, without_repeats
+from spamnb.web.parts.lines import history_lines, without_repeats
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _LATELY = 10
+_IN_THE_BANNER = ("service", "moving")
 _MOST_CORRECTED = 100  # on a day: that there were more is not counted
 _BINS = 20
 _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 3), "365": (364, 7)}  # days, days a bar
@@ -31,35 +33,38 @@ _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 
 
 def overview(visit: Visit) -> Response:
     """The state of the filter, its figures, and the newest actions."""
-    ledger, config, checkup = visit.ledger, visit.config, visit.site.checkup
-    checked = checkup.current(visit.now, whole=False)
-    if checked is None:
-        path, environ = Path(visit.site.config_path), visit.site.environ
-        visit.after.append(lambda: checkup.check(path, environ, visit.site.now, whole=False))
-    troubles = None if checked is None else checked.troubles
+    ledger, config, kept = visit.ledger, visit.config, visit.site.kept
+    looked = kept.glance(visit.site.now, visit.after)
+    troubles = _troubles(looked)
     known = status(config, ledger, visit.now, visit.missing)
-    span = visit.request.query.one_of("days", _SPANS, "30")
-    spans = _judged(ledger, visit.now, *_SPANS[span])
+    days = visit.request.query.one_of("days", _SPANS, "30")
+    spans = _judged(ledger, visit.now, *_SPANS[days])
     figures = _sum(spans)
     bins, scoring = ledger.figures.probabilities(_BINS, figures.since, figures.until), config.scoring
     return visit.page(
         "overview.html",
-        title=_state(known, bool(config.mailboxes), visit.site.badges.numbers.get("review", 0), troubles)
-        or checkup.instead,
+        title=_state(known, bool(config.mailboxes), kept.badges.get("review", 0), troubles) or not_checked(looked),
         known=known,
         learning=config.learning,
         is_checked=troubles is not None,
-        has_failed=checkup.has_failed,
+        has_failed=looked.has_failed,
         troubles=troubles or [],
         today=_today(ledger, visit.now),
-        days=span,
+        days=days,
         spans=list(_SPANS),
         figures=figures,
-        by_day=charts.by_day(spans, [_date(one.since) for one in spans], "Judged, by day"),
-        sureness=charts.histogram(bins, scoring.ham_cutoff, scoring.spam_cutoff, f"How sure it was, last {span} days"),
-        lines=told(ledger, without_repeats(ledger.journal.page(_LATELY)), Names(config)),
+        by_day=charts.daily(spans, [_date(each.since) for each in spans], "Judged, by day"),
+        sureness=charts.histogram(bins, scoring.ham_cutoff, scoring.spam_cutoff, f"How sure it was, last {days} days"),
+        lines=history_lines(ledger, without_repeats(ledger.journal.page(_LATELY)), Names(config)),
         copied_at=_copied_at(str(config.ledger)),
     )
+
+
+def _troubles(looked: Looked[Checked]) -> list[Finding] | None:
+    """Faults and warnings, but for those that the banner tells of; None where they are not known of now."""
+    if looked.value is None or not looked.is_current:
+        return None
+    return [finding for finding in looked.value.findings if finding.state != OK and finding.what not in _IN_THE_BANNER]
 
 
 def _state(known: Status, has_mailbox: bool, waiting: int, troubles: Sequence[Finding] | None) -> str:
@@ -67,7 +72,7 @@ def _state(known: Status, has_mailbox: bool, waiting: int, troubles: Sequence[Fi
 
     troubles: what is wrong now; None where that is not known. Where nothing else is to be said then, "".
     """
-    faults = sum(one.state == FAULT for one in troubles or ())
+    faults = sum(finding.state == FAULT for finding in troubles or ())
     if known.stop is not None:
         return "Nothing is moved" if known.stop.tripped_at is not None else "Moving is paused"
     if has_mailbox and not known.is_running:
@@ -110,8 +115,8 @@ def _judged(ledger: Ledger, now: float, days: int, step: int) -> list[Judged]:
 
 def _sum(spans: list[Judged]) -> Judged:
     """All spans as one."""
-    names = [one.name for one in dataclasses.fields(Judged) if one.name not in ("since", "until")]
-    sums = {name: sum(getattr(one, name) for one in spans) for name in names}
+    names = [field.name for field in dataclasses.fields(Judged) if field.name not in ("since", "until")]
+    sums = {name: sum(getattr(span, name) for span in spans) for name in names}
     return Judged(spans[0].since, spans[-1].until, **sums)
 
 
@@ -129,7 +134,7 @@ def _copied_at(path: str) -> float | None:
 
 
 def overview_as_json(visit: Visit) -> Response:
-    """The same figures for a program."""
+    """The figures of the page, for a program."""
     ledger = visit.ledger
     figures = _sum(_judged(ledger, visit.now, 30, 1))
     known = status(visit.config, ledger, visit.now, visit.missing)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spamnb.acts.answers import ON_A_PAGE, Answers
+from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
@@ -16,7 +16,6 @@ from spamnb.web.visit import Visit
 
 _ON_A_PAGE = 50
 _AT_ONCE = 50  # messages that are taught at once, and shown before
-_LABELS = {label.word: label for label in Label}
 
 
 class Then(NamedTuple):
@@ -45,18 +44,18 @@ class Foreseen:
 
 
 def senders(visit: Visit) -> Response:
-    """Those with the most mail first."""
+    """A page of the senders, those with the most mail first."""
     query = visit.request.query
     text, messages, last = query.text("q", 100), query.number("messages"), query.number("last")
     after = None if messages is None or last is None else (messages, last)
-    found = visit.ledger.senders.page(_ON_A_PAGE, text, after)
+    page = visit.ledger.senders.page(_ON_A_PAGE, text, after)
     lists = visit.config.senders
     return visit.page(
         "senders.html",
         title="Senders",
-        senders=[(one, _pattern(visit, one)) for one in found],
+        senders=[(row, _pattern(visit, row)) for row in page],
         q=text,
-        last=found[-1] if len(found) == _ON_A_PAGE else None,
+        last=page[-1] if len(page) == _ON_A_PAGE else None,
         lists=[(label, patterns) for label, patterns in (("ham", lists.ham), ("spam", lists.spam)) if patterns],
     )
 
@@ -69,41 +68,43 @@ def _pattern(visit: Visit, sender: Sender) -> str:
 
 def sender(visit: Visit) -> Response:
     """One sender's newest messages, and what would follow from teaching all of them."""
-    one = _sender(visit)
-    messages = _messages(visit, visit.ledger.senders.messages(one.id, _AT_ONCE))
+    asked = _sender(visit)
+    messages = _messages(visit, visit.ledger.senders.messages(asked.id, _AT_ONCE))
     foreseen = list(_foresee(visit, messages))
     return visit.page(
         "sender.html",
         title="Sender",
-        sender=one,
-        named=_pattern(visit, one),
+        sender=asked,
+        named=_pattern(visit, asked),
         foreseen=foreseen,
-        possible=[each.known.id for each in foreseen if each.is_possible],
+        possible=[message.known.id for message in foreseen if message.is_possible],
         failed=visit.outcome("failed"),
-        previews={word: _sum_of(foreseen, word) for word in _LABELS},
+        previews={label.word: _sum_of(foreseen, label.word) for label in Label},
     )
 
 
 def _sender(visit: Visit) -> Sender:
-    found = visit.ledger.senders.get(visit.number("sender"))
-    if found is None:
+    known = visit.ledger.senders.get(visit.number("sender"))
+    if known is None:
         raise HttpError(404, "No mail of this sender is in the history.", "It is long gone and forgotten.")
-    return found
+    return known
 
 
 def _messages(visit: Visit, numbers: Iterable[int]) -> list[KnownMessage]:
-    return [known for number in numbers if (known := visit.ledger.messages.lookup(number)) is not None]
+    return [message for message in map(visit.ledger.messages.lookup, numbers) if message is not None]
 
 
 def _foresee(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Foreseen]:
-    places = CurrentFiles(visit.ledger, visit.config, {one.digest for one in messages})
-    for one in messages:
-        found = places.of(one.digest)
-        lesson = visit.ledger.lessons.find(one.digest)
-        is_possible = lesson is not None or any(place.location is not None for place in found)
-        then = {word: _then(one, found, label) for word, label in _LABELS.items()} if is_possible else {}
-        folder = "" if not found else found[0].path if found[0].location is None else found[0].location.folder_name
-        yield Foreseen(one, folder, then)
+    places = CurrentFiles(visit.ledger, visit.config, {message.digest for message in messages})
+    for message in messages:
+        files = places.of(message.digest)
+        lesson = visit.ledger.lessons.find(message.digest)
+        is_possible = lesson is not None or any(file.location is not None for file in files)
+        then = {label.word: _then(message, files, label) for label in Label} if is_possible else {}
+        folder = ""
+        if files:
+            folder = files[0].path if files[0].location is None else files[0].location.folder_name
+        yield Foreseen(message, folder, then)
 
 
 def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> Then:
@@ -114,21 +115,20 @@ def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> T
 
 def _sum_of(foreseen: Sequence[Foreseen], word: str) -> tuple[int, int]:
     """How many messages would be learned as that, and how many would be moved."""
-    some = [one.then[word] for one in foreseen if one.is_possible]
-    return sum(then.learns for then in some), sum(then.moves for then in some)
+    effects = [message.then[word] for message in foreseen if message.is_possible]
+    return sum(then.learns for then in effects), sum(then.moves for then in effects)
 
 
 def teach(visit: Visit) -> Response:
     """Teach the messages that the page has shown, and no others."""
-    one, form = _sender(visit), visit.request.form
-    label, numbers = _LABELS.get(form.text("label")), [whole_number(text) for text in form.all("id")]
+    asked, form = _sender(visit), visit.request.form
+    label, numbers = form.label("label"), [whole_number(text) for text in form.all("id")]
     if label is None or not numbers:
         raise HttpError(400, "What the messages are was not said.", "Go back, and use the buttons.")
-    theirs = set(visit.ledger.senders.messages(one.id, one.messages))
+    theirs = set(visit.ledger.senders.messages(asked.id, asked.messages))
     if len(numbers) > _AT_ONCE or not theirs.issuperset(numbers):
         raise HttpError(400, "These are not messages of this sender.", "Go back, and load the page again.")
-    answers = Answers(visit.ledger, visit.config, visit.site.now)
-    visit.after.append(answers.end)
+    answers = visit.answers()
     actions: list[int] = []
     failed = 0
     for foreseen in _foresee(visit, _messages(visit, numbers)):
@@ -138,7 +138,7 @@ def teach(visit: Visit) -> Response:
             actions += answers.call(foreseen.known.digest, label, ON_A_PAGE).actions
         except MaildirError:
             failed += 1
-    return visit.done(actions, back=f"senders/{one.id}", failed=failed)
+    return visit.done(actions, back=f"senders/{asked.id}", failed=failed)
 
 
 ROUTES = (

@@ -8,10 +8,10 @@ _YEAR = 365 * 86_400
 
 
 def _static(visit: Visit) -> Response:
-    one = visit.site.pages.static[visit.request.path.rpartition("/")[2]]
-    is_marked = visit.request.query.text("v") == one.mark  # else it may be another version's
+    file = visit.site.pages.static[visit.request.path.rpartition("/")[2]]
+    is_marked = visit.request.query.text("v") == file.mark  # else it may be another version's
     kept = f"public, max-age={_YEAR}, immutable" if is_marked else "no-cache"
-    return Response(one.content, content_type=one.content_type, headers=(("Cache-Control", kept),))
+    return Response(file.content, content_type=file.content_type, headers=(("Cache-Control", kept),))
 
 
 ROUTES = tuple(

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from spamnb.base.wording import plural
 from spamnb.config import Scoring
-from spamnb.evaluation.measures import wilson
-from spamnb.evaluation.tuning import CUTOFFS, AtCutoff, at_cutoffs, calibration, lost_at
+from spamnb.evaluation.cutoffs import CUTOFFS, AtCutoff, at_cutoffs, lost_at
+from spamnb.evaluation.measures import Measure, calibration_bins, wilson
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.own_mail import OwnMail
@@ -29,7 +29,7 @@ class Row:
     """A cutoff with what it does, as a row of the table; bars: of the ham lost and of the spam caught."""
 
     at: AtCutoff
-    said: str
+    sentence: str
     yaml: str
     bars: tuple[Markup, Markup]
 
@@ -37,10 +37,8 @@ class Row:
 def tune(visit: Visit) -> Response:
     """The cutoffs."""
     ledger, scoring = visit.ledger, visit.config.scoring
-    looked = visit.site.own_mail.look(ledger, scoring)
-    if not looked.is_current:
-        visit.after.append(lambda: visit.site.own_mail.judge(ledger.path, scoring))
-    mail = looked.mail
+    looked = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
+    mail = looked.value
     if mail is None or not _has_both(mail):
         return visit.page("tune.html", title="Tune", looked=looked, rows=[], has_both=mail is None)
     rows = _rows(mail, scoring)
@@ -54,9 +52,9 @@ def tune(visit: Visit) -> Response:
         chosen=chosen,
         lost=_lost(ledger, mail, rows[chosen].at.cutoff),
         in_force=scoring.spam_cutoff,
-        for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.said, "yaml": row.yaml} for row in rows],
+        for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.sentence, "yaml": row.yaml} for row in rows],
         as_judged=_as_judged(ledger.figures.probabilities(_BINS), [row.at.cutoff for row in rows]),
-        calibration=_calibration(mail),
+        calibration=_reliability(mail),
         curve=_curve(ledger, mail),
     )
 
@@ -67,32 +65,27 @@ def _has_both(mail: OwnMail) -> bool:
 
 def _rows(mail: OwnMail, scoring: Scoring) -> list[Row]:
     cutoffs = sorted({*CUTOFFS, scoring.spam_cutoff})
-    found = at_cutoffs(mail.is_spam, mail.probability, cutoffs)
-    most = max(one.lost for one in found)
-    return [
-        Row(
-            one,
-            _said(one),
-            f"scoring:\n  spam_cutoff: {one.cutoff:g}",
-            (
-                charts.small_bar(one.lost / most if most else 0.0, "ham"),
-                charts.small_bar(one.caught / one.spam, "spam"),
-            ),
-        )
-        for one in found
-    ]
+    rows = []
+    effects = at_cutoffs(mail.is_spam, mail.probability, cutoffs)
+    most = max(effect.lost for effect in effects)
+    for effect in effects:
+        lost = charts.small_bar(effect.lost / most if most else 0.0, "ham")
+        caught = charts.small_bar(effect.caught / effect.spam, "spam")
+        yaml = f"scoring:\n  spam_cutoff: {effect.cutoff:g}"
+        rows.append(Row(effect, _sentence(effect), yaml, (lost, caught)))
+    return rows
 
 
-def _said(one: AtCutoff) -> str:
+def _sentence(effect: AtCutoff) -> str:
     """What a cutoff does, in a sentence.
 
-    >>> _said(AtCutoff(0.95, 1011, 0, 467, 450))
+    >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))
     'At 0.95: 0 of 1,011 ham lost (with 95 % certainty at most 4 in 1,000), 450 of 467 spam caught (96.4 %).'
     """
     return (
-        f"At {one.cutoff:g}: {one.lost:,} of {one.ham:,} ham lost (with 95 % certainty at most"
-        f" {max(1, round(10 * one.lost_share.high)):,} in 1,000), {one.caught:,} of {one.spam:,} spam caught"
-        f" ({100 * one.caught / one.spam:.1f} %)."
+        f"At {effect.cutoff:g}: {effect.lost:,} of {effect.ham:,} ham lost (with 95 % certainty at most"
+        f" {max(1, round(10 * effect.lost_share.high)):,} in 1,000), {effect.caught:,} of {effect.spam:,} spam caught"
+        f" ({effect.caught_share.value:.1f} %)."
     )
 
 
@@ -108,36 +101,30 @@ def _chosen(visit: Visit, rows: Sequence[Row], in_force: float) -> int:
 
 def _lost(ledger: Ledger, mail: OwnMail, cutoff: float) -> list[tuple[int, str, float]]:
     """The ham that a cutoff loses: number in the history, summary, and probability."""
-    found = []
+    rows = []
     for place in lost_at(mail.is_spam, mail.probability, cutoff)[:_SHOWN]:
-        if (known := ledger.messages.find(mail.digests[place])) is not None:
-            found.append((known.id, known.summary, float(mail.probability[place])))
-    return found
+        message = ledger.messages.find(mail.digests[place])
+        if message is not None:
+            rows.append((message.id, message.summary, float(mail.probability[place])))
+    return rows
 
 
 def _as_judged(bins: Sequence[Bin], cutoffs: Sequence[float]) -> list[tuple[float, int, int, int]]:
     """For each cutoff the messages that were judged above it: those that a person has called ham, spam, or neither."""
-    found = []
+    rows = []
     for cutoff in cutoffs:
-        above = [one for one in bins if round(one.low, 3) >= cutoff]
-        numbers = (sum(one.ham for one in above), sum(one.spam for one in above), sum(one.undecided for one in above))
-        found.append((cutoff, *numbers))
-    return found
+        above = [part for part in bins if round(part.low, 3) >= cutoff]
+        ham, spam = sum(part.ham for part in above), sum(part.spam for part in above)
+        rows.append((cutoff, ham, spam, sum(part.undecided for part in above)))
+    return rows
 
 
-def _calibration(mail: OwnMail) -> Chart:
+def _reliability(mail: OwnMail) -> Chart:
     points = [
-        Point(
-            one.mean,
-            one.share.value / 100,
-            one.share.low / 100,
-            one.share.high / 100,
-            one.messages,
-            f"{100 * one.low:.0f} % to {100 * one.high:.0f} %",
-        )
-        for one in calibration(mail.is_spam, mail.probability)
+        _point(part.mean, part.share, part.messages, f"{100 * part.low:.0f} % to {100 * part.high:.0f} %")
+        for part in calibration_bins(mail.is_spam, mail.probability)
     ]
-    return charts.calibration(points, "How much of the mail of each probability is spam")
+    return charts.diagonal(points, "How much of the mail of each probability is spam")
 
 
 def _curve(ledger: Ledger, mail: OwnMail) -> Chart | None:
@@ -147,16 +134,18 @@ def _curve(ledger: Ledger, mail: OwnMail) -> Chart | None:
     if len(spans) < 2:
         return None
     last = max(1, len(spans) - 1)
-    points = [_span(one, place / last, mail) for place, one in enumerate(spans)]
-    highest = max(0.01, *(one.high for one in points))
+    points = [_corrected(span, place / last, mail) for place, span in enumerate(spans)]
+    highest = max(0.01, *(point.high for point in points))
     return charts.curve(points, "Verdicts that you corrected, as more was learned", highest)
 
 
-def _span(one: Corrected, at: float, mail: OwnMail) -> Point:
-    share = wilson(one.corrected, one.messages)
-    learned = mail.learned - int(np.count_nonzero(mail.learned_at > one.until))
-    label = f"{plural(learned, 'message')} learned"
-    return Point(at, share.value / 100, share.low / 100, share.high / 100, one.messages, label)
+def _corrected(span: Corrected, at: float, mail: OwnMail) -> Point:
+    learned = mail.learned - int(np.count_nonzero(mail.learned_at > span.until))
+    return _point(at, wilson(span.corrected, span.messages), span.messages, f"{plural(learned, 'message')} learned")
+
+
+def _point(at: float, share: Measure, messages: int, label: str) -> Point:
+    return Point(at, share.value / 100, share.low / 100, share.high / 100, messages, label)
 
 
 ROUTES = (Route("GET", "/tune", tune),)

@@ -8,7 +8,7 @@ from spamnb.acts import undo as taking_back
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.http import HttpError, Response, Values, whole_number
-from spamnb.web.parts.lines import told
+from spamnb.web.parts.lines import history_lines
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -47,8 +47,8 @@ def preview(visit: Visit) -> Response:
         raise HttpError(404, "There is no such action in the history (any more).", "Choose another one there.")
     actions = taking_back.since(ledger, since.at)
     outcomes = list(taking_back.foresee(ledger, actions))
-    numbers = Counter(one.action.kind for one in outcomes if one.fault is None)
-    lines = told(ledger, ledger.journal.lines(actions[:_SHOWN]))
+    numbers = Counter(outcome.action.kind for outcome in outcomes if outcome.fault is None)
+    lines = history_lines(ledger, ledger.journal.lines(actions[:_SHOWN]))
     return visit.page(
         "undo.html",
         title="Take back",
@@ -56,7 +56,7 @@ def preview(visit: Visit) -> Response:
         upto=ledger.journal.newest_id(),
         numbers=numbers,
         total=sum(numbers.values()),
-        stay=[one for one in outcomes if one.fault is not None],
+        stay=[outcome for outcome in outcomes if outcome.fault is not None],
         pairs=list(zip(lines, outcomes, strict=False)),
         more=len(outcomes) - len(lines),
     )
@@ -68,7 +68,7 @@ def undo(visit: Visit) -> Response:
     ledger = visit.ledger
     before = ledger.journal.newest_id()
     outcomes = list(taking_back.undo(ledger, actions, visit.site.now, later=visit.after.append))
-    faults = [one.fault for one in outcomes if one.fault is not None]
+    faults = [outcome.fault for outcome in outcomes if outcome.fault is not None]
     if faults and len(faults) == len(outcomes):
         raise HttpError(409, str(faults[0]), "Nothing was changed.")
     made = ledger.journal.undoing([action.id for action in actions], before)

@@ -6,7 +6,6 @@ from typing import Any
 from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import Clue
 from spamnb.filter.telling_words import TellingWords, Word
-from spamnb.ledger.lessons.port import Teacher
 from spamnb.mail.tokens.kinds import KINDS
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
@@ -36,15 +35,15 @@ def words(visit: Visit) -> Response:
     telling = TellingWords(visit.ledger, visit.config.scoring)
     prefixes = [f"{of.prefix}:" for of in KINDS.values() if of.prefix and of.page == kind] if kind else []
     sides = {} if asked else telling.most(_SIDE, prefixes or None, bare=kind == "text")
-    found = [word for place in _PLACES if (word := telling.word(place + asked)) is not None] if asked else []
+    matching = [telling.word(place + asked) for place in _PLACES] if asked else []
     return visit.page(
         "words.html",
         title="Words",
         kinds=_KINDS.items(),
         chosen=kind,
         q=asked,
-        sides={label.word: [_shown(one) for one in some] for label, some in sides.items()},
-        found=[_shown(one) for one in found],
+        sides={label.word: list(map(_shown, side)) for label, side in sides.items()},
+        found=[_shown(word) for word in matching if word is not None],
         suggested=_suggested(visit, asked) if asked else [],
     )
 
@@ -55,23 +54,18 @@ def _shown(word: Word) -> Shown:
 
 def _suggested(visit: Visit, asked: str) -> list[str]:
     """Tokens that begin so."""
-    return [one for one in visit.ledger.words.beginning_with(asked, _SUGGESTED + 1) if one != asked][:_SUGGESTED]
+    tokens = visit.ledger.words.beginning_with(asked, _SUGGESTED + 1)
+    return [token for token in tokens if token != asked][:_SUGGESTED]
 
 
 def teachers(visit: Visit) -> Response:
     """The messages that taught a word; apart, since all newest lessons are looked through for them."""
     token = visit.request.query.text("q", _LONGEST).lower()
     taught = visit.ledger.lessons.teachers([token], _TEACHERS)[token] if token else []
-    values: dict[str, Any] = {"token": token, "taught": [(one, _number(visit, one)) for one in taught]}
+    values: dict[str, Any] = {"token": token, "taught": [(lesson, visit.number_of(lesson.digest)) for lesson in taught]}
     if visit.request.query.text("part"):
         return visit.part("word.html", title="", **values)
     return visit.page("word.html", title="Where a word was learned", **values)
-
-
-def _number(visit: Visit, teacher: Teacher) -> int | None:
-    """The message's number in the history, or None."""
-    known = visit.ledger.messages.find(teacher.digest)
-    return None if known is None else known.id
 
 
 ROUTES = (Route("GET", "/words", words), Route("GET", "/words/teachers", teachers))

@@ -6,7 +6,7 @@ narrow, so that its text is as large on a phone as on a desk.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -40,8 +40,13 @@ class Point:
     messages: int
     label: str
 
+    @property
+    def interval(self) -> str:
+        """The interval, in percent."""
+        return f"{_percent(self.low)} to {_percent(self.high)}"
 
-def by_day(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
+
+def daily(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
     """Bars of verdicts on each span of time, one above the other, with a mark where a person has decided otherwise."""
     most = max((span.messages for span in spans), default=0)
     step = _PLOT_WIDTH / max(1, len(spans))
@@ -67,60 +72,50 @@ def by_day(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
 
 def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
     """How many messages have which probability, on a logarithmic scale: else only the two outer bins would be seen."""
-    most = max((one.messages for one in bins), default=0)
+    most = max((part.messages for part in bins), default=0)
     tallest = math.log1p(max(1, most))
     parts = [_grid([(math.log1p(n) / tallest, f"{n:,}") for n in _powers(most)])]
-    for one in bins:
-        x, width = _LEFT + _PLOT_WIDTH * one.low, _PLOT_WIDTH * (one.high - one.low)
-        middle, height = (one.low + one.high) / 2, _PLOT_HEIGHT * math.log1p(one.messages) / tallest
+    for part in bins:
+        x, width = _LEFT + _PLOT_WIDTH * part.low, _PLOT_WIDTH * (part.high - part.low)
+        middle, height = (part.low + part.high) / 2, _PLOT_HEIGHT * math.log1p(part.messages) / tallest
         word = "spam" if middle >= spam_cutoff else "ham" if middle <= ham_cutoff else "unsure"
-        if one.messages:
-            said = f"{_percent(one.low)} to {_percent(one.high)}: {one.messages:,}"
-            parts.append(_rect(x + width * 0.08, _BASE - height, width * 0.84, height, word, said))
+        if part.messages:
+            words = f"{_percent(part.low)} to {_percent(part.high)}: {part.messages:,}"
+            parts.append(_rect(x + width * 0.08, _BASE - height, width * 0.84, height, word, words))
     for cutoff in (ham_cutoff, spam_cutoff):
         x = _LEFT + _PLOT_WIDTH * cutoff
         parts.append(_line(x, _TOP - 6, x, _BASE, "cutoff"))
     parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, _percent(at), anchor) for at, anchor in _SCALE]
     columns = ("probability of spam", "messages", "you said ham", "you said spam")
     rows = tuple(
-        (f"{_percent(one.low)} to {_percent(one.high)}", str(one.messages), str(one.ham), str(one.spam)) for one in bins
+        (f"{_percent(part.low)} to {_percent(part.high)}", str(part.messages), str(part.ham), str(part.spam))
+        for part in bins
     )
     return Chart(title, _drawing(title, parts), columns, rows)
 
 
-def calibration(points: Sequence[Point], title: str) -> Chart:
-    """How much of the mail of each probability is spam: on the diagonal, the probability is what it says.
-
-    Dots are hollow where few messages stand behind them.
-    """
-    parts = [_grid([(share, _percent(share)) for share in (0.0, 0.5, 1.0)])]
-    parts.append(_line(_LEFT, _BASE, _LEFT + _PLOT_WIDTH, _TOP, "diagonal"))
-    parts += [_dot(point) for point in points]
+def diagonal(points: Sequence[Point], title: str) -> Chart:
+    """How much of the mail of each probability is spam: on the diagonal, the probability is what it says."""
+    parts = [_line(_LEFT, _BASE, _LEFT + _PLOT_WIDTH, _TOP, "diagonal")]
     parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, _percent(at), anchor) for at, anchor in _SCALE]
-    return Chart(
-        title, _drawing(title, parts), ("probability", "spam", "95 % interval", "messages"), _point_rows(points)
-    )
+    return _dots(points, title, parts, ("probability", "spam"))
 
 
 def curve(points: Sequence[Point], title: str, highest: float) -> Chart:
     """Shares one after another, with their intervals, on a scale from 0 to `highest`."""
-    parts = [_grid([(part, _percent(part * highest)) for part in (0.0, 0.5, 1.0)])]
-    scaled = [
-        replace(
-            one,
-            share=min(1.0, one.share / highest),
-            low=min(1.0, one.low / highest),
-            high=min(1.0, one.high / highest),
-        )
-        for one in points
-    ]
-    line = " ".join(f"{_x(one.at):.1f},{_y(one.share):.1f}" for one in scaled)
-    parts.append(Markup('<polyline class="curve" points="{}"/>').format(line))
-    parts += [_dot(shown, one) for shown, one in zip(scaled, points, strict=True)]
-    parts += _ends([one.label for one in points])
-    return Chart(
-        title, _drawing(title, parts), ("messages learned", "share", "95 % interval", "messages"), _point_rows(points)
-    )
+    line = " ".join(f"{_x(point.at):.1f},{_y(min(1.0, point.share / highest)):.1f}" for point in points)
+    parts = [Markup('<polyline class="curve" points="{}"/>').format(line), *_ends([point.label for point in points])]
+    return _dots(points, title, parts, ("messages learned", "share"), highest)
+
+
+def _dots(
+    points: Sequence[Point], title: str, parts: list[Markup], columns: tuple[str, str], highest: float = 1.0
+) -> Chart:
+    """Shares with their intervals, on a scale up to `highest`. Dots are hollow where they are of few messages."""
+    grid = _grid([(part, _percent(part * highest)) for part in (0.0, 0.5, 1.0)])
+    drawing = _drawing(title, [grid, *parts, *(_dot(point, highest) for point in points)])
+    rows = tuple((point.label, _percent(point.share), point.interval, f"{point.messages:,}") for point in points)
+    return Chart(title, drawing, (*columns, "95 % interval", "messages"), rows)
 
 
 def small_bar(share: float, word: str) -> Markup:
@@ -168,32 +163,27 @@ def _mark(x: float, y: float, title: str) -> Markup:
     return Markup('<path class="mark" d="M{:.1f} {:.1f}l-4 -7h8z"><title>{}</title></path>').format(x, y, title)
 
 
-def _dot(shown: Point, said: Point | None = None) -> Markup:
+def _dot(point: Point, highest: float) -> Markup:
     """A share as a dot, with its interval as a line."""
-    said = said or shown
-    words = f"{said.label}: {_percent(said.share)} of {said.messages:,}"
-    dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>').format(
-        "dot few" if said.messages < _FEW else "dot", _x(shown.at), _y(shown.share), words
-    )
-    return _line(_x(shown.at), _y(shown.low), _x(shown.at), _y(shown.high), "interval") + dot
+    x, (y, low, high) = _x(point.at), (_y(min(1.0, of / highest)) for of in (point.share, point.low, point.high))
+    kind = "dot few" if point.messages < _FEW else "dot"
+    words = f"{point.label}: {_percent(point.share)} of {point.messages:,}"
+    dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>')
+    return _line(x, low, x, high, "interval") + dot.format(kind, x, y, words)
 
 
 def _grid(ticks: Sequence[tuple[float, str]]) -> Markup:
     """Horizontal lines at heights from 0 to 1, each with its label."""
-    found = [
+    return Markup("").join(
         _line(_LEFT, _y(at), WIDTH - _RIGHT, _y(at), "grid") + _text(_LEFT - 4, _y(at) + 4, label, "end")
         for at, label in ticks
-    ]
-    return Markup("").join(found)
+    )
 
 
 def _linear_ticks(most: int) -> list[tuple[float, str]]:
     """None, and the most; the middle too, where it is a whole number worth a line."""
-    return (
-        [(0.0, "0"), *([(0.5, f"{most // 2:,}")] if most >= 4 and most % 2 == 0 else []), (1.0, f"{most:,}")]
-        if most
-        else [(0.0, "0")]
-    )
+    middle = [(0.5, f"{most // 2:,}")] if most >= 4 and most % 2 == 0 else []
+    return [(0.0, "0"), *middle, *([(1.0, f"{most:,}")] if most else [])]
 
 
 def _powers(most: int) -> list[int]:
@@ -211,13 +201,6 @@ def _ends(names: Sequence[str]) -> list[Markup]:
         return []
     last = [_text(WIDTH - _RIGHT, HEIGHT - 6, names[-1], "end")] if len(names) > 1 else []
     return [_text(_LEFT, HEIGHT - 6, names[0]), *last]
-
-
-def _point_rows(points: Sequence[Point]) -> tuple[tuple[str, ...], ...]:
-    return tuple(
-        (one.label, _percent(one.share), f"{_percent(one.low)} to {_percent(one.high)}", f"{one.messages:,}")
-        for one in points
-    )
 
 
 def _percent(share: float) -> str:

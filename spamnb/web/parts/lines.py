@@ -1,6 +1,7 @@
 """Actions of the history as a page shows them: in words, with what can be done about them."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,7 +42,7 @@ class HistoryLine:
 
     @property
     def opposite(self) -> tuple[Label, ...]:
-        """What a person would say that it is instead; nothing where that is no question, or is answered already."""
+        """The labels that a person may give instead; none where nothing was judged, or a person has decided already."""
         action, label = self.action, self.line.label
         if action.verdict is None or action.takes_back is not None or action.state not in ("done", "withheld"):
             return ()
@@ -84,21 +85,21 @@ class HistoryLine:
         line = self.line
         if self.action.state == "undone":
             return "" if line.undone_by is not None else "undone"
-        found = [] if line.moved_by is None else ["moved later"]
+        events = [] if line.moved_by is None else ["moved later"]
         if line.label is not None:
-            found.append(f"learned since as {line.label.word}{', weakly' if line.weak else ''}")
-        return ", ".join(found)
+            events.append(f"learned since as {line.label.word}{', weakly' if line.weak else ''}")
+        return ", ".join(events)
 
 
-def told(ledger: Ledger, lines: Iterable[Line], names: Names | None = None) -> list[HistoryLine]:
+def history_lines(ledger: Ledger, lines: Iterable[Line], names: Names | None = None) -> list[HistoryLine]:
     """Lines of the history in words; names: of the mailboxes, where they are to be told apart."""
-    found, lines = [], list(lines)
+    shown, lines = [], list(lines)
     for line, fault in zip(lines, why_not_undone(ledger, [line.action for line in lines]), strict=True):
         mailbox = "" if names is None else names.of_action(ledger, line.action)
         undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
         undone_at = None if undone_by is None else undone_by.at
-        found.append(HistoryLine(line, "" if fault is None else str(fault), mailbox, undone_at))
-    return found
+        shown.append(HistoryLine(line, "" if fault is None else str(fault), mailbox, undone_at))
+    return shown
 
 
 class Hour(NamedTuple):
@@ -110,26 +111,27 @@ class Hour(NamedTuple):
 
 def by_day(lines: Sequence[HistoryLine], now: float) -> Iterator[tuple[str, list[Hour]]]:
     """Lines in their order, the lines of each day together, with the day in words, and in it those of each hour."""
-    for _, group in itertools.groupby(lines, key=lambda one: datetime.fromtimestamp(one.action.at).date()):
-        some = list(group)
-        hours = [Hour(since, list(of_hour)) for since, of_hour in itertools.groupby(some, key=_hour)]
-        yield day(some[0].action.at, now), hours
+    for _, group in itertools.groupby(lines, key=lambda line: datetime.fromtimestamp(line.action.at).date()):
+        of_day = list(group)
+        hours = [Hour(since, list(of_hour)) for since, of_hour in itertools.groupby(of_day, key=_hour)]
+        yield day(of_day[0].action.at, now), hours
 
 
-def _hour(one: HistoryLine) -> int:
+def _hour(line: HistoryLine) -> int:
     """When the hour of an action began, by the local clock."""
-    return int(datetime.fromtimestamp(one.action.at).replace(minute=0, second=0, microsecond=0).timestamp())
+    return int(datetime.fromtimestamp(line.action.at).replace(minute=0, second=0, microsecond=0).timestamp())
 
 
 def without_repeats(lines: Sequence[Line]) -> list[Line]:
     """Lines without those that only say that nobody asks again, where the answer itself is among them."""
-    said = {(one.action.message, round(one.action.at)) for one in lines if one.action.kind == "learned"}
-    return [
-        one
-        for one in lines
-        if one.action.kind != "settled"
-        or all((one.action.message, round(one.action.at) + off) not in said for off in (-1, 0, 1))
-    ]
+    answers = {(line.action.message, round(line.action.at)) for line in lines if line.action.kind == "learned"}
+
+    def is_repeat(action: Action) -> bool:
+        at = round(action.at)
+        is_answered = any((action.message, second) in answers for second in (at - 1, at, at + 1))
+        return action.kind == "settled" and is_answered
+
+    return [line for line in lines if not is_repeat(line.action)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +146,23 @@ class Flash:
 
 def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
     """What these actions did, in a sentence; None where none of them is known (any more)."""
-    actions = [action for number in ids if (action := ledger.journal.get(number)) is not None]
-    lines = told(ledger, ledger.journal.lines(actions))
+    actions = [action for action in map(ledger.journal.get, ids) if action is not None]
+    lines = history_lines(ledger, ledger.journal.lines(actions))
     if not lines:
         return None
-    shown = [one for one in lines if one.action.kind != "settled"] or lines
-    messages = {one.action.message for one in shown}
-    parts = [
-        f"{one.did} to {one.line.destination}" if one.action.kind == "moved" and one.line.destination else one.did
-        for one in shown
-    ]
-    if len(messages) > 1:
-        counted = {part: parts.count(part) for part in parts}
-        parts = [f"{number} {part}" if number > 1 else part for part, number in counted.items()]
-    text = ", ".join(dict.fromkeys(parts))
-    is_undo = all(one.action.takes_back is not None for one in shown)
-    open_ = tuple(one.action.id for one in lines if not one.hindrance)
-    summary = shown[0].action.summary if len(messages) == 1 else ""
-    return Flash(text[:1].upper() + text[1:], summary, open_, is_undo)
+    shown = [line for line in lines if line.action.kind != "settled"] or lines
+    is_one = len({line.action.message for line in shown}) == 1
+    parts = []
+    for act, number in Counter(map(_act, shown)).items():
+        parts.append(act if is_one or number == 1 else f"{number} {act}")
+    text = ", ".join(parts)
+    is_undo = all(line.action.takes_back is not None for line in shown)
+    open_ = tuple(line.action.id for line in lines if not line.hindrance)
+    return Flash(text[:1].upper() + text[1:], shown[0].action.summary if is_one else "", open_, is_undo)
+
+
+def _act(line: HistoryLine) -> str:
+    """What was done, and for a move whereto."""
+    if line.action.kind == "moved" and line.line.destination:
+        return f"{line.did} to {line.line.destination}"
+    return line.did

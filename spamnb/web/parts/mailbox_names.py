@@ -32,7 +32,7 @@ class Names:
 
     def path_of(self, name: str) -> str | None:
         """The path of the mailbox of that name."""
-        return next((path for path, one in self.by_path.items() if one == name), None)
+        return next((path for path, short in self.by_path.items() if short == name), None)
 
 
 def short_names(paths: list[Path]) -> dict[str, str]:
@@ -44,9 +44,8 @@ def short_names(paths: list[Path]) -> dict[str, str]:
     names = {}
     for path in paths:
         number = 1
-        while number < len(path.parts) and any(
-            one != path and one.parts[-number:] == path.parts[-number:] for one in paths
-        ):
+        others = [other.parts for other in paths if other != path]
+        while number < len(path.parts) and any(parts[-number:] == path.parts[-number:] for parts in others):
             number += 1
         names[str(path)] = "/".join(path.parts[-number:])
     return names

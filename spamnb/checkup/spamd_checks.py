@@ -32,13 +32,13 @@ def _exists(name: str) -> bool:
 
 def _of_socket(address: str) -> Finding:
     try:
-        said = _ping(address)
+        reply = _ping(address)
     except PermissionError:
         return warning("spamd", f"only others may ask on {address}: it cannot be tried", "run doctor as root")
     except OSError as error:
         why = error.strerror or "it takes too long"
         return fault("spamd", f"nobody answers on {address}: {why}", "look into the service's log")
-    if _PONG in said:
+    if _PONG in reply:
         return ok("spamd", f"the service answers on {address}")
     return fault("spamd", f"{address} answers something else than spamd", "write another address as spamd.listen")
 

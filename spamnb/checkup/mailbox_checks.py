@@ -39,14 +39,14 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool) -> Iterator[Finding]:
     except FolderUnavailableError as error:
         yield fault(name, str(error), "correct `path` in the configuration, or mount the disk")
         return
-    found = [
+    findings = [
         *_missing(name, mailbox, folders),
         *_odd_roles(name, mailbox, folders),
         *_permissions(name, list(folders.values()), root),
         *_file_systems(name, mailbox, folders),
     ]
-    yield from found or [ok(name, f"{len(folders)} folders, spam goes to {mailbox.spam_folder}")]
-    training = [one for one in folders if mailbox.role_of(one) in (Role.TRAIN_SPAM, Role.TRAIN_HAM)]
+    yield from findings or [ok(name, f"{len(folders)} folders, spam goes to {mailbox.spam_folder}")]
+    training = [folder for folder in folders if mailbox.role_of(folder) in (Role.TRAIN_SPAM, Role.TRAIN_HAM)]
     if training:
         means = "mail that is delivered straight into it is not learned"
         if trusted:
@@ -63,19 +63,20 @@ def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
     if inbox not in folders:
         means = f"there is no folder {inbox}, which has the role inbox: the service will not start"
         yield fault(name, means, f"correct `roles` in the configuration{_instead(inbox, folders)}")
-    made = [one for one in (mailbox.spam_folder, mailbox.unsure_folder) if one is not None and one not in folders]
-    for one in made:
+    made = [goal for goal in (mailbox.spam_folder, mailbox.unsure_folder) if goal is not None and goal not in folders]
+    for goal in made:
         try:
-            check_name(one, detect_layout(str(mailbox.path)) if mailbox.layout == "auto" else mailbox.layout)
+            check_name(goal, detect_layout(str(mailbox.path)) if mailbox.layout == "auto" else mailbox.layout)
         except FolderNameError as error:
             yield fault(name, f"{error}: the service will not start", "correct the name in the configuration")
         else:
-            means = f"there is no folder {one} yet: the service makes it at its start"
-            step = f"if you mean another folder, correct its name in the configuration{_instead(one, folders)}"
+            means = f"there is no folder {goal} yet: the service makes it at its start"
+            step = f"if you mean another folder, correct its name in the configuration{_instead(goal, folders)}"
             yield warning(name, means, step)
-    missing = [one for one in mailbox.roles if one not in folders and one not in {*made, inbox}]
+    missing = [folder for folder in mailbox.roles if folder not in {*folders, *made, inbox}]
     if missing:
-        step = f"correct the names in `roles`, or leave them out{''.join(_instead(one, folders) for one in missing)}"
+        hints = "".join(_instead(folder, folders) for folder in missing)
+        step = f"correct the names in `roles`, or leave them out{hints}"
         yield warning(name, f"configured, but not there: {_some(missing)}", step)
 
 
@@ -85,18 +86,18 @@ def _instead(name: str, folders: Iterable[str]) -> str:
     def plain(name: str) -> str:
         return name.lower().removeprefix(".").replace(".", "/").removeprefix("inbox/")
 
-    found = [one for one in folders if plain(one) == plain(name)]
-    return f"; for {name} write {found[0]}" if found else ""
+    alike = [folder for folder in folders if plain(folder) == plain(name)]
+    return f"; for {name} write {alike[0]}" if alike else ""
 
 
 def _odd_roles(name: str, mailbox: Mailbox, folders: Iterable[str]) -> Iterator[Finding]:
     """Folders without a role of their own whose name suggests another; not ham, for neutral is the cautious choice."""
-    for one in folders:
-        role, usual = mailbox.role_of(one), usual_role(one)
-        named = one in mailbox.roles or mailbox.by_pattern(one) is role or one == mailbox.unsure_folder
+    for folder in folders:
+        role, usual = mailbox.role_of(folder), usual_role(folder)
+        named = folder in mailbox.roles or mailbox.by_pattern(folder) is role or folder == mailbox.unsure_folder
         if not named and usual not in (role, Role.HAM):
-            means = f"{one} has no role of its own, so it is {role}; by its name it is {usual}"
-            yield warning(name, means, f"write '{one}: {usual}' under `roles`")
+            means = f"{folder} has no role of its own, so it is {role}; by its name it is {usual}"
+            yield warning(name, means, f"write '{folder}: {usual}' under `roles`")
 
 
 def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Finding]:

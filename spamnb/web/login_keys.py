@@ -95,8 +95,8 @@ def path(key: bytes) -> str:
 def make(key: bytes, use: Use, now: float) -> str:
     """A new code, or a new cookie's value."""
     seconds = CODE_SECONDS if use == "code" else COOKIE_SECONDS
-    told = _EXPIRY.pack(int(now) + seconds) + secrets.token_bytes(_NONCE_BYTES)
-    return base64.urlsafe_b64encode(told + _mac(key, use, told)).decode("ascii")
+    content = _EXPIRY.pack(int(now) + seconds) + secrets.token_bytes(_NONCE_BYTES)
+    return base64.urlsafe_b64encode(content + _mac(key, use, content)).decode("ascii")
 
 
 def nonce_of(key: bytes, use: Use, text: str, now: float) -> bytes | None:
@@ -107,14 +107,14 @@ def nonce_of(key: bytes, use: Use, text: str, now: float) -> bytes | None:
         return None
     if len(raw) != _LENGTH:
         return None
-    told, mac = raw[: _EXPIRY.size + _NONCE_BYTES], raw[_EXPIRY.size + _NONCE_BYTES :]
-    if not hmac.compare_digest(mac, _mac(key, use, told)):
+    content, mac = raw[: _EXPIRY.size + _NONCE_BYTES], raw[_EXPIRY.size + _NONCE_BYTES :]
+    if not hmac.compare_digest(mac, _mac(key, use, content)):
         return None
-    return told[_EXPIRY.size :] if now < _EXPIRY.unpack(told[: _EXPIRY.size])[0] else None
+    return content[_EXPIRY.size :] if now < _EXPIRY.unpack(content[: _EXPIRY.size])[0] else None
 
 
-def _mac(key: bytes, use: Use | Literal["path"], told: bytes) -> bytes:
-    return hmac.digest(key, use.encode("ascii") + b"\0" + told, "sha256")
+def _mac(key: bytes, use: Use | Literal["path"], content: bytes) -> bytes:
+    return hmac.digest(key, use.encode("ascii") + b"\0" + content, "sha256")
 
 
 class Codes:

@@ -63,8 +63,8 @@ def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterat
                 scoring, learning = (config.scoring, config.learning) if config else (Scoring(), Learning())
                 yield from _lessons(ledger, scoring, learning)
                 yield from _moving(ledger, running)
-        for one in faults[:3]:
-            yield fault("ledger", one, "start the service, which restores its newest copy, or: spamnb restore FILE")
+        for damage in faults[:3]:
+            yield fault("ledger", damage, "start the service, which restores its newest copy, or: spamnb restore FILE")
     else:
         yield fault("ledger", f"there is no {path}", "run spamnb init, or restore a copy: spamnb restore")
     yield _copies(path, config, whole)
@@ -110,13 +110,13 @@ def _permissions(path: str, file: str) -> Iterator[Finding]:
 
 def _former(path: str) -> Iterator[Finding]:
     """Former ledgers beside this one."""
-    left = sorted(found for word in ("damaged", "replaced") for found in glob.glob(f"{glob.escape(path)}.{word}-*"))
-    files = [one for one in left if not one.endswith(SQLITE_PARTS)]
+    left = sorted(file for word in ("damaged", "replaced") for file in glob.glob(f"{glob.escape(path)}.{word}-*"))
+    files = [file for file in left if not file.endswith(SQLITE_PARTS)]
     if not files:
         return
     means = f"{plural(len(files), 'former ledger')} kept beside it, {megabytes(sum(map(os.path.getsize, left)))}"
     step = f"when nothing is missing, remove: {' '.join(map(shlex.quote, left))}"
-    if time.time() - max(os.stat(one).st_ctime for one in files) < _RECENT:  # since they were renamed
+    if time.time() - max(os.stat(file).st_ctime for file in files) < _RECENT:  # since they were renamed
         yield warning("ledger", means, step)
     else:
         yield ok("ledger", f"{means}; {step}")
@@ -162,14 +162,14 @@ def _stopped(stop: Stop) -> Finding:
 def _copies(path: str, config: Config | None, whole: bool) -> Finding:
     if config is not None and not config.service.copies:
         return ok("copies", "none are made: `copies` is 0 in the configuration")
-    found = rolling(path)
-    if not found:
+    copies = rolling(path)
+    if not copies:
         return warning("copies", f"none in {directory_of(path)}", "the service makes one a day; or: spamnb backup")
-    newest = found[0]
+    newest = copies[0]
     age = time.time() - os.path.getmtime(newest)
     if whole and os.path.getsize(newest) < _LARGE and (faults := faults_of_copy(newest)):
         return warning("copies", f"{newest} is damaged: {faults[0]}", "remove it; the service makes another")
     if age > _COPY_IS_LATE:
         step = "see that the service runs, and look at its log: journalctl --user -u spamnb"
         return warning("copies", f"the newest is {days(age)} old", step)
-    return ok("copies", f"{len(found)}, the newest is {os.path.basename(newest)}")
+    return ok("copies", f"{len(copies)}, the newest is {os.path.basename(newest)}")

@@ -54,7 +54,7 @@ def open_to_read(options: argparse.Namespace) -> tuple[Config, "Ledger | None"]:
 
 
 def ledger_to_read(options: argparse.Namespace) -> tuple[Config, str | None]:
-    """As `open_to_read`, with the path of the ledger."""
+    """The configuration, and the path of its ledger, None where there is none yet. Raises what `open_to_read` does."""
     from spamnb.ledger.file.parts import refuse_new
     from spamnb.ledger.file.replacement import present
 

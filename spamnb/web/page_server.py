@@ -21,16 +21,13 @@ from spamnb.base import durable
 from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.sockets import Listener, inherited
 from spamnb.config import Config
-from spamnb.web import connections, keys
+from spamnb.web import connections, login_keys
 from spamnb.web.access import DEFAULT, Access, Door, check_modes, is_held_by, listen
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
-from spamnb.web.checked import KeptCheckup
 from spamnb.web.http import MAX_BODY
-from spamnb.web.missing import KeptMissing
-from spamnb.web.own_mail import KeptOwnMail
+from spamnb.web.kept_values import KeptValues
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
-from spamnb.web.parts.badges import Badges
 from spamnb.web.rendering import NAVIGATION, Pages
 from spamnb.web.routes import Router
 from spamnb.web.visit import Site
@@ -88,14 +85,14 @@ class Memory:
             self._is_trimmed = True
 
 
-def key_file(config: Config) -> keys.KeyFile:
+def key_file(config: Config) -> login_keys.KeyFile:
     """The key of the login, beside the ledger."""
-    return keys.KeyFile(os.path.join(os.path.dirname(config.ledger), KEY))
+    return login_keys.KeyFile(os.path.join(os.path.dirname(config.ledger), KEY))
 
 
 def login_key(read_config: Callable[[], Config]) -> Callable[[], bytes]:
     """The key as it is now. While the configuration cannot be read, that of the last one: who is logged in sees why."""
-    known: list[keys.KeyFile] = []
+    known: list[login_keys.KeyFile] = []
 
     def key() -> bytes:
         try:
@@ -114,7 +111,7 @@ def login_key(read_config: Callable[[], Config]) -> Callable[[], bytes]:
 def login_address(config: Config, port: int, now: float) -> str:
     """An address that logs a browser in, once, within a minute."""
     key = key_file(config).key()
-    return f"http://127.0.0.1:{port}/{keys.path(key)}/login?code={keys.make(key, 'code', now)}"
+    return f"http://127.0.0.1:{port}/{login_keys.path(key)}/login?code={login_keys.make(key, 'code', now)}"
 
 
 def login_file(config: Config, port: int, now: float) -> str:
@@ -184,14 +181,24 @@ class PageServer:
         try:
             check_modes(self.listeners)
             self._later = Later()
-            application = _application(
-                settings, self.listeners, read_config, config_path, self._later, owner, now, environ
+            router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
+            site = Site(
+                read_config,
+                config_path,
+                Access(_door(settings, self.listeners), login_key(read_config), now),
+                Pages(router.has_page, NAVIGATION[:1] if settings.others else NAVIGATION),
+                now,
+                KeptValues(config_path, environ, self._later.apart),
+                settings.is_read_only,
+                owner,
+                environ,
+                settings.others,
             )
-            self.activity = Activity(application)
+            self.activity = Activity(Application(site, router, self._later))
             self._idle_exit = math.inf if settings.idle_exit is None else settings.idle_exit
             self._is_closing = False
             self._map: dict[int, object] = {}
-            sockets = [one.socket for one in self.listeners]
+            sockets = [listener.socket for listener in self.listeners]
             self._server = create_server(self.activity, map=self._map, sockets=sockets, **_LIMITS)
             connections.serve(self._map)
         except BaseException:
@@ -201,7 +208,7 @@ class PageServer:
     @property
     def port(self) -> int | None:
         """The port, where it is one that is listened on."""
-        return next((one.port for one in self.listeners if one.port is not None), None)
+        return next((listener.port for listener in self.listeners if listener.port is not None), None)
 
     def run(self) -> None:
         """Serve until `close`, or until nobody has asked for long."""
@@ -223,42 +230,15 @@ class PageServer:
         self._is_closing = True
 
 
-def _application(
-    settings: Settings,
-    listeners: Sequence[Listener],
-    read_config: Callable[[], Config],
-    config_path: str,
-    later: Later,
-    owner: str,
-    now: Callable[[], float],
-    environ: Mapping[str, str],
-) -> Application:
-    """The pages as one program for waitress. Those who come by a Unix socket were let in by its file's mode."""
-    ports = {one.port for one in listeners}
+def _door(settings: Settings, listeners: Sequence[Listener]) -> Door:
+    """How these pages are reached. Those who come by a Unix socket were let in by its file's mode."""
+    ports = {listener.port for listener in listeners}
     if len(ports) > 1:
         raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
     private = all(listener.is_unix and not listener.mode & 0o077 for listener in listeners)  # its owner's, and root's
-    door = Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
-    access = Access(door, login_key(read_config), now)
-    router = Router(routes_of_a_host()) if settings.others else Router(first_routes(), other_routes)
-    site = Site(
-        read_config,
-        config_path,
-        access,
-        Pages(router.has_page, NAVIGATION[:1] if settings.others else NAVIGATION),
-        now,
-        settings.is_read_only,
-        owner,
-        environ,
-        KeptOwnMail(later.apart),
-        KeptCheckup(later.apart),
-        Badges(later.apart),
-        KeptMissing(later.apart),
-        others=settings.others,
-    )
-    return Application(site, router, later)
+    return Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
 
 
 def _close(listeners: Sequence[Listener]) -> None:
-    for one in listeners:
-        one.close()
+    for listener in listeners:
+        listener.close()

@@ -1,0 +1,61 @@
+"""What is worked out beside the pages: one at a time, and shown as it was meanwhile."""
+
+import pytest
+
+from spamnb.web.background import Tell
+from spamnb.web.kept import After, Looked, Worked
+
+Key = tuple[str, int]
+
+
+def test_the_former_value_is_shown_meanwhile() -> None:
+    """What was found stays until there is something new of the same file; the work is begun after the answer."""
+    kept, after = Worked[Key, str](lambda key, _: f"{key[0]} {key[1]}"), After()
+    assert kept.ensure(("a", 1), after) == Looked(None, is_current=False)
+    after.pop()()
+    assert kept.ensure(("a", 1), after) == Looked("a 1", is_current=True)
+    assert not after
+    assert kept.ensure(("a", 2), after) == Looked("a 1", is_current=False)
+    assert kept.look(("b", 1)) == Looked(None, is_current=False), "another file"
+    after.pop()()
+    assert kept.look(("a", 2)) == Looked("a 2", is_current=True)
+    kept.expire()
+    assert kept.look(("a", 2)) == Looked("a 2", is_current=False)
+
+
+def test_one_at_a_time() -> None:
+    """While a value is worked out, nobody begins that again; a fault does not stop it for ever."""
+    begun: list[Key] = []
+
+    def work(key: Key, tell: Tell) -> str:
+        begun.append(key)
+        tell(3, 5)
+        kept.find(key)
+        assert kept.look(key) == Looked(None, False, len(begun) > 1, 3, 5)
+        raise RuntimeError("a fault")
+
+    kept = Worked[Key, str](work)
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            kept.find(("a", 1))
+    assert begun == [("a", 1)] * 2
+    assert kept.look(("a", 1)) == Looked(None, is_current=False, has_failed=True)
+
+
+def test_what_is_said_to_be_old_while_it_is_found() -> None:
+    """What is being found, when all of before is said to be old, is shown, and is not current."""
+
+    def work(key: Key, _: Tell) -> str:
+        kept.expire()
+        return "old"
+
+    kept = Worked[Key, str](work)
+    kept.find(("a", 1))
+    assert kept.look(("a", 1)) == Looked("old", is_current=False)
+
+
+def test_a_value_of_the_moment_at_which_it_is_found() -> None:
+    """A value that changes with time alone is current by the time at which its work has ended."""
+    kept = Worked[Key, str](lambda key, _: "checked")
+    kept.find(("a", 1), lambda: ("a", 3))
+    assert [kept.look(("a", minute)).is_current for minute in (1, 3)] == [False, True]
