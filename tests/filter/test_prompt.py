@@ -10,8 +10,7 @@ import pytest
 import spamnb
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
-from tests.ledger.lessons import learn
-from tests.lessons import sample_lessons
+from tests.lessons import learn, sample_lessons
 
 ROOT = Path(spamnb.__file__).parent
 HTML = b"Subject: x\nMIME-Version: 1.0\nContent-Type: text/html\n\n<p>Buy <b>now</b></p>\n"

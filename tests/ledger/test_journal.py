@@ -8,7 +8,7 @@ from spamnb.acts import training
 from spamnb.base.label import Label
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson, set_label
+from tests.lessons import learn, lesson, set_label
 
 
 @pytest.fixture

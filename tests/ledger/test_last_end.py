@@ -16,7 +16,7 @@ from spamnb.ledger.copies.recovery import RESTORED_NOTE, open_sound
 from spamnb.ledger.file.last_end import EndRecord, LastEnd, last_end_of
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson
+from tests.lessons import learn, lesson
 
 DAY = 86_400.0
 

@@ -10,8 +10,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.ledger.lessons.sqlite import pruning
 from spamnb.ledger.lessons.sqlite.pruning import Plan
-from tests.ledger.lessons import known, learn, lesson, set_label
-from tests.lessons import Taught, take_back
+from tests.lessons import Taught, known, learn, lesson, set_label, take_back
 
 
 def words(choose: random.Random) -> dict[str, int]:

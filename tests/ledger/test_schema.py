@@ -16,7 +16,7 @@ from spamnb.base.errors import LedgerBusyError, LedgerError
 from spamnb.ledger import schema
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import known, learn, lesson
+from tests.lessons import known, learn, lesson
 
 NOBODY = 65_534
 
@@ -281,7 +281,7 @@ def test_disk_full(path: str) -> None:
 OPEN_AND_LEARN = """
 import sys
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson
+from tests.lessons import learn, lesson
 print("ready", flush=True)
 sys.stdin.readline()
 with Ledger(sys.argv[1]) as ledger:
@@ -322,7 +322,7 @@ def test_opened_by_several_at_once(path: str) -> None:
 TRAIN = """
 import sys
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson
+from tests.lessons import learn, lesson
 with Ledger(sys.argv[1]) as ledger:
     for line in sys.stdin:
         learn(ledger, [lesson(line.strip(), 1, {"x": 1})])
