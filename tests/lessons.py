@@ -1,6 +1,6 @@
 """What ledgers of tests learn."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
@@ -28,6 +28,11 @@ def sample_lessons(number: int) -> Iterator[Taught]:
             yield Taught(read(message(label.word, each)), label)
 
 
+def lesson(name: str, label: int, tokens: Mapping[str, int], at: float = 1.0) -> Taught:
+    """A lesson on the message of that name."""
+    return Taught(Reading(name.encode(), name, tokens), Label(label), at)
+
+
 def learn(ledger: Ledger, lessons: Iterable[Taught]) -> list[Change]:
     """Learn these, and record it in the history. Returns what changed."""
     changed = []
@@ -48,9 +53,9 @@ def set_label(
     takes_back: int | None = None,
 ) -> bool:
     """Forget a message (None), or make its kept tokens count for a label; whether it was learned before at all."""
-    known = ledger.messages.get(message)
+    before = ledger.messages.get(message)
     after = None if label is None else Label(label)
-    change = Relabel(known.digest, known.label, known.weak, after, weak, why, how, takes_back)
+    change = Relabel(before.digest, before.label, before.weak, after, weak, why, how, takes_back)
     (made,) = relabel(ledger, [change], at)
     return made
 
@@ -59,6 +64,12 @@ def label_of(ledger: Ledger, digest: bytes) -> Label | None:
     """What a message is learned as."""
     found = ledger.lessons.find(digest)
     return None if found is None else found.label
+
+
+def known(ledger: Ledger, token: str) -> list[int]:
+    """Ham and spam messages with the token, and its occurrences in them."""
+    counts = ledger.lessons.counts([token])
+    return [*counts.messages[:, 0].tolist(), *counts.occurrences[:, 0].tolist()]
 
 
 def take_back(ledger: Ledger, imported: int, at: float) -> None:

@@ -60,11 +60,11 @@ class Asked(Desk):
     def undo(self, done: Done) -> None:
         """Take an answer back, by its one number."""
         self.take_back(done.answer)
-        assert all(self.ledger.journal.those(done.actions)[one].state == "undone" for one in done.actions)
+        assert {action.state for action in self.ledger.journal.those(done.actions).values()} == {"undone"}
 
     def take_back(self, action: int) -> None:
         """Undo an action, and what belongs to it."""
-        assert all(one.fault is None for one in undo(self.ledger, of_ids(self.ledger, [action]), self.now))
+        assert {one.fault for one in undo(self.ledger, of_ids(self.ledger, [action]), self.now)} == {None}
 
     def state(self, content: bytes) -> tuple[object, ...]:
         """What a message is learned as, where it lies, and whether it is asked about again."""

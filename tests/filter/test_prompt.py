@@ -10,8 +10,7 @@ import pytest
 import spamnb
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
-from tests.ledger.lessons import learn
-from tests.lessons import sample_lessons
+from tests.lessons import learn, sample_lessons
 
 ROOT = Path(spamnb.__file__).parent
 HTML = b"Subject: x\nMIME-Version: 1.0\nContent-Type: text/html\n\n<p>Buy <b>now</b></p>\n"
@@ -58,7 +57,9 @@ def test_plain_text_is_judged_without_a_parser_of_html() -> None:
 @pytest.mark.parametrize("package", ["mail", "maildir", "config", "bulk"])
 def test_patterns_are_compiled_at_their_first_use(package: str) -> None:
     """No module that judges a message compiles a regular expression when it is imported."""
-    for path in (ROOT / package).rglob("*.py"):
+    paths = list((ROOT / package).rglob("*.py"))
+    assert paths
+    for path in paths:
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(statement, ast.Assign | ast.AnnAssign):
                 assert "re.compile(" not in ast.unparse(statement), f"{path}: use lazy_pattern"

@@ -107,13 +107,14 @@ def test_line_ends_and_an_mbox_line_change_no_digest(name):
     assert of(b"From a@b Mon Jan  1 00:00:00 2024\n" + raw) == of(raw)
 
 
-@pytest.mark.parametrize("digest", VECTORS["labels"])
+@pytest.mark.parametrize(
+    "digest", [digest for digest, label in VECTORS["labels"].items() if label.split()[0].encode() in charsets._names()]
+)
 def test_a_label_in_another_form_is_the_same(digest):
     """Capitals, hyphens, a prefix and a language make no other charset of a label that is known."""
     label = VECTORS["labels"][digest].split()[0]
-    if label.encode() in charsets._names():
-        for form in (label.upper(), label.replace("_", "-"), f"x-{label}", f"{label}*en"):
-            assert of(labelled(form))[0] == digest
+    for form in (label.upper(), label.replace("_", "-"), f"x-{label}", f"{label}*en"):
+        assert of(labelled(form))[0] == digest
 
 
 def test_the_readers_tables_change_no_digest(monkeypatch):

@@ -11,8 +11,8 @@ from spamnb.ledger.history.describe import as_object, in_words
 from spamnb.ledger.history.journal import Action, ChoiceKind
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, home, ledger_file, mail, run
-from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_retention import deleted
+from tests.lessons import learn, lesson
 
 __all__ = ["home", "run"]  # fixtures
 OLD, LATER = 1_000.0, 9_000.0

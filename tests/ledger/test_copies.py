@@ -17,7 +17,7 @@ from spamnb.ledger.file.parts import Sizes, directory_of, rolling, sizes
 from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.ledger import Ledger
 from tests.dying import DeathError, Fuse, dead
-from tests.ledger.lessons import known, learn, lesson
+from tests.lessons import known, learn, lesson
 
 DAY = 86_400.0
 Usage = namedtuple("Usage", "total used free")

@@ -19,8 +19,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons import export_format as exchange
 from spamnb.ledger.lessons.export_format import parse, write
 from spamnb.mail.tokens.tokenizer import VERSION
-from tests.ledger.lessons import known, learn, lesson, set_label
-from tests.lessons import take_back
+from tests.lessons import known, learn, lesson, set_label, take_back
 
 HEAD = '{"spamnb-counts": 1, "tokenizer": [1], "ham": 2, "spam": 1, "tokens": 2}\n'
 ROWS = '[2, 0, 3, 0, "a"]\n[0, 1, 0, 1, "b c"]\n'

@@ -8,8 +8,8 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson, set_label
 from tests.ledger.plans import plans
+from tests.lessons import learn, lesson, set_label
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from spamnb.ledger.file.last_end import EndRecord, LastEnd, last_end_of
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson
+from tests.lessons import learn, lesson
 
 DAY = 86_400.0
 

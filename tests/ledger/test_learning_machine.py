@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson, set_label
-from tests.lessons import label_of
+from tests.lessons import label_of, learn, lesson, set_label
 
 LABELS = st.sampled_from([0, 1])
 NAMES = st.sampled_from([f"m{number}" for number in range(6)])

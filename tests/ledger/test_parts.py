@@ -12,8 +12,7 @@ from spamnb.base.label import How, Label
 from spamnb.ledger import schema
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
-from tests.ledger.lessons import lesson
-from tests.lessons import learn
+from tests.lessons import learn, lesson
 
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {

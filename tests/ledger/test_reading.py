@@ -18,15 +18,14 @@ from spamnb.ledger.copies.recovery import recover, restore
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.file.readonly import faults_of, look_into
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_copies import DAY, fill
 from tests.ledger.test_schema import unprivileged
-from tests.lessons import wrong_count
+from tests.lessons import learn, lesson, wrong_count
 
 WRITE = """
 import sys
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson
+from tests.lessons import learn, lesson
 with Ledger(sys.argv[1]) as ledger:
     tokens = {f"{sys.argv[2]}.{i}": 1 for i in range(4000)} | {f"first.{i}": 1 for i in range(0, 30_000, 7)}
     learn(ledger, [lesson(sys.argv[2], 1, tokens)])

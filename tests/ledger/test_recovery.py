@@ -17,9 +17,8 @@ from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import put
 from spamnb.ledger.ledger import Ledger
 from tests.dying import DeathError, Fuse, dead
-from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_copies import garble
-from tests.lessons import label_of
+from tests.lessons import label_of, learn, lesson
 
 DAY = 86_400.0
 

@@ -13,8 +13,7 @@ from spamnb.base.label import How
 from spamnb.ledger.history import retention
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson, set_label
-from tests.lessons import take_back
+from tests.lessons import learn, lesson, set_label, take_back
 
 OLD, NOW = 1_000.0, 9_000.0
 LIMIT = 5_000.0

@@ -14,8 +14,7 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
-from tests.ledger.lessons import known, learn, lesson, set_label
-from tests.lessons import label_of, wrong_count
+from tests.lessons import known, label_of, learn, lesson, set_label, wrong_count
 
 HAM, SPAM = 0, 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)

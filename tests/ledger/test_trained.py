@@ -5,8 +5,8 @@ import pytest
 from spamnb.base.label import Label
 from spamnb.ledger.history.trained import TrainedFile
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.lessons import learn, lesson
 from tests.ledger.plans import plans
+from tests.lessons import learn, lesson
 
 MANY = 58_000
 

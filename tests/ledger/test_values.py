@@ -14,8 +14,8 @@ from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.history.state import Job, MissedSpam, State
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, home, run
-from tests.ledger.lessons import learn, lesson
 from tests.ledger.test_export_format import carry
+from tests.lessons import learn, lesson
 
 __all__ = ["home", "run"]  # fixtures
 DAY = 86_400.0

@@ -14,8 +14,7 @@ from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.sqlite.store import SqliteLessons
 from spamnb.mail.reading import read
-from tests.ledger.lessons import learn, lesson, set_label
-from tests.lessons import sample_lessons
+from tests.lessons import learn, lesson, sample_lessons, set_label
 
 TOKENS = list("abcdef")
 Taught = list[tuple[int, dict[str, int]]]  # labels, and tokens with their occurrences

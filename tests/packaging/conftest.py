@@ -88,6 +88,7 @@ def spam_comes_during(work: Callable[[], object], units: Mapping[str, Unit]) -> 
             time.sleep(0.3)
     finally:
         thread.join()
+    assert all(sent.values()), "no spam came meanwhile"
     return sent
 
 

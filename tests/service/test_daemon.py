@@ -3,6 +3,7 @@
 import signal
 import socket
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,8 @@ def test_waits_for_a_locked_ledger(site: Site) -> None:
     with sqlite3.connect(site.ledger, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         spam = site.deliver(message("spam", 924))
+        time.sleep(1)  # the service has met the lock by then
+        assert spam in site.contents("INBOX")
         other.execute("ROLLBACK")
     other.close()
     until(lambda: spam in site.contents("Junk"), "spam moved once the ledger was free")

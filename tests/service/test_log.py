@@ -48,15 +48,18 @@ def test_time_and_priority(site: Site) -> None:
     """Each line has the time, unless it goes to the journal, which adds it, and wants the priority."""
     site.start()
     site.end()
-    assert lines(site)
+    plain = len(lines(site))
+    assert plain
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S", line) for line in lines(site))
     site.start(environ={"JOURNAL_STREAM": "1:2"})  # of the service that has started this program
     site.end()
-    assert not any(line.startswith("<") for line in lines(site))
     before = len(lines(site))
+    assert before > plain
+    assert not any(line.startswith("<") for line in lines(site))
     status = os.stat(site.log_file)
     site.start(environ={"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"})
     site.end()
+    assert len(lines(site)) > before
     assert all(re.match(r"<[3467]>\D", line) for line in lines(site)[before:])
 
 

@@ -11,7 +11,7 @@ import pytest
 from spamnb.acts import may_move
 from spamnb.acts.training import learn, relabel
 from spamnb.acts.undo import since, undo
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
@@ -23,7 +23,7 @@ from spamnb.mail.reading import Reading, read
 from spamnb.rules.weak_lessons import LAY_IN_SPAM
 from spamnb.service import weak_lessons
 from spamnb.service.weak_lessons import OutdatedLessons
-from tests.service.desk import DAY, Desk
+from tests.service.desk import DAY, ROLES, Desk
 
 
 @pytest.fixture
@@ -169,6 +169,26 @@ def test_silence_that_means_nothing(desk: Desk, missing: str) -> None:
         mark(desk, first, "Junk", "S")
     later(desk, 8 if missing == "time" else 60)
     assert [desk.lesson(one) for one in rest] == [(None, False)] * 3
+
+
+def test_an_answer_left_in_junk(desk: Desk) -> None:
+    """What answers a letter of this person is not learned as spam by silence, whatever else is."""
+    desk.roles = ROLES | {"Sent": Role.SENT}
+    desk.restart()
+    letter = "From: you@home.example\nTo: ann@b.example\nMessage-ID: <1@home.example>\n\nShall we meet on Sunday?\n"
+    desk.deliver(letter.encode(), "Sent", "S")
+    first, other = fill_spam(desk, 100, 2)
+    header, _, body = message("spam", 200).partition(b"\n\n")
+    fields = [line for line in header.split(b"\n") if not line.startswith(b"From:")]
+    fields += [b"From: ann@b.example", b"In-Reply-To: <1@home.example>"]
+    answer = b"\n".join(fields) + b"\n\n" + body
+    desk.deliver(answer)
+    assert desk.where(answer) == ["Junk"]
+    much_mail(desk)
+    later(desk, 10)
+    mark(desk, first, "Junk", "S")
+    later(desk, 5)
+    assert [desk.lesson(one) for one in (answer, other)] == [(None, False), (Label.SPAM, True)]
 
 
 def test_a_look_before_it_came_does_not_count(desk: Desk) -> None:

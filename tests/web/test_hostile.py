@@ -80,7 +80,7 @@ def test_markup_stays_text(tmp_path: Path) -> None:
     for path, answer in found["hostile"].items():
         tree = answer.tree
         assert made_of(tree) <= allowed, path
-        assert not any(isinstance(one.tag, type(tree.makeelement)) for one in tree.iter()), "a comment"
+        assert not tree.xpath("//comment()"), path
         for address in (one.get(name) for one in tree.iter() for name in _ADDRESSES if isinstance(one.tag, str)):
             assert address is None or ("evil" not in address and "alert" not in address), (path, address)
         for one in ("\u202e", "\u2066", "\x1b", "\x07"):
