@@ -790,7 +790,8 @@ class Sorting(RuleBasedStateMachine):
         self.stumbled = False
         assert self.ledger.journal.intents() == []
         self.sent_mail_is_known()
-        self.what_waits_has_a_reason()
+        if self.files:  # as above
+            self.what_waits_has_a_reason()
         self.said.clear()
         self.unforeseen = {
             digest for digest, number in Counter(file.digest for file in self.files).items() if number > 1
