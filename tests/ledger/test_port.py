@@ -1,5 +1,6 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lessons, Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from tests.ledger.conftest import Shared
 
 HAM, SPAM = Label
 TOKENS = list("abcdefgh")
@@ -97,6 +99,25 @@ def test_changes_in_their_order(lessons: Lessons) -> None:
     assert [(one.digest, one.label) for one in later] == [(digest(3), None), (digest(1), SPAM)]
     assert [one.digest for one in lessons.changes(0)] == [digest(2), digest(3), digest(1)]
     assert lessons.changes(0, 1) == [first[1]]
+
+
+def test_changes_become_visible_in_their_order(shared: Shared) -> None:
+    """Of two writers one commits late: a reader that goes on behind the last number it has read misses no change."""
+    followed = [0]
+
+    def follow() -> None:
+        followed.extend(lesson.number for lesson in shared.reader.changes(followed[-1]))
+
+    with ThreadPoolExecutor(1) as other:
+        with shared.delayed:
+            shared.slow.learn([reading(1, a=1)], HAM, "a test", 1.0, how=How.HAND)
+            waiting = other.submit(shared.quick.learn, [reading(2, a=1)], SPAM, "a test", 2.0, how=How.HAND)
+            wait([waiting], 0.2)
+            follow()
+        waiting.result()
+    follow()
+    assert followed == [0, *(lesson.number for lesson in shared.reader.changes(0))]
+    assert len(followed) == 3
 
 
 def test_relabelled_only_as_expected(lessons: Lessons) -> None:

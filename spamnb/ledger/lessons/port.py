@@ -115,7 +115,11 @@ class Lessons(Protocol):
         """What the message of that identity was learned as last, or None where it never was."""
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
-        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers.
+
+        Numbers become visible in their order: no lesson is ever seen first whose number is below one that could be seen
+        before, whoever else writes meanwhile. So who goes on behind the last number that was read misses none.
+        """
 
     def last_change(self) -> int:
         """The number of the last change of a lesson; 0 before the first."""
