@@ -98,17 +98,15 @@ def import_counts(ledger: Ledger, counts: ExportedCounts, name: str, at: float) 
 
     Raises LedgerError where the sums would be too large for the ledger.
     """
-    with ledger.transaction():  # of both parts: an import that was added and not recorded could not be taken back
-        ledger.imports.add(counts)
-        why = f"{counts.ham} ham and {counts.spam} spam messages"
-        return ledger.journal.imported(counts.digest, name, why, at)
+    ledger.lessons.add_import(counts, name, f"{counts.ham} ham and {counts.spam} spam messages", at)
+    ledger.record_lessons()
+    action = ledger.journal.import_of(counts.digest)
+    if action is None:  # it is in the history, so that another process can have taken it back
+        raise LedgerError("another process has taken that import back")
+    return action.id
 
 
 def take_back_import(ledger: Ledger, action: Action, at: float) -> None:
     """Take back what an action has imported. Raises LedgerError where that does not count any more."""
-    with ledger.transaction():
-        present = ledger.journal.get(action.id)  # another process may have been first, and the counts be there twice
-        if present is None or present.state != "done":
-            raise LedgerError("that import does not count any more")
-        ledger.imports.take_back(action.digest)
-        ledger.journal.imported(action.digest, action.summary, f"undo of {action.id}", at, takes_back=action.id)
+    ledger.lessons.take_import_back(action.digest, f"undo of {action.id}", at, takes_back=action.id)
+    ledger.record_lessons()

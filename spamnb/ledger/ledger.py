@@ -19,7 +19,6 @@ from spamnb.ledger.history.senders import SenderRecords
 from spamnb.ledger.history.state import State
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
-from spamnb.ledger.lessons.sqlite.imports import Imports
 from spamnb.ledger.lessons.sqlite.pruning import Pruning
 from spamnb.ledger.lessons.sqlite.store import SqliteLessons
 from spamnb.ledger.lessons.sqlite.words import Words
@@ -33,7 +32,6 @@ class Ledger:
 
     What was learned, which may be shared with other hosts:
     lessons: labels, tokens and counts.
-    imports: counts that came from other ledgers.
     pruning: forgetting tokens for the sake of size.
     words: looking tokens up.
 
@@ -56,7 +54,6 @@ class Ledger:
         self.path = path
         self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read)
         self.lessons = SqliteLessons(self._connection)
-        self.imports = Imports(self._connection)
         self.pruning = Pruning(self._connection)
         self.words = Words(self._connection)
         self.messages = Messages(self._connection)
@@ -83,16 +80,16 @@ class Ledger:
             raise
 
     def record_lessons(self) -> None:
-        """Record in the history what was learned and is not recorded there yet.
+        """Record in the history what was learned or imported and is not recorded there yet.
 
         Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
         lost nothing: the next process that opens the ledger, or learns, records it.
         """
         while self.lessons.changes(self.state.recorded, 1):
             with self.transaction():
-                if found := self.lessons.changes(self.state.recorded):  # another process may have been first
-                    self.journal.learned(found)
-                    self.state.recorded = found[-1].number
+                if lessons := self.lessons.changes(self.state.recorded):  # another process may have been first
+                    self.journal.learned(lessons)
+                    self.state.recorded = lessons[-1].number
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

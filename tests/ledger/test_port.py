@@ -1,6 +1,7 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.acquaintance import Acquaintance
-from spamnb.ledger.lessons.export_format import parse
+from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.port import Lessons, Relabel
+from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from tests.ledger.conftest import Shared
@@ -218,6 +220,69 @@ def test_export(lessons: Lessons) -> None:
     counts = parse((line.encode() for line in lessons.export()), "f")
     assert (counts.tokens, counts.counts.tolist()) == (["a", "b"], [[2, 0, 2, 0], [1, 0, 2, 0]])
     assert (counts.ham, counts.spam, len(counts.tokenizers)) == (2, 0, 1)
+
+
+def exported(lessons: Lessons) -> ExportedCounts:
+    """The counts of a store, as another one reads them."""
+    return parse((line.encode() for line in lessons.export()), "f")
+
+
+def elsewhere() -> ExportedCounts:
+    """Counts that came from another store."""
+    other = MemoryLessons()
+    other.learn([reading(8, x=3, z=1)], SPAM, "a test", 1.0, how=How.HAND)
+    other.learn([reading(9, y=70_000)], HAM, "a test", 1.0, how=How.HAND)
+    return exported(other)
+
+
+def test_imports_are_added_up_and_taken_back(lessons: Lessons) -> None:
+    """Counts that came from elsewhere are added to those of the lessons, and each import is taken back once."""
+    lessons.learn([reading(1, x=2, w=1)], SPAM, "a test", 1.0, how=How.HAND)
+    lessons.add_import(elsewhere(), "f", "a test", 2.0)
+    assert lessons.imported() == (1, 1)
+    assert lessons.totals().tolist() == [1, 2, 1, 4, 65_535, 7, 4]
+    assert lessons.counts(["x", "y"]).occurrences.tolist() == [[0, 65_535], [5, 0]]
+    assert exported(lessons).tokens == ["w", "x", "y", "z"]
+    assert [each.summary for each in lessons.teachers(["x", "z"])["x"]] == ["message 1"]
+    lessons.add_import(elsewhere(), "f", "the same once more", 3.0)
+    assert lessons.imported() == (2, 2)
+    lessons.learn([reading(2, z=1)], HAM, "a test", 4.0, how=How.HAND)
+    lessons.take_import_back(elsewhere().digest, "an error", 5.0, takes_back=7)
+    with pytest.raises(LedgerError, match="does not count any more"):
+        lessons.take_import_back(elsewhere().digest, "an error", 6.0, takes_back=7)
+    assert lessons.imported() == (1, 1)
+    assert lessons.verify() == []
+    lessons.take_import_back(elsewhere().digest, "an error", 7.0, takes_back=8)
+    with pytest.raises(LedgerError, match="does not count any more"):
+        lessons.take_import_back(elsewhere().digest, "an error", 8.0, takes_back=9)
+    assert lessons.imported() == (0, 0)
+    assert lessons.totals().tolist() == [1, 1, 1, 2, 1, 3, 3]
+    assert lessons.verify() == []
+
+
+def test_imports_are_changes(lessons: Lessons) -> None:
+    """An import is a change among the lessons, and so is that it was taken back."""
+    lessons.learn([reading(1, x=2)], SPAM, "a test", 1.0, how=How.HAND)
+    counts = elsewhere()
+    assert lessons.add_import(counts, "f", "counts", 2.0) == lessons.last_change() == 2
+    lessons.learn([reading(2, x=2)], SPAM, "a test", 3.0, how=How.HAND)
+    added = Lesson(2, counts.digest, "f", None, False, 2.0, "counts", How.IMPORT, None)
+    assert lessons.changes(1, 1) == [added]
+    assert [lesson.number for lesson in lessons.changes(0)] == [1, 2, 3]
+    assert lessons.take_import_back(counts.digest, "an error", 4.0, takes_back=7) == lessons.last_change() == 4
+    assert [lesson.number for lesson in lessons.changes(0)] == [1, 3, 4]
+    assert lessons.changes(3) == [replace(added, number=4, at=4.0, why="an error", takes_back=7)]
+    assert lessons.find(counts.digest) is None
+
+
+def test_too_much_to_be_imported(lessons: Lessons) -> None:
+    """What would not fit into the sums is refused, and changes nothing."""
+    counts = ExportedCounts(["x"], np.array([[1, 0, MOST_TOTAL, 0]]), 1, 0, (1,))
+    lessons.learn([reading(1, x=1)], HAM, "a test", 1.0, how=How.HAND)
+    before = lessons.totals().tolist()
+    with pytest.raises(LedgerError, match="too large to be added up"):
+        lessons.add_import(counts, "f", "a test", 2.0)
+    assert (lessons.totals().tolist(), lessons.imported(), lessons.last_change()) == (before, (0, 0), 1)
 
 
 def mail(number: int, sender: str = "ann@b.example", path: str = "9.9.9", answers: tuple[int, ...] = ()) -> Reading:

@@ -11,6 +11,7 @@ from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.evidence import Evidence
+from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 
@@ -22,6 +23,9 @@ class Lesson:
     number: of the change that made it so; later changes have higher numbers. weak: no person may have decided it.
     at: seconds since the epoch. why: a sentence for
     people. how: by what it came to be that. takes_back: what its learner gave for its own records (see `Relabel`).
+
+    Among the changes an import is one too (`how` is How.IMPORT): digest is that of its counts, summary the name of what
+    they came from, and label None; takes_back is None while it counts.
     """
 
     number: int
@@ -122,7 +126,7 @@ class Lessons(Protocol):
         """
 
     def last_change(self) -> int:
-        """The number of the last change of a lesson; 0 before the first."""
+        """The number of the last change of a lesson or an import; 0 before the first."""
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
         """The messages that were learned last with this label, and at most so many, the newest first."""
@@ -157,6 +161,22 @@ class Lessons(Protocol):
 
     def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
+
+    def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
+        """Add counts that came from elsewhere, under a name; also the same ones again. Returns the change's number.
+
+        Raises LedgerError where the sums would be too large.
+        """
+
+    def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
+        """Take the counts of an import, of this digest, from the others again. Returns the change's number.
+
+        takes_back: as for `Relabel`; it takes back one import, however often and by how many processes it is tried.
+        Raises LedgerError where that was done, or no such import counts any more.
+        """
+
+    def imported(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages.

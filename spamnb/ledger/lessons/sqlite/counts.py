@@ -85,6 +85,12 @@ class Dictionary:
         )
 
 
+def next_change(db: Connection) -> int:
+    """The number of the next change, of a lesson or an import."""
+    db.execute("UPDATE total SET change = change + 1")
+    return total(db, "change")[0]
+
+
 def hashes_of(tokens: Sequence[str]) -> NDArray[np.int64]:
     """The hashes of tokens, int64 (n,), by which a dictionary remembers them."""
     return np.fromiter(map(hash_of, tokens), np.int64, len(tokens))

@@ -12,11 +12,12 @@ from spamnb.bayes.base import Counts
 from spamnb.bayes.score import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence
-from spamnb.ledger.lessons.export_format import write
+from spamnb.ledger.lessons.export_format import ExportedCounts, write
 from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.batch import Batch
-from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of, next_change
+from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
@@ -29,6 +30,11 @@ from spamnb.mail.tokens.tokenizer import VERSION
 _NEWEST = 5000
 _EXPORTED = 20_000  # tokens together
 _LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, how, takes_back FROM lesson"
+_CHANGES = f"""
+    {_LESSON} WHERE change > ?1
+    UNION ALL
+    SELECT change, digest, summary, NULL, 0, learned_at, why, 'import', takes_back FROM import WHERE change > ?1
+    ORDER BY change LIMIT ?2"""  # noqa: S608 - no text from outside
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
 # One after the other by the index, which DISTINCT would read from end to end.
 _TOKENIZERS = """
@@ -102,7 +108,7 @@ class SqliteLessons(SqliteEvidence):
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
         """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
-        return list(map(_lesson, self._db.all(f"{_LESSON} WHERE change > ? ORDER BY change LIMIT ?", (since, most))))
+        return list(map(_lesson, self._db.all(_CHANGES, (since, most))))
 
     def last_change(self) -> int:
         """The number of the last change of a lesson or an import; 0 before the first."""
@@ -237,6 +243,19 @@ class SqliteLessons(SqliteEvidence):
         with self._db.transaction():
             return sum(self.relabel(forgetting(self, digests, why, how), at))
 
+    def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
+        """Add counts that came from elsewhere, under a name. Returns the number of the change."""
+        return add_import(self._db, counts, name, why, at)
+
+    def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
+        """Take the counts of an import from the others again. Returns the number of the change."""
+        return take_import_back(self._db, digest, why, at, takes_back)
+
+    def imported(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
+        ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
+        return ham, spam
+
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
         with self._db.snapshot():
@@ -365,7 +384,7 @@ class SqliteLessons(SqliteEvidence):
         self._db.execute(
             "UPDATE lesson SET (change, label, weak, learned_at, why, how, takes_back) = (?, ?, ?, ?, ?, ?, ?)"
             " WHERE digest = ?",
-            (self._numbers(1)[0], *learned, change.digest),
+            (next_change(self._db), *learned, change.digest),
         )
 
 
