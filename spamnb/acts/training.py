@@ -10,10 +10,9 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import ExportedCounts
-from spamnb.ledger.lessons.port import Change, Relabel
-from spamnb.ledger.lessons.sqlite.batch import Batch
-from spamnb.ledger.lessons.sqlite.counts import Dictionary
+from spamnb.ledger.lessons.port import Batcher, Change, Relabel
 from spamnb.mail.reading import Reading, read
 
 
@@ -49,15 +48,15 @@ def learn_batches(
     label: Label,
     why: str,
     at: float,
-    dictionary: Dictionary | None = None,
+    batcher: Batcher | None = None,
     *,
     how: How,
 ) -> list[Change]:
     """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before.
 
-    dictionary: remembers tokens from one call to the next (`SqliteLessons.dictionary`).
+    batcher: the one of the calls before (`Lessons.batcher`).
     """
-    changed = ledger.lessons.learn_batches(batches, label, why, at, how=how, dictionary=dictionary)
+    changed = (batcher or ledger.lessons.batcher()).learn(batches, label, why, at, how=how)
     with ledger.transaction():
         ledger.record_lessons()
         ledger.messages.came_from(

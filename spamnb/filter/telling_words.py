@@ -42,7 +42,7 @@ class TellingWords(Filter):
         kinds: only tokens with one of these prefixes (`subject:`). bare: only words of the text.
         """
         learned = int(self._lessons.totals()[:2].sum())
-        found = self._ledger.words.often(max(_LEAST, round(_OF_LEARNED * learned)), kinds)
+        found = self._ledger.lessons.often(max(_LEAST, round(_OF_LEARNED * learned)), kinds)
         messages, log_odds = found.counts.messages, self._of(found.counts)
         ham, spam = messages
         strength = log_odds * np.sqrt(messages.sum(axis=0))

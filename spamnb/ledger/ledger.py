@@ -19,9 +19,9 @@ from spamnb.ledger.history.senders import SenderRecords
 from spamnb.ledger.history.state import State
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
+from spamnb.ledger.lessons.port import Lessons
 from spamnb.ledger.lessons.sqlite.pruning import Pruning
 from spamnb.ledger.lessons.sqlite.store import SqliteLessons
-from spamnb.ledger.lessons.sqlite.words import Words
 from spamnb.ledger.values import damage_behind, odd_values
 
 
@@ -31,9 +31,8 @@ class Ledger:
     `only_read`: nothing is made, upgraded or written.
 
     What was learned, which may be shared with other hosts:
-    lessons: labels, tokens and counts.
+    lessons: labels, tokens and counts, by the port that any store of them has.
     pruning: forgetting tokens for the sake of size.
-    words: looking tokens up.
 
     This host's own history:
     messages: who each message is, and the verdicts on it.
@@ -53,9 +52,10 @@ class Ledger:
     def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
         self.path = path
         self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read)
-        self.lessons = SqliteLessons(self._connection)
+        store = SqliteLessons(self._connection)
+        self.lessons: Lessons = store
+        self._verification = store.verification
         self.pruning = Pruning(self._connection)
-        self.words = Words(self._connection)
         self.messages = Messages(self._connection)
         self.early_verdicts = EarlyVerdicts(self._connection)
         self.locations = Locations(self._connection)
@@ -113,7 +113,7 @@ class Ledger:
                 is_odd = is_odd or bool(odd)
                 yield odd
             if not is_odd:  # else what is computed of them says nothing
-                yield from self.lessons.verification()
+                yield from self._verification()
                 yield self.senders.faults()
 
     def check(self) -> None:

@@ -13,11 +13,13 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.acquaintance import Acquaintance
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from spamnb.mail.tokens.tokenizer import VERSION
 from tests.ledger.conftest import Shared
 
 HAM, SPAM = Label
@@ -273,6 +275,46 @@ def test_imports_are_changes(lessons: Lessons) -> None:
     assert [lesson.number for lesson in lessons.changes(0)] == [1, 3, 4]
     assert lessons.changes(3) == [replace(added, number=4, at=4.0, why="an error", takes_back=7)]
     assert lessons.find(counts.digest) is None
+
+
+def test_described(lessons: Lessons) -> None:
+    """Of the learned messages it is known when the last one was learned, and by which tokenizer they were read."""
+    assert lessons.describe() == (None, frozenset())
+    lessons.learn([reading(1, a=1), reading(2, a=1)], HAM, "a test", 7.0, how=How.HAND)
+    lessons.learn([reading(3, a=1)], HAM, "a test", 5.0, how=How.HAND)
+    assert lessons.describe() == (5.0, {VERSION})
+    lessons.forget([digest(3)], "a test", 9.0, how=How.HAND)
+    assert lessons.describe() == (7.0, {VERSION})
+
+
+def test_learned_in_batches(lessons: Lessons) -> None:
+    """Messages in batches are learned as by themselves, one call after the other."""
+    batcher = lessons.batcher()
+    batches = [Batch.of([reading(1, b=2, a=1), reading(2)]), Batch.of([mail(3, answers=(5,)), reading(1, c=1)])]
+    assert batcher.learn(batches, HAM, "a test", 1.0, how=How.HAND) == [(digest(n), None) for n in (1, 2, 3)]
+    assert batcher.learn([Batch.of([reading(4, a=70_000)])], SPAM, "a test", 2.0, how=How.HAND) == [(digest(4), None)]
+    assert batcher.learn(batches[:1], SPAM, "a test", 3.0, how=How.HAND, weak=True) == []
+    assert lessons.counts(["a", "b", "c", "hello"]).occurrences.tolist() == [[1, 2, 0, 1], [65_535, 0, 0, 0]]
+    assert known(lessons, mail(9)) == {CORRESPONDENT}
+    assert lessons.verify() == []
+
+
+def test_tokens_are_looked_up(lessons: Lessons) -> None:
+    """Tokens are found by how many messages hold them, by their kind, and by how they begin."""
+    names = ["subject:offer", "sub", "subject:lunch", "from:sub", "subway"]
+    for number, name in enumerate(names):
+        lessons.learn([Reading(digest(number), "", {name: 2, "often": 1})], HAM, "a test", 1.0, how=How.HAND)
+    lessons.forget([digest(4)], "a test", 2.0, how=How.HAND)
+    often = lessons.often(2)
+    assert list(lessons.texts(often.ids.tolist()).values()) == ["often"]
+    assert (often.counts.messages.tolist(), often.counts.class_messages.tolist()) == ([[4], [0]], [4, 0])
+    of_kinds = lessons.often(1, ["subject:", "from:"]).ids.tolist()
+    assert set(lessons.texts(of_kinds).values()) == {"subject:offer", "subject:lunch", "from:sub"}
+    assert of_kinds == sorted(of_kinds)
+    assert lessons.often(9).ids.tolist() == []
+    assert lessons.beginning_with("sub", 9) == ["sub", "subject:lunch", "subject:offer"]
+    assert lessons.beginning_with("sub", 2) == ["sub", "subject:lunch"]
+    assert lessons.beginning_with("subw", 9) == []
 
 
 def test_too_much_to_be_imported(lessons: Lessons) -> None:

@@ -15,10 +15,10 @@ from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
+from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
-from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, forgetting, replaces
-from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
+from spamnb.ledger.lessons.port import About, Change, Learned, Lesson, Often, Relabel, Teacher, forgetting, replaces
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -88,6 +88,12 @@ class MemoryLessons:
         """int64 (7,), as the ledger's."""
         return self._totals.copy()
 
+    def describe(self) -> About:
+        """When a message was learned last, and the version of the tokenizer, of which there is but one here."""
+        lessons = [kept.lesson for kept in self._kept.values() if kept.lesson.label is not None]
+        last = max(lessons, key=lambda lesson: lesson.number, default=None)
+        return About(None, frozenset()) if last is None else About(last.at, frozenset({VERSION}))
+
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
         return self._kept[digest].lesson if digest in self._kept else None
@@ -142,6 +148,10 @@ class MemoryLessons:
                 self._set(lesson, *(self._new(reading) if kept is None or before is None else kept[1:]))
                 changed.append(Change(reading.digest, before))
         return changed
+
+    def batcher(self) -> "_Batcher":
+        """One that learns many messages."""
+        return _Batcher(self)
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels. Returns which changes were made."""
@@ -216,6 +226,18 @@ class MemoryLessons:
         """The first identities of sent messages above that one, and at most so many, sorted."""
         return sorted(digest for digest in self._sent if digest > after)[:most]
 
+    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+        """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
+        tokens = [token for token in self._ids if kinds is None or kind(token) in kinds]
+        ids = np.array([self._ids[token] for token in tokens], dtype=np.int64)
+        ids = ids[self._counts[:2, ids].sum(axis=0) >= least]
+        return Often(ids, self._counts_of(ids))
+
+    def beginning_with(self, text: str, most: int) -> list[str]:
+        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+        tokens = sorted(token for token in self._ids if token.startswith(text))
+        return [token for token in tokens if self._counts[:2, self._ids[token]].any()][:most]
+
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them."""
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
@@ -245,8 +267,7 @@ class MemoryLessons:
         ham, spam, *_, number = self._totals.tolist()
         rows = [(*self._counts[:, self._ids[token]].tolist(), token) for token in sorted(self._ids)]
         used = [row for row in rows if row[0] + row[1]]
-        has_learned = any(kept.lesson.label is not None for kept in self._kept.values())
-        yield from write(used, number, ham, spam, [VERSION] if has_learned else [])
+        yield from write(used, number, ham, spam, self.describe().tokenizers)
 
     def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
         more = tokens_of(self._seen(reading.relations).known)
@@ -299,3 +320,16 @@ class MemoryLessons:
         self._totals[2 + label] += int(holding.sum())
         self._totals[4 + label] += int(occurrences.sum())
         self._totals[6] += int((after > 0).sum() - (before > 0).sum())
+
+
+class _Batcher(NamedTuple):
+    """Learns messages in batches."""
+
+    lessons: MemoryLessons
+
+    def learn(
+        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
+    ) -> list[Change]:
+        """As `MemoryLessons.learn`."""
+        readings = chain.from_iterable(batch.readings() for batch in batches)
+        return self.lessons.learn(readings, label, why, at, how=how, weak=weak)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.ledger.lessons.acquaintance import Acquaintance
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.mail.reading import Reading
@@ -96,6 +97,33 @@ class Learned(NamedTuple):
     counts: Counts
 
 
+class Often(NamedTuple):
+    """Tokens that many messages hold, by the store's own numbers of them, int64 (n,), sorted, with their counts."""
+
+    ids: NDArray[np.int64]
+    counts: Counts
+
+
+class About(NamedTuple):
+    """What the learned messages are like as a whole.
+
+    last_at: when one was learned last, seconds since the epoch; None where none is learned. tokenizers: the versions of
+    the tokenizer with which they were read.
+    """
+
+    last_at: float | None
+    tokenizers: frozenset[int]
+
+
+class Batcher(Protocol):
+    """Learns many messages in several calls, and may remember tokens from one to the next."""
+
+    def learn(
+        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
+    ) -> list[Change]:
+        """As `Lessons.learn`, for messages in batches. Where it fails, or is undone by a transaction, drop this one."""
+
+
 class Lessons(Protocol):
     """Learned messages, each with its label and the tokens that it was learned with, and the counts that are their sum.
 
@@ -114,6 +142,9 @@ class Lessons(Protocol):
 
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
+
+    def describe(self) -> About:
+        """What the learned messages are like as a whole."""
 
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
@@ -152,6 +183,9 @@ class Lessons(Protocol):
         A message that is new is learned with the tokens of what is known of it at that moment too
         (`acquaintance.tokens_of`).
         """
+
+    def batcher(self) -> Batcher:
+        """One that learns many messages."""
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels, one after the other.
@@ -195,6 +229,12 @@ class Lessons(Protocol):
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """The first identities of sent messages above that one, and at most so many, sorted."""
+
+    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+        """The tokens that at least so many messages hold; kinds: with one of these prefixes (`subject:`)."""
+
+    def beginning_with(self, text: str, most: int) -> list[str]:
+        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them.

@@ -55,7 +55,7 @@ def _shown(word: Word) -> Shown:
 
 def _suggested(visit: Visit, asked: str) -> list[str]:
     """Tokens that begin so."""
-    return [one for one in visit.ledger.words.beginning_with(asked, _SUGGESTED + 1) if one != asked][:_SUGGESTED]
+    return [one for one in visit.ledger.lessons.beginning_with(asked, _SUGGESTED + 1) if one != asked][:_SUGGESTED]
 
 
 def teachers(visit: Visit) -> Response:

@@ -11,17 +11,29 @@ from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
-from spamnb.ledger.lessons.port import Change, Learned, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
+from spamnb.ledger.lessons.port import (
+    About,
+    Change,
+    Learned,
+    Lesson,
+    Often,
+    Relabel,
+    Teacher,
+    as_counts,
+    forgetting,
+    replaces,
+)
 from spamnb.ledger.lessons.sqlite import count_table
-from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of, next_change
 from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.verification import verification
+from spamnb.ledger.lessons.sqlite.words import beginning_with, often
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -93,14 +105,10 @@ class SqliteLessons(SqliteEvidence):
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
         return np.array(total(self._db, TOTALS), dtype=np.int64)
 
-    def last_at(self) -> float | None:
-        """When a message was learned last, seconds since the epoch; None where none was."""
+    def describe(self) -> About:
+        """When a message was learned last, and the versions of the tokenizer with which they were read."""
         row = self._db.row("SELECT learned_at FROM lesson WHERE label IS NOT NULL ORDER BY change DESC LIMIT 1")
-        return None if row is None else float(row[0])
-
-    def tokenizers(self) -> set[int]:
-        """The versions of the tokenizer with which the learned messages were read."""
-        return {row[0] for row in self._db.rows(_TOKENIZERS)}
+        return About(None if row is None else float(row[0]), frozenset(row[0] for row in self._db.rows(_TOKENIZERS)))
 
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
@@ -167,24 +175,22 @@ class SqliteLessons(SqliteEvidence):
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
-        return self.learn_batches([Batch.of(readings)], label, why, at, how=how, weak=weak)
+        return self._learn([Batch.of(readings)], label, why, at, Dictionary(self._db, is_kept=False), how, weak)
 
-    def dictionary(self) -> Dictionary:
-        """One that remembers tokens from one call of `learn_batches` to the next."""
-        return Dictionary(self._db)
+    def batcher(self) -> "SqliteBatcher":
+        """One that learns many messages, and remembers tokens from one call to the next."""
+        return SqliteBatcher(self, Dictionary(self._db))
 
-    def learn_batches(
+    def _learn(
         self,
         batches: Sequence[Batch],
         label: Label,
         why: str,
         at: float,
-        *,
+        dictionary: Dictionary,
         how: How,
-        weak: bool = False,
-        dictionary: Dictionary | None = None,
+        weak: bool,
     ) -> list[Change]:
-        """As `learn`, for messages in batches."""
         messages = [
             _New(*one) for batch in batches for one in zip(batch.digests, batch.summaries, batch.relations, strict=True)
         ]
@@ -208,9 +214,7 @@ class SqliteLessons(SqliteEvidence):
                     senders.add(sender)
             learned = int(label), weak, at, why, how
             rows = rows.take(new).with_more(more)
-            self._learn_new(
-                sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
-            )
+            self._learn_new(sum_, [messages[row] for row in new], rows, learned, dictionary)
             sum_.write()
         return [Change(one.digest, one.before) for one in changes]
 
@@ -277,6 +281,15 @@ class SqliteLessons(SqliteEvidence):
         rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
         return [row[0] for row in rows]
 
+    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+        """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
+        with self._db.snapshot():
+            return often(self._db, least, kinds)
+
+    def beginning_with(self, text: str, most: int) -> list[str]:
+        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+        return beginning_with(self._db, text, most)
+
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them.
 
@@ -320,7 +333,7 @@ class SqliteLessons(SqliteEvidence):
         """All counts as lines of text, as they are at this moment, imports included."""
         with self._db.snapshot():
             ham, spam, *_, number = self.totals().tolist()
-            yield from write(self._counted(), number, ham, spam, self.tokenizers())
+            yield from write(self._counted(), number, ham, spam, self.describe().tokenizers)
 
     def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
         """The counts and the text of each token that learned messages hold, sorted by text."""
@@ -386,6 +399,20 @@ class SqliteLessons(SqliteEvidence):
             " WHERE digest = ?",
             (next_change(self._db), *learned, change.digest),
         )
+
+
+class SqliteBatcher:
+    """Learns messages in batches; `dictionary` is to be dropped where a transaction fails in which ids were given."""
+
+    def __init__(self, lessons: SqliteLessons, dictionary: Dictionary) -> None:
+        self._lessons = lessons
+        self._dictionary = dictionary
+
+    def learn(
+        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
+    ) -> list[Change]:
+        """As `SqliteLessons.learn`, for messages in batches."""
+        return self._lessons._learn(batches, label, why, at, self._dictionary, how, weak)
 
 
 def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
