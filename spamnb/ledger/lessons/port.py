@@ -131,14 +131,17 @@ class Lessons(Protocol):
     it cannot be used.
     """
 
-    def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
-        """The counts of these tokens, in their order; zeros for tokens never learned.
+    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
+        """The counts of these tokens in plain numbers.
 
         without: a message, by its identity, that is left out, exactly as if it were forgotten.
         """
 
-    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
-        """The same in plain numbers, for a message that is judged by itself."""
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
+        """What decisions and sent mail say of each of these messages.
+
+        without: a message, by its identity, whose own lesson is left out.
+        """
 
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
@@ -161,15 +164,6 @@ class Lessons(Protocol):
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
         """The messages that were learned last with this label, and at most so many, the newest first."""
-
-    def learned(self, digests: Sequence[bytes]) -> Learned:
-        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
-
-    def kinds(self) -> NDArray[np.int64]:
-        """Which tokens are of one kind: int64 (n,), a number for each `Learned.ids` up to the highest there is."""
-
-    def texts(self, ids: Collection[int]) -> dict[int, str]:
-        """The tokens of these ids."""
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
@@ -212,12 +206,6 @@ class Lessons(Protocol):
     def imported(self) -> tuple[int, int]:
         """How many ham and spam messages stand behind the imports that count."""
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
-        """What decisions and sent mail say of each of these messages.
-
-        without: a message, by its identity, whose own lesson is left out.
-        """
-
     def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
         """Keep the answers that messages of the person's may get (`relations.answers_to`), by their identities.
 
@@ -229,6 +217,21 @@ class Lessons(Protocol):
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """The first identities of sent messages above that one, and at most so many, sorted."""
+
+    # From here on: what is looked into, which tokens were learned, and by whom they were taught. No mail is judged or
+    # learned by these.
+
+    def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
+        """The counts of these tokens, as `evidence` has them, in their order; zeros for tokens never learned."""
+
+    def learned(self, digests: Sequence[bytes]) -> Learned:
+        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+
+    def kinds(self) -> NDArray[np.int64]:
+        """Which tokens are of one kind: int64 (n,), a number for each `Learned.ids` up to the highest there is."""
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of these ids."""
 
     def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
         """The tokens that at least so many messages hold; kinds: with one of these prefixes (`subject:`)."""
