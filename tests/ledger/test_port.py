@@ -1,5 +1,6 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
+import doctest
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons import port
 from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
@@ -25,6 +27,12 @@ from tests.ledger.conftest import Shared
 HAM, SPAM = Label
 TOKENS = list("abcdefgh")
 ANSWER, CORRESPONDENT = Acquaintance
+
+
+def test_the_lines_to_paste() -> None:
+    """The lines at the head of the port do what they show."""
+    result = doctest.testmod(port)
+    assert result.attempted and not result.failed
 
 
 def reading(number: int, **tokens: int) -> Reading:

@@ -1,4 +1,14 @@
-"""What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it."""
+"""What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it.
+
+>>> from spamnb.base.label import How, Label
+>>> from spamnb.ledger.lessons.memory import MemoryLessons
+>>> from spamnb.mail.reading import Reading
+>>> lessons = MemoryLessons()  # of a ledger: Ledger(path).lessons
+>>> lessons.learn([Reading(b"a", "lunch?", {"noon": 2})], Label.HAM, "my own", 0.0, how=How.HAND)
+[Change(digest=b'a', before=None)]
+>>> lessons.evidence(["noon"]).counts
+{'noon': [1, 0, 2, 0]}
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -261,12 +271,12 @@ def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> 
 
 def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str, how: How) -> list[Relabel]:
     """The changes by which those of the messages that are learned are forgotten."""
-    found = [lessons.find(digest) for digest in dict.fromkeys(digests)]
-    return [
-        Relabel(one.digest, one.label, one.weak, None, False, why, how)
-        for one in found
-        if one is not None and one.label is not None
-    ]
+    changes = []
+    for digest in dict.fromkeys(digests):
+        lesson = lessons.find(digest)
+        if lesson is not None and lesson.label is not None:
+            changes.append(Relabel(digest, lesson.label, lesson.weak, None, False, why, how))
+    return changes
 
 
 def as_counts(evidence: Evidence, tokens: Sequence[str]) -> Counts:

@@ -89,12 +89,12 @@ class SqliteLessons(SqliteEvidence):
             _, label, ids, occurrences = own
             totals[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
             totals[6] -= int((counts_of(self._db, ids)[:, :2].sum(axis=1) == 1).sum())
-        held = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
+        in_message = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
         counts = {text: list(each) for _, text, each in rows}
         for id_, text, _ in rows:
-            if id_ in held:
+            if id_ in in_message:
                 counts[text][label] -= 1
-                counts[text][2 + label] -= held[id_]
+                counts[text][2 + label] -= in_message[id_]
         return Evidence(counts, totals.tolist())
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
@@ -124,22 +124,22 @@ class SqliteLessons(SqliteEvidence):
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
         """The messages that were learned last with this label, and at most so many, the newest first."""
-        found = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
-        return list(map(_lesson, found))
+        rows = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
+        return list(map(_lesson, rows))
 
     def learned(self, digests: Sequence[bytes]) -> Learned:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
         with self._db.snapshot():
-            rows = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
-            found = [rows[digest] for digest in digests if digest in rows]
-            unpacked_ = [unpacked(row[0], row[-1]) for row in found]
+            row_of = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
+            rows = [row_of[digest] for digest in digests if digest in row_of]
+            tokens = [unpacked(row[0], row[-1]) for row in rows]
             none = np.zeros(0, dtype=np.int64)
-            lengths = np.array([len(ids) for ids, _ in unpacked_], dtype=np.int64)
-            ids, columns = _distinct(np.concatenate([none, *(ids for ids, _ in unpacked_)]))
-            occurrences = np.concatenate([none, *(one for _, one in unpacked_)])
+            lengths = np.array([len(ids) for ids, _ in tokens], dtype=np.int64)
+            ids, columns = _distinct(np.concatenate([none, *(ids for ids, _ in tokens)]))
+            occurrences = np.concatenate([none, *(numbers for _, numbers in tokens)])
             counts, totals = counts_of(self._db, ids).T, self.totals()
         sums = Counts.of(counts, totals)
-        return Learned([_lesson(row[:-1]) for row in found], lengths, columns, occurrences, ids, sums)
+        return Learned([_lesson(row[:-1]) for row in rows], lengths, columns, occurrences, ids, sums)
 
     def kinds(self) -> NDArray[np.int64]:
         """Which tokens are of one kind: int64 (n,), a number for each id."""
@@ -191,13 +191,13 @@ class SqliteLessons(SqliteEvidence):
         how: How,
         weak: bool,
     ) -> list[Change]:
-        messages = [
-            _New(*one) for batch in batches for one in zip(batch.digests, batch.summaries, batch.relations, strict=True)
-        ]
+        messages: list[_New] = []
+        for batch in batches:
+            messages += map(_New, batch.digests, batch.summaries, batch.relations)
         rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
         first: dict[bytes, int] = {}
-        for row, one in enumerate(messages):
-            first.setdefault(one.digest, row)
+        for row, message in enumerate(messages):
+            first.setdefault(message.digest, row)
         with self._db.transaction():
             changes = self._replaced(list(first), label, weak, why, how)
             sum_ = Sum(self._db)
@@ -216,7 +216,7 @@ class SqliteLessons(SqliteEvidence):
             rows = rows.take(new).with_more(more)
             self._learn_new(sum_, [messages[row] for row in new], rows, learned, dictionary)
             sum_.write()
-        return [Change(one.digest, one.before) for one in changes]
+        return [Change(change.digest, change.before) for change in changes]
 
     def _replaced(self, digests: Sequence[bytes], label: Label, weak: bool, why: str, how: How) -> list[Relabel]:
         """The changes by which messages are learned so, of those that are not yet."""
@@ -234,11 +234,12 @@ class SqliteLessons(SqliteEvidence):
         made = []
         with self._db.transaction():
             sum_ = Sum(self._db)
-            for one in changes:
-                found = self.find(one.digest)
-                made.append(found is not None and (found.label, found.weak) == (one.before, one.before_weak))
-                if made[-1]:
-                    self._set_label(sum_, one, at)
+            for change in changes:
+                lesson = self.find(change.digest)
+                is_so = lesson is not None and (lesson.label, lesson.weak) == (change.before, change.before_weak)
+                if is_so:
+                    self._set_label(sum_, change, at)
+                made.append(is_so)
             sum_.write()
         return made
 
@@ -304,7 +305,7 @@ class SqliteLessons(SqliteEvidence):
         # A rare token has fewer teachers than `most`.
         missing = {id_: min(most, sum(in_[:2]) - (own is not None and id_ in own[2])) for id_, _, in_ in rows}
         left = sum(missing.values())
-        found: dict[str, list[Teacher]] = {token: [] for token in tokens}
+        teachers: dict[str, list[Teacher]] = {token: [] for token in tokens}
         columns = "id, summary, label, learned_at, digest, tokens"
         newest = f"SELECT {columns} FROM lesson WHERE label IS NOT NULL AND digest IS NOT ?"  # noqa: S608
         for message, summary, label, at, digest, blob in self._db.rows(
@@ -315,10 +316,10 @@ class SqliteLessons(SqliteEvidence):
             ids = unpacked(message, blob)[0]
             ids = ids[: np.searchsorted(ids, len(wanted))]
             for token in ids[wanted[ids]].tolist():
-                if len(found[texts[token]]) < missing[token]:
-                    found[texts[token]].append(Teacher(message, summary, Label(label), at, digest))
+                if len(teachers[texts[token]]) < missing[token]:
+                    teachers[texts[token]].append(Teacher(message, summary, Label(label), at, digest))
                     left -= 1
-        return found
+        return teachers
 
     def verify(self) -> list[str]:
         """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
@@ -338,9 +339,11 @@ class SqliteLessons(SqliteEvidence):
     def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
         """The counts and the text of each token that learned messages hold, sorted by text."""
         tokens = in_order(self._db)
-        while some := list(islice(tokens, _EXPORTED)):
-            counts = count_table.read(self._db, np.array([id_ for _, id_ in some], dtype=np.int64)).tolist()
-            yield from ((*of, text) for of, (text, _) in zip(counts, some, strict=True) if of[0] or of[1])
+        while part := list(islice(tokens, _EXPORTED)):
+            counts = count_table.read(self._db, np.array([id_ for _, id_ in part], dtype=np.int64)).tolist()
+            for (ham, spam, in_ham, in_spam), (text, _) in zip(counts, part, strict=True):
+                if ham or spam:
+                    yield ham, spam, in_ham, in_spam, text
 
     def _learned(self, digest: bytes | None) -> tuple[int, Label, NDArray[np.int64], NDArray[np.int64]] | None:
         """A learned message: its number, its label, and the ids of its tokens, sorted, with their occurrences."""
@@ -373,14 +376,14 @@ class SqliteLessons(SqliteEvidence):
         sum_.add_rows(ids, rows, Label(learned[0]))
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
-        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(one.digest,) for one in messages])
+        self._db.executemany("DELETE FROM lesson WHERE digest = ?", [(message.digest,) for message in messages])
         self._db.executemany(
             "INSERT INTO lesson"
             " (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (one.digest, one.summary, number, *learned, VERSION, blob, one.relations.sender_over_path)
-                for one, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
+                (new.digest, new.summary, number, *learned, VERSION, blob, new.relations.sender_over_path)
+                for new, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
             ],
         )
 
