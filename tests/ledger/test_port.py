@@ -1,6 +1,7 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
 import doctest
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import NamedTuple
@@ -72,6 +73,59 @@ def test_learned_once(lessons: Lessons) -> None:
     assert lessons.learn([reading(1, b=5)], SPAM, "a test", 1.0, how=How.HAND) == [(digest(1), HAM)]
     assert lessons.totals().tolist() == [0, 1, 0, 1, 0, 1, 1]
     assert lessons.verify() == []
+
+
+def test_all_or_nothing(lessons: Lessons) -> None:
+    """Where reading fails half-way nothing is learned."""
+
+    def readings() -> Iterator[Reading]:
+        yield reading(1, x=1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lessons.learn(readings(), SPAM, "a test", 1.0, how=How.HAND)
+    assert lessons.find(digest(1)) is None
+    assert (lessons.totals().tolist(), lessons.last_change()) == ([0] * 7, 0)
+
+
+def test_an_empty_message(lessons: Lessons) -> None:
+    """A message without tokens is a message all the same; forgotten it leaves nothing."""
+    lessons.learn([reading(1)], HAM, "a test", 1.0, how=How.HAND)
+    assert lessons.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
+    lessons.forget([digest(1)], "a test", 2.0, how=How.HAND)
+    assert lessons.totals().tolist() == [0] * 7
+    assert lessons.verify() == []
+
+
+def test_a_long_message(lessons: Lessons) -> None:
+    """Of more tokens than a statement takes the counts come in the order asked for."""
+    lessons.learn([reading(1, **{f"t{i}": i + 1 for i in range(3000)})], SPAM, "a test", 1.0, how=How.HAND)
+    counts = lessons.counts([f"t{i}" for i in reversed(range(4000))])
+    assert counts.messages[1].tolist() == [0] * 1000 + [1] * 3000
+    assert counts.occurrences[1].tolist() == [0] * 1000 + list(range(3000, 0, -1))
+
+
+def test_alike_is_not_equal(lessons: Lessons) -> None:
+    """Tokens that differ in case, in a NUL or in how an accent is written are different tokens."""
+    alike = ["a", "A", "a\0", "a\0b", "é", "e\u0301", "a ", "'a'"]
+    taught = Reading(digest(1), "", {token: i + 1 for i, token in enumerate(alike)})
+    lessons.learn([taught], HAM, "a test", 1.0, how=How.HAND)
+    assert lessons.counts(alike).occurrences[0].tolist() == list(range(1, 9))
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+@given(st.dictionaries(TEXT, st.integers(1, 0xFFFF)))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_a_token(lessons: Lessons, tokens: dict[str, int]) -> None:
+    """Any text is a token, quotes and private characters among it, and none is taken for another."""
+    lessons.learn([Reading(digest(1), "", tokens)], HAM, "a test", 1.0, how=How.HAND)
+    counts = lessons.counts(list(tokens))
+    assert counts.occurrences[0].tolist() == list(tokens.values())
+    assert counts.vocabulary_size == len(tokens)
+    assert lessons.verify() == []
+    lessons.forget([digest(1)], "a test", 2.0, how=How.HAND)
 
 
 def test_weak_labels_give_way(lessons: Lessons) -> None:
@@ -531,5 +585,9 @@ def test_both_count_alike(
         assert one.verify() == other.verify() == []
         assert "".join(one.export()) == "".join(other.export())
         for number in range(7):
-            assert one.counts(TOKENS, digest(number)) == other.counts(TOKENS, digest(number))
+            without = other.counts(TOKENS, digest(number))
+            assert one.counts(TOKENS, digest(number)) == without
             assert label(one, number) == label(other, number)
+            for store in (one, other):
+                store.forget([digest(number)], "a test", 2.0, how=How.HAND)
+                assert store.counts(TOKENS) == without

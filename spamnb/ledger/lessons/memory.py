@@ -140,7 +140,7 @@ class MemoryLessons:
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
         changed = []
-        for reading in readings:
+        for reading in list(readings):  # where one cannot be read, nothing is learned
             kept = self._kept.get(reading.digest)
             before = None if kept is None else kept.lesson.label
             if kept is None or replaces(label, weak, before, kept.lesson.weak):
