@@ -26,8 +26,8 @@ from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.filter.judge import FrozenFilter, Judgement
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.review.misfiled import misfiled
 from spamnb.review.near_copies import shape
 from spamnb.review.queue import teaching_order

@@ -33,7 +33,7 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.messages import deliver
 

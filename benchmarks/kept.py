@@ -19,7 +19,7 @@ from spamnb.acts.training import learn_batches, learn_together
 from spamnb.base.label import How, Label
 from spamnb.evaluation.corpus import Labelled
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading, read
 
 _BATCH = 100

@@ -19,7 +19,7 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch, TokenMatrix
+from spamnb.ledger.lessons.batch import Batch, TokenMatrix
 from spamnb.mail.relations import Relations
 from spamnb.review.own_mail import judge_own_mail
 

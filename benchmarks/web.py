@@ -40,7 +40,7 @@ from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import deliver
 

@@ -8,8 +8,8 @@ from spamnb.acts.training import learn_batches, relabel, take_back_import
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Change, Relabel
-from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading, read
 
 

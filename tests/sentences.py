@@ -15,7 +15,12 @@ from spamnb.ledger.connection import Connection
 from spamnb.rules.consequence import Consequence
 from spamnb.rules.meaning import Meaning
 
-SENTENCES = {"lesson": ("why", "id"), "action": ("why", "id"), "early_verdict": ("asker", "digest")}  # column and key
+SENTENCES = {  # column and key
+    "lesson": ("why", "id"),
+    "import": ("why", "id"),
+    "action": ("why", "id"),
+    "early_verdict": ("asker", "digest"),
+}
 _MARK = "~ in other words "
 
 

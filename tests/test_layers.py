@@ -125,6 +125,22 @@ def names(module: str) -> Iterator[str]:
             yield f"{node.value.id}.{node.attr}"
 
 
+@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) != "ledger"])
+def test_nothing_goes_round_the_port(module: str) -> None:
+    """What is learned is reached by the port alone: no module outside the ledger knows the store that is on disk."""
+    assert not {other for other in imports(module) if other.startswith("spamnb.ledger.lessons.sqlite")}
+
+
+def test_two_places_make_the_store() -> None:
+    """The ledger makes the store of its lessons, and who reads evidence alone makes the part that has it."""
+    store = {"spamnb.ledger.lessons.sqlite.store", "spamnb.ledger.lessons.sqlite.lookup"}
+    outside = {module for module in MODULES if not module.startswith("spamnb.ledger.lessons.sqlite")}
+    assert {module for module in outside if store & set(imports(module))} == {
+        "spamnb.ledger.ledger",
+        "spamnb.ledger.evidence_to_read",
+    }
+
+
 TERMINAL = {
     "print",
     "input",

@@ -36,6 +36,7 @@ WORDS = {
     "early_verdict": {"verdict", "how"},
     "file": {"origin", "flags", "gone_by"},
     "folder": {"name"},
+    "import": {"summary"},
     "lesson": {"summary", "how"},
     "message": {"summary", "verdict"},
     "sender": {"name"},

@@ -10,10 +10,9 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import ExportedCounts
-from spamnb.ledger.lessons.port import Change, Relabel
-from spamnb.ledger.lessons.sqlite.batch import Batch
-from spamnb.ledger.lessons.sqlite.counts import Dictionary
+from spamnb.ledger.lessons.port import Batcher, Change, Relabel
 from spamnb.mail.reading import Reading, read
 
 
@@ -52,15 +51,15 @@ def learn_batches(
     label: Label,
     why: str,
     at: float,
-    dictionary: Dictionary | None = None,
+    batcher: Batcher | None = None,
     *,
     how: How,
 ) -> list[Change]:
     """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before.
 
-    dictionary: remembers tokens from one call to the next (`SqliteLessons.dictionary`).
+    batcher: the one of the calls before (`Lessons.batcher`).
     """
-    changed = ledger.lessons.learn_batches(batches, label, why, at, how=how, dictionary=dictionary)
+    changed = (batcher or ledger.lessons.batcher()).learn(batches, label, why, at, how=how)
     with ledger.transaction():
         ledger.record_lessons()
         ledger.messages.came_from(
@@ -102,17 +101,15 @@ def import_counts(ledger: Ledger, counts: ExportedCounts, name: str, at: float) 
 
     Raises LedgerError where the sums would be too large for the ledger.
     """
-    with ledger.transaction():  # of both parts: an import that was added and not recorded could not be taken back
-        ledger.imports.add(counts)
-        why = f"{counts.ham} ham and {counts.spam} spam messages"
-        return ledger.journal.imported(counts.digest, name, why, at)
+    ledger.lessons.add_import(counts, name, f"{counts.ham} ham and {counts.spam} spam messages", at)
+    ledger.record_lessons()
+    action = ledger.journal.import_of(counts.digest)
+    if action is None:  # it is in the history, so that another process can have taken it back
+        raise LedgerError("another process has taken that import back")
+    return action.id
 
 
 def take_back_import(ledger: Ledger, action: Action, at: float) -> None:
     """Take back what an action has imported. Raises LedgerError where that does not count any more."""
-    with ledger.transaction():
-        present = ledger.journal.get(action.id)  # another process may have been first, and the counts be there twice
-        if present is None or present.state != "done":
-            raise LedgerError("that import does not count any more")
-        ledger.imports.take_back(action.digest)
-        ledger.journal.imported(action.digest, action.summary, f"undo of {action.id}", at, takes_back=action.id)
+    ledger.lessons.take_import_back(action.digest, f"undo of {action.id}", at, takes_back=action.id)
+    ledger.record_lessons()

@@ -10,7 +10,7 @@ from spamnb.base.errors import MailError
 from spamnb.base.label import How, Label
 from spamnb.bulk.mapping import Done, LeftOut, left_out
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 
 # A transaction: each token that its messages share is written once, the ledger is not held long, and little is left to
 # be learned when all is read. It is of as many batches as have been read meanwhile: few where reading takes longest, so
@@ -39,10 +39,10 @@ def learn(
     clock: Callable[[], float] = time.time,
 ) -> Iterator[Committed]:
     """Learn what `read_batch` has read."""
-    dictionary = ledger.lessons.dictionary()
+    batcher = ledger.lessons.batcher()
     for some in _transactions(read):
         found = [batch for batch, _ in some]
-        changes = training.learn_batches(ledger, found, label, why, clock(), dictionary, how=How.HAND)
+        changes = training.learn_batches(ledger, found, label, why, clock(), batcher, how=How.HAND)
         corrected = sum(change.before is not None for change in changes)
         faults = list(chain.from_iterable(unread for _, unread in some))
         yield Committed(sum(len(batch.digests) for batch in found), len(changes), corrected, faults)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Optional, TypeAlias, TypeVar
 from spamnb.base.errors import MailError, SpamnbError
 from spamnb.bulk.sources import Source
 from spamnb.identity.digests import identity
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading, read
 
 if TYPE_CHECKING:

@@ -132,11 +132,11 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
         yield warning("learned", f"{known}: unbalanced, so {rarer.word} is not well known", f"train more {rarer.word}")
     else:
         yield ok("learned", known)
-    last = ledger.lessons.last_at()
+    last, tokenizers = ledger.lessons.describe()
     if last is not None and time.time() - last > _UNUSUAL_SILENCE:
         means = f"nothing for {days(time.time() - last)}, since {clock(last)}"
         yield warning("learned", means, "move mail that is judged wrongly; see that the service runs")
-    if others := sorted(ledger.lessons.tokenizers() - {VERSION}):
+    if others := sorted(tokenizers - {VERSION}):
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION}), which helps less"
         yield warning("learned", means, "train that mail again: spamnb untrain, then spamnb train")
     restored = ledger.state.restored_at

@@ -13,7 +13,6 @@ from spamnb.base.wording import megabytes
 from spamnb.cli.common.argument_types import size
 from spamnb.cli.common.config_and_ledger import open_ledger
 from spamnb.cli.common.output import inform, progress
-from spamnb.ledger.lessons.sqlite.shrinking import plan, shrink
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +29,11 @@ def run(options: argparse.Namespace) -> int:
         if before <= options.to:
             print(f"The ledger is {megabytes(before)}: there is nothing to do.")
         elif options.dry_run:
-            found = plan(ledger, options.to)
-            left = f"about {megabytes(found.size)} would be left"
-            print(f"would forget {_counted(found.tokens, found.hapaxes)}; {left}")
+            plan = ledger.pruning.possible_plan(options.to)
+            left = f"about {megabytes(plan.size)} would be left"
+            print(f"would forget {_counted(plan.tokens, plan.hapaxes)}; {left}")
         else:
-            done = shrink(ledger, options.to, lambda steps: progress(steps, "forgetting", options.quiet))
+            done = ledger.pruning.shrink(options.to, lambda steps: progress(steps, "forgetting", options.quiet))
             became = f"{megabytes(before)} became {megabytes(done.size)}"
             inform(options, f"forgot {_counted(done.tokens, done.hapaxes)}; {became}")
     return 0

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         faults = list(chain.from_iterable(progress(ledger.verification(), "verifying", options.quiet, learned)))
         pending = len(ledger.journal.intents())
         ham, spam, *_, tokens = ledger.lessons.totals().tolist()
-        imported = ledger.imports.messages()
+        imported = ledger.lessons.imported()
     for fault in faults[:_SHOWN]:
         warn(fault)
     if faults:

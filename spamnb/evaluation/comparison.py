@@ -29,7 +29,7 @@ from spamnb.bayes.gaussian import Gaussian
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.selection import relative_frequencies, select
 from spamnb.evaluation.corpus import interleave, load_corpus
-from spamnb.ledger.lessons.sqlite.batch import gather
+from spamnb.ledger.lessons.batch import gather
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.message import Message, parse
 from spamnb.mail.tokens.html import read_html

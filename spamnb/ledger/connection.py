@@ -9,7 +9,7 @@ from typing import Any
 
 from spamnb.base.errors import LedgerError, LedgerNewerError, LedgerUnavailableError
 from spamnb.ledger.file.parts import refuse_new
-from spamnb.ledger.file.readonly import State, open_for_reading, size_of, unwritten
+from spamnb.ledger.file.readonly import FileStamp, open_for_reading, size_of, unwritten
 from spamnb.ledger.file.replacement import holding, present
 from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of
 from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
@@ -34,7 +34,7 @@ class Connection:
         self.path = path
         self._only_read = only_read
         self._depth = 0
-        self._before: State | None = None  # where SQLite cannot keep what is read from what is written
+        self._before: FileStamp | None = None  # where SQLite cannot keep what is read from what is written
         _make_directory(path, only_read)
         with contextlib.ExitStack() as opened:
             opened.enter_context(holding(path, exclusive=False, seconds=busy_seconds, only_read=only_read))

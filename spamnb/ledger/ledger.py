@@ -19,10 +19,9 @@ from spamnb.ledger.history.senders import SenderRecords
 from spamnb.ledger.history.state import State
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
-from spamnb.ledger.lessons.sqlite.imports import Imports
+from spamnb.ledger.lessons.port import Lessons
 from spamnb.ledger.lessons.sqlite.pruning import Pruning
 from spamnb.ledger.lessons.sqlite.store import SqliteLessons
-from spamnb.ledger.lessons.sqlite.words import Words
 from spamnb.ledger.values import damage_behind, odd_values
 
 _TOGETHER = 1000  # lessons that are recorded in one transaction
@@ -34,10 +33,8 @@ class Ledger:
     `only_read`: nothing is made, upgraded or written.
 
     What was learned, which may be shared with other hosts:
-    lessons: labels, tokens and counts.
-    imports: counts that came from other ledgers.
+    lessons: labels, tokens and counts, by the port that any store of them has.
     pruning: forgetting tokens for the sake of size.
-    words: looking tokens up.
 
     This host's own history:
     messages: who each message is, and the verdicts on it.
@@ -57,10 +54,10 @@ class Ledger:
     def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
         self.path = path
         self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read)
-        self.lessons = SqliteLessons(self._connection)
-        self.imports = Imports(self._connection)
+        store = SqliteLessons(self._connection)
+        self.lessons: Lessons = store
+        self._verification = store.verification
         self.pruning = Pruning(self._connection)
-        self.words = Words(self._connection)
         self.messages = Messages(self._connection)
         self.early_verdicts = EarlyVerdicts(self._connection)
         self.locations = Locations(self._connection)
@@ -85,7 +82,7 @@ class Ledger:
             raise
 
     def record_lessons(self) -> None:
-        """Record in the history what was learned and is not recorded there yet.
+        """Record in the history what was learned or imported and is not recorded there yet.
 
         Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
         lost nothing: the next process that opens the ledger, or learns, records it.
@@ -122,7 +119,7 @@ class Ledger:
                 is_odd = is_odd or bool(odd)
                 yield odd
             if not is_odd:  # else what is computed of them says nothing
-                yield from self.lessons.verification()
+                yield from self._verification()
                 yield self.senders.faults()
 
     def check(self) -> None:

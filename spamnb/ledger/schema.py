@@ -6,7 +6,8 @@ other index. `counts` holds the counts of the ids, those of 32 a row (`count_blo
 each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
 id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: that
 of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any
-decision replaces it. lesson.takes_back: its learner's own, and not looked at here. lesson.sender_over_path,
+decision replaces it. lesson.takes_back: its learner's own, and not looked at here. import.takes_back: the same, of who
+has taken the import back, of which this row is left without its tokens; NULL while it counts. lesson.sender_over_path,
 sent.answer: hashes by which senders are known (`mail.relations`). A message that the person has sent has a row for each
 answer that it may get, and one with 0 where it may get none.
 
@@ -91,7 +92,8 @@ _LESSONS = """
     CREATE TABLE sent (digest BLOB NOT NULL, answer INTEGER NOT NULL, PRIMARY KEY (digest, answer)) WITHOUT ROWID;
     CREATE INDEX sent_answer ON sent (answer);
     CREATE TABLE import (
-        id INTEGER PRIMARY KEY, digest BLOB NOT NULL, change INTEGER NOT NULL,
+        id INTEGER PRIMARY KEY, digest BLOB NOT NULL, summary TEXT NOT NULL, change INTEGER NOT NULL UNIQUE,
+        learned_at REAL NOT NULL, why TEXT NOT NULL, takes_back INTEGER,
         ham_messages INTEGER NOT NULL, spam_messages INTEGER NOT NULL, tokens BLOB NOT NULL
     )"""
 _HISTORY = """

@@ -13,8 +13,8 @@ from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Relabel
-from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.review.misfiled import Misfiled, misfiled
 from spamnb.review.queue import to_answer, waiting

@@ -17,7 +17,7 @@ from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import delivery
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan

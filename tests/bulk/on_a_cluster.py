@@ -21,7 +21,7 @@ from spamnb.bulk.mapping import LeftOut, each, executor_at, read_all, read_batch
 from spamnb.bulk.sources import Source
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading
 
 MESSAGES = 1000

@@ -11,7 +11,7 @@ from spamnb.base.label import How, Label
 from spamnb.bulk import learning
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading, read
 
 READINGS = [read(message(Label(number % 2).word, number)) for number in range(60)]
@@ -60,7 +60,7 @@ def test_a_new_token_follows_the_one_that_was_met_before(tmp_path: Path) -> None
     """Tokens get their ids in the order in which messages hold them, so that a message's new tokens are neighbours."""
     readings = [Reading(bytes([n]), "", {f"{word}{n}": 1 for word in "cab"}) for n in range(3)]
     with Ledger(str(tmp_path / "ledger")) as ledger:
-        ledger.lessons.learn_batches(
+        ledger.lessons.batcher().learn(
             [Batch.of(readings[:2]), Batch.of(readings[2:])], Label.HAM, "a test", 1.0, how=How.HAND
         )
         texts = ledger.lessons.texts(range(1, 10))

@@ -40,12 +40,12 @@ def test_prune_refuses(taught: Path, run: Run) -> None:
     assert (result.code, result.out) == (64, "")
     assert "without any token" in result.err
     size = ledger_file(taught).stat().st_size
-    with mock.patch("spamnb.ledger.lessons.sqlite.shrinking.shutil.disk_usage", return_value=Usage(0, 0, 1_000_000)):
+    with mock.patch("spamnb.ledger.lessons.sqlite.pruning.shutil.disk_usage", return_value=Usage(0, 0, 1_000_000)):
         result = run("prune", "--to", size * 95 // 100)
     assert result.code == 3
     assert "Nothing was forgotten" in result.err
     with (
-        mock.patch("spamnb.ledger.lessons.sqlite.shrinking._LARGEST_WITH_SERVICE", 1000),
+        mock.patch("spamnb.ledger.lessons.sqlite.pruning._LARGEST_WITH_SERVICE", 1000),
         only_service(str(ledger_file(taught))),
     ):
         result = run("prune", "--to", size * 95 // 100)

@@ -61,11 +61,11 @@ def test_one_word(ledger: Ledger) -> None:
 
 def test_by_prefix(ledger: Ledger) -> None:
     """Words are found by how they begin, sorted; those of which nothing is learned any more are not."""
-    assert ledger.words.beginning_with("subject:", 9) == ["subject:lunch", "subject:offer"]
-    assert ledger.words.beginning_with("subject:", 1) == ["subject:lunch"]
-    assert ledger.words.beginning_with("gard", 9) == ["garden"]
+    assert ledger.lessons.beginning_with("subject:", 9) == ["subject:lunch", "subject:offer"]
+    assert ledger.lessons.beginning_with("subject:", 1) == ["subject:lunch"]
+    assert ledger.lessons.beginning_with("gard", 9) == ["garden"]
     training.forget(ledger, [f"0{number}".encode() for number in range(10)], "a test", 2.0, how=How.HAND)
-    assert ledger.words.beginning_with("gard", 9) == []
+    assert ledger.lessons.beginning_with("gard", 9) == []
 
 
 def test_nothing_learned(tmp_path: Path) -> None:

@@ -132,9 +132,26 @@ def test_an_import_is_taken_back_once(ledger: Ledger, other: Ledger) -> None:
     take_back(ledger, first, 6.0)
     with pytest.raises(LedgerError, match="does not count any more"):
         take_back(ledger, first, 7.0)
-    assert ledger.imports.messages() == (1, 1)
+    assert ledger.lessons.imported() == (1, 1)
     take_back(ledger, second, 8.0)
-    assert ledger.imports.messages() == (0, 0)
+    assert ledger.lessons.imported() == (0, 0)
+
+
+def test_killed_before_it_is_recorded(ledger: Ledger, other: Ledger, path: str) -> None:
+    """An import, and that it was taken back, is recorded by the next process that opens the ledger, once."""
+    counts = parse(exported(other).encode().splitlines(keepends=True), "x")
+    before = ledger.lessons.totals().tolist()
+    ledger.lessons.add_import(counts, "x", "added", 1.0)  # and killed: the history is a transaction of its own
+    assert standing(ledger, counts.digest) is None
+    with Ledger(path) as second, Ledger(path):
+        action = standing(second, counts.digest)
+        assert action is not None
+        second.lessons.take_import_back(counts.digest, "undone", 2.0, takes_back=action)  # and killed
+    with Ledger(path) as third, Ledger(path):
+        found = [(one.kind, one.summary, one.state, one.why, one.takes_back) for one in third.journal.newest(9)]
+        assert found == [("imported", "x", "done", "undone", action), ("imported", "x", "undone", "added", None)]
+        assert third.lessons.totals().tolist() == before
+        assert third.verify() == []
 
 
 def test_the_same_counts_are_known_again(ledger: Ledger, other: Ledger) -> None:
@@ -313,7 +330,7 @@ def test_learned_on_top_of_the_most(ledger: Ledger) -> None:
 
 def test_messages_are_added_up_too(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers of messages are held to the same sum as those of tokens."""
-    monkeypatch.setattr("spamnb.ledger.lessons.sqlite.imports.MOST_TOTAL", 10)
+    monkeypatch.setattr("spamnb.ledger.lessons.export_format.MOST_TOTAL", 10)
     import_counts(ledger, large(6, 1, 1), "x", 1.0)
     with pytest.raises(LedgerError, match="too large to be added up"):
         import_counts(ledger, large(5, 1, 1), "x", 1.0)

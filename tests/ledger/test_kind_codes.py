@@ -118,11 +118,11 @@ def test_the_dictionary_in_order(ledger: Ledger, path: str) -> None:
     with learned(path, SOME) as again:
         assert again.lessons.counts(SOME).messages[0].tolist() == [1] * len(SOME)
         assert again.lessons.counts(["F", "Flunch", "lunch", "subject:", "x", "@Fx"]).messages[0].tolist() == [0] * 6
-        assert again.words.beginning_with("subj", 9) == ["subject", "subject-pair:a b", "subject:lunch", "subjects"]
-        assert again.words.beginning_with("sub", 3) == ["sub", "subaru", "subject"]
-        assert again.words.beginning_with("F", 9) == ["F:x", "Fx"]
-        assert again.words.beginning_with("@", 9) == ["@", "@F"]
-        of_kinds = again.words.often(1, ["subject:", "F:", "nothing:"]).ids.tolist()
+        assert again.lessons.beginning_with("subj", 9) == ["subject", "subject-pair:a b", "subject:lunch", "subjects"]
+        assert again.lessons.beginning_with("sub", 3) == ["sub", "subaru", "subject"]
+        assert again.lessons.beginning_with("F", 9) == ["F:x", "Fx"]
+        assert again.lessons.beginning_with("@", 9) == ["@", "@F"]
+        of_kinds = again.lessons.often(1, ["subject:", "F:", "nothing:"]).ids.tolist()
         assert sorted(again.lessons.texts(of_kinds).values()) == ["F:x", "subject:lunch"]
     with closing(Connection(path)) as db:
         assert [token for token, _ in in_order(db)] == sorted(SOME)

@@ -1,5 +1,9 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
+import doctest
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -7,18 +11,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons import port
 from spamnb.ledger.lessons.acquaintance import Acquaintance
-from spamnb.ledger.lessons.export_format import parse
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.port import Lessons, Relabel
+from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from spamnb.mail.tokens.tokenizer import VERSION
+from tests.ledger.conftest import Shared
 
 HAM, SPAM = Label
 TOKENS = list("abcdefgh")
 ANSWER, CORRESPONDENT = Acquaintance
+
+
+def test_the_lines_to_paste() -> None:
+    """The lines at the head of the port do what they show."""
+    result = doctest.testmod(port)
+    assert result.attempted and not result.failed
 
 
 def reading(number: int, **tokens: int) -> Reading:
@@ -60,6 +75,59 @@ def test_learned_once(lessons: Lessons) -> None:
     assert lessons.verify() == []
 
 
+def test_all_or_nothing(lessons: Lessons) -> None:
+    """Where reading fails half-way nothing is learned."""
+
+    def readings() -> Iterator[Reading]:
+        yield reading(1, x=1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lessons.learn(readings(), SPAM, "a test", 1.0, how=How.HAND)
+    assert lessons.find(digest(1)) is None
+    assert (lessons.totals().tolist(), lessons.last_change()) == ([0] * 7, 0)
+
+
+def test_an_empty_message(lessons: Lessons) -> None:
+    """A message without tokens is a message all the same; forgotten it leaves nothing."""
+    lessons.learn([reading(1)], HAM, "a test", 1.0, how=How.HAND)
+    assert lessons.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
+    lessons.forget([digest(1)], "a test", 2.0, how=How.HAND)
+    assert lessons.totals().tolist() == [0] * 7
+    assert lessons.verify() == []
+
+
+def test_a_long_message(lessons: Lessons) -> None:
+    """Of more tokens than a statement takes the counts come in the order asked for."""
+    lessons.learn([reading(1, **{f"t{i}": i + 1 for i in range(3000)})], SPAM, "a test", 1.0, how=How.HAND)
+    counts = lessons.counts([f"t{i}" for i in reversed(range(4000))])
+    assert counts.messages[1].tolist() == [0] * 1000 + [1] * 3000
+    assert counts.occurrences[1].tolist() == [0] * 1000 + list(range(3000, 0, -1))
+
+
+def test_alike_is_not_equal(lessons: Lessons) -> None:
+    """Tokens that differ in case, in a NUL or in how an accent is written are different tokens."""
+    alike = ["a", "A", "a\0", "a\0b", "é", "e\u0301", "a ", "'a'"]
+    taught = Reading(digest(1), "", {token: i + 1 for i, token in enumerate(alike)})
+    lessons.learn([taught], HAM, "a test", 1.0, how=How.HAND)
+    assert lessons.counts(alike).occurrences[0].tolist() == list(range(1, 9))
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+@given(st.dictionaries(TEXT, st.integers(1, 0xFFFF)))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_a_token(lessons: Lessons, tokens: dict[str, int]) -> None:
+    """Any text is a token, quotes and private characters among it, and none is taken for another."""
+    lessons.learn([Reading(digest(1), "", tokens)], HAM, "a test", 1.0, how=How.HAND)
+    counts = lessons.counts(list(tokens))
+    assert counts.occurrences[0].tolist() == list(tokens.values())
+    assert counts.vocabulary_size == len(tokens)
+    assert lessons.verify() == []
+    lessons.forget([digest(1)], "a test", 2.0, how=How.HAND)
+
+
 def test_weak_labels_give_way(lessons: Lessons) -> None:
     """A weak label never replaces a decision; any decision replaces it, and so does another weak one."""
     lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, weak=True, how=How.HAND)
@@ -97,6 +165,25 @@ def test_changes_in_their_order(lessons: Lessons) -> None:
     assert [(one.digest, one.label) for one in later] == [(digest(3), None), (digest(1), SPAM)]
     assert [one.digest for one in lessons.changes(0)] == [digest(2), digest(3), digest(1)]
     assert lessons.changes(0, 1) == [first[1]]
+
+
+def test_changes_become_visible_in_their_order(shared: Shared) -> None:
+    """Of two writers one commits late: a reader that goes on behind the last number it has read misses no change."""
+    followed = [0]
+
+    def follow() -> None:
+        followed.extend(lesson.number for lesson in shared.reader.changes(followed[-1]))
+
+    with ThreadPoolExecutor(1) as other:
+        with shared.delayed:
+            shared.slow.learn([reading(1, a=1)], HAM, "a test", 1.0, how=How.HAND)
+            waiting = other.submit(shared.quick.learn, [reading(2, a=1)], SPAM, "a test", 2.0, how=How.HAND)
+            wait([waiting], 0.2)
+            follow()
+        waiting.result()
+    follow()
+    assert followed == [0, *(lesson.number for lesson in shared.reader.changes(0))]
+    assert len(followed) == 3
 
 
 def test_relabelled_only_as_expected(lessons: Lessons) -> None:
@@ -197,6 +284,109 @@ def test_export(lessons: Lessons) -> None:
     counts = parse((line.encode() for line in lessons.export()), "f")
     assert (counts.tokens, counts.counts.tolist()) == (["a", "b"], [[2, 0, 2, 0], [1, 0, 2, 0]])
     assert (counts.ham, counts.spam, len(counts.tokenizers)) == (2, 0, 1)
+
+
+def exported(lessons: Lessons) -> ExportedCounts:
+    """The counts of a store, as another one reads them."""
+    return parse((line.encode() for line in lessons.export()), "f")
+
+
+def elsewhere() -> ExportedCounts:
+    """Counts that came from another store."""
+    other = MemoryLessons()
+    other.learn([reading(8, x=3, z=1)], SPAM, "a test", 1.0, how=How.HAND)
+    other.learn([reading(9, y=70_000)], HAM, "a test", 1.0, how=How.HAND)
+    return exported(other)
+
+
+def test_imports_are_added_up_and_taken_back(lessons: Lessons) -> None:
+    """Counts that came from elsewhere are added to those of the lessons, and each import is taken back once."""
+    lessons.learn([reading(1, x=2, w=1)], SPAM, "a test", 1.0, how=How.HAND)
+    lessons.add_import(elsewhere(), "f", "a test", 2.0)
+    assert lessons.imported() == (1, 1)
+    assert lessons.totals().tolist() == [1, 2, 1, 4, 65_535, 7, 4]
+    assert lessons.counts(["x", "y"]).occurrences.tolist() == [[0, 65_535], [5, 0]]
+    assert exported(lessons).tokens == ["w", "x", "y", "z"]
+    assert [each.summary for each in lessons.teachers(["x", "z"])["x"]] == ["message 1"]
+    lessons.add_import(elsewhere(), "f", "the same once more", 3.0)
+    assert lessons.imported() == (2, 2)
+    lessons.learn([reading(2, z=1)], HAM, "a test", 4.0, how=How.HAND)
+    lessons.take_import_back(elsewhere().digest, "an error", 5.0, takes_back=7)
+    with pytest.raises(LedgerError, match="does not count any more"):
+        lessons.take_import_back(elsewhere().digest, "an error", 6.0, takes_back=7)
+    assert lessons.imported() == (1, 1)
+    assert lessons.verify() == []
+    lessons.take_import_back(elsewhere().digest, "an error", 7.0, takes_back=8)
+    with pytest.raises(LedgerError, match="does not count any more"):
+        lessons.take_import_back(elsewhere().digest, "an error", 8.0, takes_back=9)
+    assert lessons.imported() == (0, 0)
+    assert lessons.totals().tolist() == [1, 1, 1, 2, 1, 3, 3]
+    assert lessons.verify() == []
+
+
+def test_imports_are_changes(lessons: Lessons) -> None:
+    """An import is a change among the lessons, and so is that it was taken back."""
+    lessons.learn([reading(1, x=2)], SPAM, "a test", 1.0, how=How.HAND)
+    counts = elsewhere()
+    assert lessons.add_import(counts, "f", "counts", 2.0) == lessons.last_change() == 2
+    lessons.learn([reading(2, x=2)], SPAM, "a test", 3.0, how=How.HAND)
+    added = Lesson(2, counts.digest, "f", None, False, 2.0, "counts", How.IMPORT, None)
+    assert lessons.changes(1, 1) == [added]
+    assert [lesson.number for lesson in lessons.changes(0)] == [1, 2, 3]
+    assert lessons.take_import_back(counts.digest, "an error", 4.0, takes_back=7) == lessons.last_change() == 4
+    assert [lesson.number for lesson in lessons.changes(0)] == [1, 3, 4]
+    assert lessons.changes(3) == [replace(added, number=4, at=4.0, why="an error", takes_back=7)]
+    assert lessons.find(counts.digest) is None
+
+
+def test_described(lessons: Lessons) -> None:
+    """Of the learned messages it is known when the last one was learned, and by which tokenizer they were read."""
+    assert lessons.describe() == (None, frozenset())
+    lessons.learn([reading(1, a=1), reading(2, a=1)], HAM, "a test", 7.0, how=How.HAND)
+    lessons.learn([reading(3, a=1)], HAM, "a test", 5.0, how=How.HAND)
+    assert lessons.describe() == (5.0, {VERSION})
+    lessons.forget([digest(3)], "a test", 9.0, how=How.HAND)
+    assert lessons.describe() == (7.0, {VERSION})
+
+
+def test_learned_in_batches(lessons: Lessons) -> None:
+    """Messages in batches are learned as by themselves, one call after the other."""
+    batcher = lessons.batcher()
+    batches = [Batch.of([reading(1, b=2, a=1), reading(2)]), Batch.of([mail(3, answers=(5,)), reading(1, c=1)])]
+    assert batcher.learn(batches, HAM, "a test", 1.0, how=How.HAND) == [(digest(n), None) for n in (1, 2, 3)]
+    assert batcher.learn([Batch.of([reading(4, a=70_000)])], SPAM, "a test", 2.0, how=How.HAND) == [(digest(4), None)]
+    assert batcher.learn(batches[:1], SPAM, "a test", 3.0, how=How.HAND, weak=True) == []
+    assert lessons.counts(["a", "b", "c", "hello"]).occurrences.tolist() == [[1, 2, 0, 1], [65_535, 0, 0, 0]]
+    assert known(lessons, mail(9)) == {CORRESPONDENT}
+    assert lessons.verify() == []
+
+
+def test_tokens_are_looked_up(lessons: Lessons) -> None:
+    """Tokens are found by how many messages hold them, by their kind, and by how they begin."""
+    names = ["subject:offer", "sub", "subject:lunch", "from:sub", "subway"]
+    for number, name in enumerate(names):
+        lessons.learn([Reading(digest(number), "", {name: 2, "often": 1})], HAM, "a test", 1.0, how=How.HAND)
+    lessons.forget([digest(4)], "a test", 2.0, how=How.HAND)
+    often = lessons.often(2)
+    assert list(lessons.texts(often.ids.tolist()).values()) == ["often"]
+    assert (often.counts.messages.tolist(), often.counts.class_messages.tolist()) == ([[4], [0]], [4, 0])
+    of_kinds = lessons.often(1, ["subject:", "from:"]).ids.tolist()
+    assert set(lessons.texts(of_kinds).values()) == {"subject:offer", "subject:lunch", "from:sub"}
+    assert of_kinds == sorted(of_kinds)
+    assert lessons.often(9).ids.tolist() == []
+    assert lessons.beginning_with("sub", 9) == ["sub", "subject:lunch", "subject:offer"]
+    assert lessons.beginning_with("sub", 2) == ["sub", "subject:lunch"]
+    assert lessons.beginning_with("subw", 9) == []
+
+
+def test_too_much_to_be_imported(lessons: Lessons) -> None:
+    """What would not fit into the sums is refused, and changes nothing."""
+    counts = ExportedCounts(["x"], np.array([[1, 0, MOST_TOTAL, 0]]), 1, 0, (1,))
+    lessons.learn([reading(1, x=1)], HAM, "a test", 1.0, how=How.HAND)
+    before = lessons.totals().tolist()
+    with pytest.raises(LedgerError, match="too large to be added up"):
+        lessons.add_import(counts, "f", "a test", 2.0)
+    assert (lessons.totals().tolist(), lessons.imported(), lessons.last_change()) == (before, (0, 0), 1)
 
 
 def mail(number: int, sender: str = "ann@b.example", path: str = "9.9.9", answers: tuple[int, ...] = ()) -> Reading:
@@ -395,5 +585,9 @@ def test_both_count_alike(
         assert one.verify() == other.verify() == []
         assert "".join(one.export()) == "".join(other.export())
         for number in range(7):
-            assert one.counts(TOKENS, digest(number)) == other.counts(TOKENS, digest(number))
+            without = other.counts(TOKENS, digest(number))
+            assert one.counts(TOKENS, digest(number)) == without
             assert label(one, number) == label(other, number)
+            for store in (one, other):
+                store.forget([digest(number)], "a test", 2.0, how=How.HAND)
+                assert store.counts(TOKENS) == without

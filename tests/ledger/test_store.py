@@ -2,36 +2,17 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.base.errors import LedgerError
-from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.reading import Reading
 from tests.lessons import known, label_of, learn, lesson, set_label, wrong_count
 
 HAM, SPAM = 0, 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
-
-
-def test_learned_once(ledger: Ledger) -> None:
-    """A message is never learned twice."""
-    assert learn(ledger, [lesson("a", SPAM, {"x": 2})]) == [(b"a", None)]
-    assert learn(ledger, [lesson("a", SPAM, {"x": 2})]) == []
-    assert known(ledger, "x") == [0, 1, 0, 2]
-
-
-def test_learned_once_within_a_batch(ledger: Ledger) -> None:
-    """A message that stands twice in one batch is learned once."""
-    assert len(learn(ledger, [lesson("a", SPAM, {"x": 2})] * 3)) == 1
-    assert known(ledger, "x") == [0, 1, 0, 2]
-    assert ledger.lessons.verify() == []
 
 
 @pytest.mark.parametrize("before", [None, HAM, SPAM])
@@ -51,48 +32,10 @@ def test_both_labels(ledger: Ledger, before: int | None) -> None:
     }[before]
 
 
-def test_correction_is_exact(ledger: Ledger) -> None:
-    """A correction takes back the very tokens that were learned, though the message reads otherwise by now."""
-    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1})])
-    learn(ledger, [lesson("a", HAM, {"z": 5})])
-    assert (known(ledger, "x"), known(ledger, "y"), known(ledger, "z")) == ([1, 0, 2, 0], [1, 0, 1, 0], [0, 0, 0, 0])
-    assert ledger.lessons.verify() == []
-
-
-def test_forgotten_leaves_nothing(ledger: Ledger) -> None:
-    """Forgetting the only message brings every count and total back to zero."""
-    learn(ledger, [lesson("a", SPAM, {"x": 2, "y": 1})])
-    found = ledger.messages.find(b"a")
-    assert found is not None
-    assert set_label(ledger, found.id, None, 2.0)
-    assert known(ledger, "x") == [0, 0, 0, 0]
-    assert ledger.lessons.totals().tolist() == [0] * 7
-    assert ledger.lessons.verify() == []
-
-
-def test_forgotten_learned_anew(ledger: Ledger) -> None:
-    """A forgotten message that is learned anew counts with the tokens it has then."""
-    learn(ledger, [lesson("a", SPAM, {"x": 2})])
-    found = ledger.messages.find(b"a")
-    assert found is not None
-    set_label(ledger, found.id, None, 2.0, "a test")
-    learn(ledger, [lesson("a", HAM, {"z": 1})])
-    assert (known(ledger, "x"), known(ledger, "z")) == ([0, 0, 0, 0], [1, 0, 1, 0])
-    assert ledger.lessons.verify() == []
-
-
 def test_all_or_nothing(ledger: Ledger) -> None:
     """A batch that fails leaves no trace."""
-
-    def lessons() -> Iterator[Reading]:
-        yield lesson("a", SPAM, {"x": 1}).reading
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        ledger.lessons.learn(lessons(), Label.SPAM, "a test", 1.0, how=How.HAND)
     with pytest.raises(UnicodeEncodeError):
         learn(ledger, [lesson("b", SPAM, {"x": 1}), lesson("c", SPAM, {"\ud800": 1})])
-    assert ledger.messages.find(b"a") is None
     assert ledger.messages.find(b"b") is None
     assert ledger.lessons.totals().tolist() == [0] * 7
     assert ledger.lessons.verify() == []
@@ -103,53 +46,6 @@ def test_no_label_without_tokens(ledger: Ledger) -> None:
     seen = ledger.messages.ensure(b"a", "a")
     assert not set_label(ledger, seen.id, HAM, 2.0)
     assert label_of(ledger, b"a") is None
-
-
-def test_empty_message(ledger: Ledger) -> None:
-    """A message without tokens is a message all the same."""
-    learn(ledger, [lesson("a", HAM, {})])
-    assert ledger.lessons.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
-    assert ledger.lessons.verify() == []
-
-
-def test_more_tokens_than_a_statement_takes(ledger: Ledger) -> None:
-    """The counts of a long message come in the order asked for, with zeros for what was never learned."""
-    learn(ledger, [lesson("a", SPAM, {f"t{i}": i + 1 for i in range(3000)})])
-    counts = ledger.lessons.counts([f"t{i}" for i in reversed(range(4000))])
-    assert counts.messages[1].tolist() == [0] * 1000 + [1] * 3000
-    assert counts.occurrences[1].tolist() == [0] * 1000 + list(range(3000, 0, -1))
-
-
-@given(st.dictionaries(TEXT, st.integers(1, 0xFFFF)))
-@settings(max_examples=30)
-def test_any_text_is_a_token(tokens: dict[str, int]) -> None:
-    """Any text is a token, NUL, quotes and private characters among it, and none is taken for another."""
-    with TemporaryDirectory() as directory, Ledger(f"{directory}/ledger") as ledger:
-        learn(ledger, [lesson("a", HAM, tokens)])
-        counts = ledger.lessons.counts(list(tokens))
-        assert counts.occurrences[0].tolist() == list(tokens.values())
-        assert counts.vocabulary_size == len(tokens)
-        assert ledger.lessons.verify() == []
-
-
-def test_alike_is_not_equal(ledger: Ledger) -> None:
-    """Tokens that differ in case, in a NUL or in how an accent is written are different tokens."""
-    alike = ["a", "A", "a\0", "a\0b", "é", "e\u0301", "a ", "'a'"]
-    learn(ledger, [lesson("m", HAM, {token: i + 1 for i, token in enumerate(alike)})])
-    assert ledger.lessons.counts(alike).occurrences[0].tolist() == list(range(1, 9))
-
-
-def test_teachers(ledger: Ledger) -> None:
-    """The newest learned messages with a token are its teachers; a forgotten one is none."""
-    for number in range(5):
-        learn(ledger, [lesson(f"m{number}", number % 2, {"x": 1, f"y{number}": 1}, at=float(number))])
-    gone = ledger.messages.find(b"m4")
-    assert gone is not None
-    set_label(ledger, gone.id, None, 9.0, "a test")
-    found = ledger.lessons.teachers(["x", "y0", "never"], most=2)
-    assert [teacher.summary for teacher in found["x"]] == ["m3", "m2"]
-    assert [teacher.summary for teacher in found["y0"]] == ["m0"]
-    assert found["never"] == []
 
 
 def test_teachers_are_looked_for_among_the_newest(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,14 +59,14 @@ def test_teachers_are_looked_for_among_the_newest(ledger: Ledger, monkeypatch: p
 
 def test_tokenizers(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The versions of the tokenizer are those of the learned messages; none where nothing is learned."""
-    assert ledger.lessons.tokenizers() == set()
+    assert ledger.lessons.describe().tokenizers == set()
     for version in (7, 1, 3, 3, 300):
         monkeypatch.setattr("spamnb.ledger.lessons.sqlite.store.VERSION", version)
         learn(ledger, [lesson(str(version), 0, {"x": 1})])
     gone = ledger.messages.find(b"300")
     assert gone is not None
     set_label(ledger, gone.id, None, 2.0, "a test")
-    assert ledger.lessons.tokenizers() == {1, 3, 7}
+    assert ledger.lessons.describe().tokenizers == {1, 3, 7}
 
 
 DAMAGE = {

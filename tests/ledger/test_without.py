@@ -2,10 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.filter.judge import Filter
@@ -14,29 +10,7 @@ from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.sqlite.store import SqliteLessons
 from spamnb.mail.reading import read
-from tests.lessons import learn, lesson, sample_lessons, set_label
-
-TOKENS = list("abcdef")
-Taught = list[tuple[int, dict[str, int]]]  # labels, and tokens with their occurrences
-MESSAGES = st.lists(
-    st.tuples(st.integers(0, 1), st.dictionaries(st.sampled_from(TOKENS[:5]), st.integers(1, 9), min_size=1)),
-    min_size=2,
-    max_size=6,
-)
-
-
-@settings(max_examples=40)
-@given(messages=MESSAGES)
-def test_as_if_it_were_forgotten(
-    tmp_path_factory: pytest.TempPathFactory, messages: list[tuple[int, dict[str, int]]]
-) -> None:
-    """The counts without a message are those that the ledger has once the message is forgotten."""
-    with Ledger(str(tmp_path_factory.mktemp("l") / "ledger")) as ledger:
-        learn(ledger, [lesson(f"m{n}", label, tokens) for n, (label, tokens) in enumerate(messages)])
-        with ledger.snapshot():
-            without = ledger.lessons.counts(TOKENS, b"m0")
-        set_label(ledger, 1, None, 2.0, "forgotten")
-        assert without == ledger.lessons.counts(TOKENS)
+from tests.lessons import learn, sample_lessons, set_label
 
 
 def test_the_judgement_without_itself(ledger: Ledger) -> None:
@@ -54,13 +28,6 @@ def test_the_judgement_without_itself(ledger: Ledger) -> None:
     set_label(ledger, known.id, None, 2.0, "forgotten")
     forgotten = Filter(ledger.lessons, Scoring()).explain(reading)
     assert (without.judgement, without.clues) == (forgotten.judgement, forgotten.clues)
-
-
-def test_a_message_that_is_not_learned(ledger: Ledger) -> None:
-    """Without a message that is not learned, all is as it is."""
-    learn(ledger, sample_lessons(2))
-    tokens = list(read(message("ham", 1)).tokens)
-    assert ledger.lessons.counts(tokens, b"other") == ledger.lessons.counts(tokens)
 
 
 def test_an_explanation_is_of_one_moment(ledger: Ledger) -> None:

@@ -11,8 +11,8 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Lesson
-from spamnb.ledger.lessons.sqlite.batch import Batch
 from spamnb.mail.reading import Reading, read
 from spamnb.review.misfiled import clearly_misfiled, count_clear, misfiled
 from spamnb.review.near_copies import groups

@@ -14,7 +14,7 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
-from spamnb.ledger.lessons.sqlite.batch import Batch
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.web import login_keys
 from spamnb.web.access import Access, Door

@@ -18,7 +18,7 @@ from typing import Self
 
 from spamnb.base.errors import LedgerDamagedError, SpamnbError
 from spamnb.ledger.file.parts import SERVICE_LOCK
-from spamnb.ledger.file.readonly import State, state_of
+from spamnb.ledger.file.readonly import FileStamp, state_of
 
 _MOST_SAID = 500  # characters of a fault that are kept
 _MOST = 100 + 12 * _MOST_SAID  # bytes that are read; JSON writes a letter beyond ASCII in up to 12
@@ -34,7 +34,7 @@ class LastEnd:
     """
 
     examined_at: float | None = None
-    state: State | None = None
+    state: FileStamp | None = None
     damage: str = ""
 
     def vouches_for(self, ledger: str, now: float) -> bool:
@@ -120,6 +120,6 @@ class EndRecord:
             os.fsync(self._lock)
 
 
-def _file_of(state: State) -> int:
+def _file_of(state: FileStamp) -> int:
     """Which file it is."""
     return state[0]

@@ -15,12 +15,12 @@ _LOOKS = 5
 _NO_FAULTS = {"ok", "*** in database main ***"}  # lines of an integrity_check
 _STEPS = 100_000  # of SQLite's machine; some hundredths of a second
 _Found = TypeVar("_Found")
-State = tuple[int, int, int, int]
+FileStamp = tuple[int, int, int, int]
 Alive = Callable[[], None]
 """Called between the steps of long work; what it raises ends the work."""
 
 
-def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Connection, State | None]:
+def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Connection, FileStamp | None]:
     """A connection that only reads.
 
     Its second part is None where SQLite's own locks keep what is read apart from what others write. Else it is the
@@ -56,7 +56,7 @@ def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Con
     return sqlite, before
 
 
-def state_of(path: str) -> State:
+def state_of(path: str) -> FileStamp:
     """What changes when the file is written: which file it is, its size and time, and the bytes in its log."""
     try:
         found = os.stat(path)
@@ -66,7 +66,7 @@ def state_of(path: str) -> State:
 
 
 @contextlib.contextmanager
-def unwritten(path: str, before: State | None) -> Iterator[None]:
+def unwritten(path: str, before: FileStamp | None) -> Iterator[None]:
     """Raise LedgerBusyError where the file was written while it was read, and SQLite could not keep the two apart."""
     try:
         yield
@@ -76,7 +76,7 @@ def unwritten(path: str, before: State | None) -> Iterator[None]:
     _check_unwritten(path, before)
 
 
-def _check_unwritten(path: str, before: State | None) -> None:
+def _check_unwritten(path: str, before: FileStamp | None) -> None:
     if before is not None and before != state_of(path):
         raise LedgerBusyError(
             f"The ledger {path} is being written, which cannot be waited for where its directory may not be written:"

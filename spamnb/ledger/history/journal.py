@@ -178,22 +178,6 @@ class Journal:
                 (at, message, state, why, how, *_encoded(location), verdict, probability),
             )
 
-    def imported(self, digest: bytes, name: str, why: str, at: float, takes_back: int | None = None) -> int:
-        """Record that counts of a digest were imported from a file of that name, or that an import was taken back."""
-        with self._db.transaction():
-            self._db.execute(
-                "INSERT INTO message (digest, summary) VALUES (?, ?)"
-                " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary",
-                (digest, name),
-            )
-            if takes_back is not None:
-                self.settle(takes_back, "undone")
-            return self._db.execute(
-                "INSERT INTO action (at, message, kind, state, why, how, takes_back)"
-                " SELECT ?, id, 'imported', 'done', ?, ?, ? FROM message WHERE digest = ?",
-                (at, why, How.IMPORT, takes_back, digest),
-            )
-
     def settled(self, message: int, why: str, at: float, since: int) -> int:
         """Record that a person has answered what a message is, so that nobody asks again.
 
@@ -235,7 +219,12 @@ class Journal:
         return next(iter(self._actions(f"{where} ORDER BY a.id DESC LIMIT 1", digest)), None)
 
     def learned(self, lessons: Sequence[Lesson]) -> None:
-        """Record lessons as actions, each if its label is not the recorded one; what one takes back is undone then."""
+        """Record lessons as actions, each if its label is not the recorded one; what one takes back is undone then.
+
+        Imports are recorded each: the same counts may be there several times.
+        """
+        imports = [lesson for lesson in lessons if lesson.how is How.IMPORT]
+        lessons = [lesson for lesson in lessons if lesson.how is not How.IMPORT]
         with self._db.transaction():
             self._db.executemany(
                 "INSERT OR IGNORE INTO message (digest, summary) VALUES (?, ?)",
@@ -258,9 +247,24 @@ class Journal:
                 "UPDATE message SET label = ?, weak = ?, learned_at = ?, summary = ? WHERE digest = ?",
                 [(lesson.label, lesson.weak, lesson.at, lesson.summary, lesson.digest) for lesson in lessons],
             )
+            self._imported(imports)
             undone = "SELECT takes_back FROM action WHERE id > ? AND takes_back IS NOT NULL ORDER BY id"
             for (action,) in self._db.all(undone, (last,)) if are_undos else ():
                 self.taken_back(action)
+
+    def _imported(self, imports: Sequence[Lesson]) -> None:
+        """Record imports, and that imports were taken back."""
+        self._db.executemany(
+            "INSERT INTO message (digest, summary) VALUES (?, ?)"
+            " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary",
+            [(lesson.digest, lesson.summary) for lesson in imports],
+        )
+        self._db.executemany(
+            "INSERT INTO action (at, message, kind, state, why, how, takes_back)"
+            " SELECT ?, id, 'imported', 'done', ?, ?, (SELECT id FROM action WHERE id = ?) FROM message"
+            " WHERE digest = ?",
+            [(lesson.at, lesson.why, lesson.how, lesson.takes_back, lesson.digest) for lesson in imports],
+        )
 
     def learned_by(self, action: Action) -> How:
         """How the lesson came that was replaced by this action, which learned or forgot; or how itself, if none was."""

@@ -62,6 +62,18 @@ class ExportedCounts:
             digest.update(line.encode())
         return digest.digest()
 
+    def check_sums(self, totals: Sequence[int]) -> None:
+        """Raise LedgerError where a total would be too large; then no count of a token is, as each is part of one.
+
+        totals: messages, tokens summed over messages, and occurrences, each ham then spam, of what is there before.
+        """
+        more = [self.ham, self.spam, *self.counts.sum(axis=0).tolist()]
+        if any(total + added > MOST_TOTAL for total, added in zip(totals, more, strict=True)):
+            raise LedgerError(
+                "these counts and those of the ledger are too large to be added up: nothing was imported; take back"
+                " other imports first (spamnb undo), or export what you want to add from a smaller ledger"
+            )
+
 
 def write(
     rows: Iterable[tuple[int, int, int, int, str]], number: int, ham: int, spam: int, tokenizers: Iterable[int]

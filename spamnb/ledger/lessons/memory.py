@@ -4,20 +4,31 @@ import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
+from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
 from spamnb.ledger.lessons.evidence import Evidence
-from spamnb.ledger.lessons.export_format import write
-from spamnb.ledger.lessons.port import Change, LearnedTokens, Lesson, Relabel, Teacher, forgetting, replaces
-from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
+from spamnb.ledger.lessons.export_format import ExportedCounts, write
+from spamnb.ledger.lessons.port import (
+    About,
+    Change,
+    LearnedTokens,
+    Lesson,
+    Often,
+    Relabel,
+    Teacher,
+    forgetting,
+    replaces,
+)
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -32,6 +43,18 @@ class _Kept(NamedTuple):
     sender_over_path: int | None
 
 
+class _Import(NamedTuple):
+    """An import: what `changes` says of it, its tokens' ids, int64 (n,), their counts, and its messages, ham and spam.
+
+    counts: int64 (n, 4), as of `ExportedCounts`.
+    """
+
+    lesson: Lesson
+    ids: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    messages: tuple[int, int]
+
+
 class MemoryLessons:
     """Learns and counts as the ledger does, and forgets all of it at the end."""
 
@@ -42,6 +65,7 @@ class MemoryLessons:
         self._counts: NDArray[np.int64] = np.zeros((4, 1 << 16), dtype=np.int64)
         self._totals: NDArray[np.int64] = np.zeros(7, dtype=np.int64)
         self._kept: dict[bytes, _Kept] = {}
+        self._imports: list[_Import] = []
         self._last = 0
         self._called: Counter[tuple[int | None, Label | None]] = Counter()  # by sender over path, and decision
         self._sent: dict[bytes, set[int]] = {}
@@ -74,17 +98,24 @@ class MemoryLessons:
         """int64 (7,), as the ledger's."""
         return self._totals.copy()
 
+    def describe(self) -> About:
+        """When a message was learned last, and the version of the tokenizer, of which there is but one here."""
+        lessons = [kept.lesson for kept in self._kept.values() if kept.lesson.label is not None]
+        last = max(lessons, key=lambda lesson: lesson.number, default=None)
+        return About(None, frozenset()) if last is None else About(last.at, frozenset({VERSION}))
+
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
         return self._kept[digest].lesson if digest in self._kept else None
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
         """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
-        found = (kept.lesson for kept in self._kept.values() if kept.lesson.number > since)
-        return sorted(found, key=lambda lesson: lesson.number)[:most]
+        lessons = chain((kept.lesson for kept in self._kept.values()), (kept.lesson for kept in self._imports))
+        later = (lesson for lesson in lessons if lesson.number > since)
+        return sorted(later, key=lambda lesson: lesson.number)[:most]
 
     def last_change(self) -> int:
-        """The number of the last change of a lesson; 0 before the first."""
+        """The number of the last change of a lesson or an import; 0 before the first."""
         return self._last
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
@@ -119,7 +150,7 @@ class MemoryLessons:
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
         changed = []
-        for reading in readings:
+        for reading in list(readings):  # where one cannot be read, nothing is learned
             kept = self._kept.get(reading.digest)
             before = None if kept is None else kept.lesson.label
             if kept is None or replaces(label, weak, before, kept.lesson.weak):
@@ -127,6 +158,10 @@ class MemoryLessons:
                 self._set(lesson, *(self._new(reading) if kept is None or before is None else kept[1:]))
                 changed.append(Change(reading.digest, before))
         return changed
+
+    def batcher(self) -> "_Batcher":
+        """One that learns many messages."""
+        return _Batcher(self)
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels. Returns which changes were made."""
@@ -144,6 +179,33 @@ class MemoryLessons:
     def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned."""
         return sum(self.relabel(forgetting(self, digests, why, how), at))
+
+    def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
+        """Add counts that came from elsewhere, under a name. Returns the number of the change."""
+        counts.check_sums(self._totals[:6].tolist())
+        self._last += 1
+        lesson = Lesson(self._last, counts.digest, name, None, False, at, why, How.IMPORT, None)
+        ids, _ = self._numbered(dict.fromkeys(counts.tokens, 1))
+        self._imports.append(_Import(lesson, ids, counts.counts, (counts.ham, counts.spam)))
+        self._add_import(self._imports[-1], 1)
+        return self._last
+
+    def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
+        """Take the counts of an import from the others again. Returns the number of the change."""
+        imports = [kept for kept in self._imports if kept.lesson.digest == digest]
+        counting = [kept for kept in imports if kept.lesson.takes_back is None]
+        if not counting or takes_back in (kept.lesson.takes_back for kept in imports):
+            raise LedgerError("that import does not count any more")
+        kept = counting[-1]
+        self._add_import(kept, -1)
+        self._last += 1
+        lesson = replace(kept.lesson, number=self._last, why=why, at=at, takes_back=takes_back)
+        self._imports[self._imports.index(kept)] = _Import(lesson, kept.ids[:0], kept.counts[:0], (0, 0))
+        return self._last
+
+    def imported(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
+        return sum(kept.messages[0] for kept in self._imports), sum(kept.messages[1] for kept in self._imports)
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
@@ -174,6 +236,18 @@ class MemoryLessons:
         """The first identities of sent messages above that one, and at most so many, sorted."""
         return sorted(digest for digest in self._sent if digest > after)[:most]
 
+    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+        """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
+        tokens = [token for token in self._ids if kinds is None or kind(token) in kinds]
+        ids = np.array([self._ids[token] for token in tokens], dtype=np.int64)
+        ids = ids[self._counts[:2, ids].sum(axis=0) >= least]
+        return Often(ids, self._counts_of(ids))
+
+    def beginning_with(self, text: str, most: int) -> list[str]:
+        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+        tokens = sorted(token for token in self._ids if token.startswith(text))
+        return [token for token in tokens if self._counts[:2, self._ids[token]].any()][:most]
+
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them."""
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
@@ -192,6 +266,8 @@ class MemoryLessons:
         again._counts = np.zeros_like(self._counts)
         for kept in self._kept.values():
             again._add(kept, 1)
+        for imported in self._imports:
+            again._add_import(imported, 1)
         same = np.array_equal(again._counts, self._counts) and np.array_equal(again._totals, self._totals)
         same &= again._called == self._called  # a count of 0 is none
         return [] if same else ["the counts are not the sum of what was learned"]
@@ -201,7 +277,7 @@ class MemoryLessons:
         ham, spam, *_, number = self._totals.tolist()
         rows = [(*self._counts[:, self._ids[token]].tolist(), token) for token in sorted(self._ids)]
         used = [row for row in rows if row[0] + row[1]]
-        yield from write(used, number, ham, spam, [VERSION] if ham + spam else [])
+        yield from write(used, number, ham, spam, self.describe().tokenizers)
 
     def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
         more = tokens_of(self._seen(reading.relations).known)
@@ -229,11 +305,41 @@ class MemoryLessons:
         self._called[kept.sender_over_path, kept.lesson.decision] += sign
         if label is None:
             return
+        self._count(label, ids, sign, np.full(len(ids), sign), sign * occurrences)
+
+    def _add_import(self, kept: _Import, sign: int) -> None:
+        """Add an import to the counts, or take it from them."""
+        for label in Label:
+            table = sign * kept.counts
+            self._count(label, kept.ids, sign * kept.messages[label], table[:, label], table[:, 2 + label])
+
+    def _count(
+        self,
+        label: Label,
+        ids: NDArray[np.int64],
+        messages: int,
+        holding: NDArray[np.int64],
+        occurrences: NDArray[np.int64],
+    ) -> None:
+        """Add so many messages of a class to the counts, of which so many hold each token so often: int64 (n,) each."""
         before = self._counts[0, ids] + self._counts[1, ids]
-        self._counts[label, ids] += sign
-        self._counts[2 + label, ids] += sign * occurrences
+        self._counts[label, ids] += holding
+        self._counts[2 + label, ids] += occurrences
         after = self._counts[0, ids] + self._counts[1, ids]
-        self._totals[label] += sign
-        self._totals[2 + label] += sign * len(ids)
-        self._totals[4 + label] += sign * int(occurrences.sum())
+        self._totals[label] += messages
+        self._totals[2 + label] += int(holding.sum())
+        self._totals[4 + label] += int(occurrences.sum())
         self._totals[6] += int((after > 0).sum() - (before > 0).sum())
+
+
+class _Batcher(NamedTuple):
+    """Learns messages in batches."""
+
+    lessons: MemoryLessons
+
+    def learn(
+        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
+    ) -> list[Change]:
+        """As `MemoryLessons.learn`."""
+        readings = chain.from_iterable(batch.readings() for batch in batches)
+        return self.lessons.learn(readings, label, why, at, how=how, weak=weak)

@@ -1,4 +1,14 @@
-"""What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it."""
+"""What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it.
+
+>>> from spamnb.base.label import How, Label
+>>> from spamnb.ledger.lessons.memory import MemoryLessons
+>>> from spamnb.mail.reading import Reading
+>>> lessons = MemoryLessons()  # of a ledger: Ledger(path).lessons
+>>> lessons.learn([Reading(b"a", "lunch?", {"noon": 2})], Label.HAM, "my own", 0.0, how=How.HAND)
+[Change(digest=b'a', before=None)]
+>>> lessons.evidence(["noon"]).counts
+{'noon': [1, 0, 2, 0]}
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +20,9 @@ from numpy.typing import NDArray
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.ledger.lessons.acquaintance import Acquaintance
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
+from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 
@@ -22,6 +34,9 @@ class Lesson:
     number: of the change that made it so; later changes have higher numbers. weak: no person may have decided it.
     at: seconds since the epoch. why: a sentence for
     people. how: by what it came to be that. takes_back: what its learner gave for its own records (see `Relabel`).
+
+    Among the changes an import is one too (`how` is How.IMPORT): digest is that of its counts, summary the name of what
+    they came from, and label None; takes_back is None while it counts.
     """
 
     number: int
@@ -92,6 +107,33 @@ class LearnedTokens(NamedTuple):
     counts: Counts
 
 
+class Often(NamedTuple):
+    """Tokens that many messages hold, by the store's own numbers of them, int64 (n,), sorted, with their counts."""
+
+    ids: NDArray[np.int64]
+    counts: Counts
+
+
+class About(NamedTuple):
+    """What the learned messages are like as a whole.
+
+    last_at: when one was learned last, seconds since the epoch; None where none is learned. tokenizers: the versions of
+    the tokenizer with which they were read.
+    """
+
+    last_at: float | None
+    tokenizers: frozenset[int]
+
+
+class Batcher(Protocol):
+    """Learns many messages in several calls, and may remember tokens from one to the next."""
+
+    def learn(
+        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
+    ) -> list[Change]:
+        """As `Lessons.learn`, for messages in batches. Where it fails, or is undone by a transaction, drop this one."""
+
+
 class Lessons(Protocol):
     """Learned messages, each with its label and the tokens that it was learned with, and the counts that are their sum.
 
@@ -99,38 +141,39 @@ class Lessons(Protocol):
     it cannot be used.
     """
 
-    def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
-        """The counts of these tokens, in their order; zeros for tokens never learned.
+    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
+        """The counts of these tokens in plain numbers.
 
         without: a message, by its identity, that is left out, exactly as if it were forgotten.
         """
 
-    def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
-        """The same in plain numbers, for a message that is judged by itself."""
+    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
+        """What decisions and sent mail say of each of these messages.
+
+        without: a message, by its identity, whose own lesson is left out.
+        """
 
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
+
+    def describe(self) -> About:
+        """What the learned messages are like as a whole."""
 
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
-        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers.
+
+        Numbers become visible in their order: no lesson is ever seen first whose number is below one that could be seen
+        before, whoever else writes meanwhile. So who goes on behind the last number that was read misses none.
+        """
 
     def last_change(self) -> int:
-        """The number of the last change of a lesson; 0 before the first."""
+        """The number of the last change of a lesson or an import; 0 before the first."""
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
         """The messages that were learned last with this label, and at most so many, the newest first."""
-
-    def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
-        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
-
-    def kinds(self) -> NDArray[np.int64]:
-        """Which tokens are of one kind: int64 (n,), a number for each id up to the highest there is."""
-
-    def texts(self, ids: Collection[int]) -> dict[int, str]:
-        """The tokens of these ids."""
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
@@ -145,6 +188,9 @@ class Lessons(Protocol):
         (`acquaintance.tokens_of`).
         """
 
+    def batcher(self) -> Batcher:
+        """One that learns many messages."""
+
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels, one after the other.
 
@@ -154,11 +200,21 @@ class Lessons(Protocol):
     def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
-        """What decisions and sent mail say of each of these messages.
+    def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
+        """Add counts that came from elsewhere, under a name; also the same ones again. Returns the change's number.
 
-        without: a message, by its identity, whose own lesson is left out.
+        Raises LedgerError where the sums would be too large.
         """
+
+    def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
+        """Take the counts of an import, of this digest, from the others again. Returns the change's number.
+
+        takes_back: as for `Relabel`; it takes back one import, however often and by how many processes it is tried.
+        Raises LedgerError where that was done, or no such import counts any more.
+        """
+
+    def imported(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
 
     def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
         """Keep the answers that messages of the person's may get (`relations.answers_to`), by their identities.
@@ -171,6 +227,27 @@ class Lessons(Protocol):
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """The first identities of sent messages above that one, and at most so many, sorted."""
+
+    # From here on: what is looked into, which tokens were learned, and by whom they were taught. No mail is judged or
+    # learned by these.
+
+    def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
+        """The counts of these tokens, as `evidence` has them, in their order; zeros for tokens never learned."""
+
+    def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
+        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+
+    def kinds(self) -> NDArray[np.int64]:
+        """Which tokens are of one kind: int64 (n,), a number for each of `LearnedTokens.ids`."""
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """The tokens of these ids."""
+
+    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+        """The tokens that at least so many messages hold; kinds: with one of these prefixes (`subject:`)."""
+
+    def beginning_with(self, text: str, most: int) -> list[str]:
+        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them.
@@ -194,12 +271,12 @@ def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> 
 
 def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str, how: How) -> list[Relabel]:
     """The changes by which those of the messages that are learned are forgotten."""
-    found = [lessons.find(digest) for digest in dict.fromkeys(digests)]
-    return [
-        Relabel(one.digest, one.label, one.weak, None, False, why, how)
-        for one in found
-        if one is not None and one.label is not None
-    ]
+    changes = []
+    for digest in dict.fromkeys(digests):
+        lesson = lessons.find(digest)
+        if lesson is not None and lesson.label is not None:
+            changes.append(Relabel(digest, lesson.label, lesson.weak, None, False, why, how))
+    return changes
 
 
 def as_counts(evidence: Evidence, tokens: Sequence[str]) -> Counts:

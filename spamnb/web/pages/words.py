@@ -54,7 +54,7 @@ def _shown(word: Word) -> Shown:
 
 def _suggested(visit: Visit, asked: str) -> list[str]:
     """Tokens that begin so."""
-    tokens = visit.ledger.words.beginning_with(asked, _SUGGESTED + 1)
+    tokens = visit.ledger.lessons.beginning_with(asked, _SUGGESTED + 1)
     return [token for token in tokens if token != asked][:_SUGGESTED]
 
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.batch import HASHED_BY, OCCURRENCES_MAX, TokenMatrix, hash_of
 from spamnb.ledger.lessons.sqlite import count_table
-from spamnb.ledger.lessons.sqlite.batch import HASHED_BY, TokenMatrix, hash_of
 from spamnb.ledger.lessons.sqlite.kind_codes import encode
 from spamnb.ledger.lessons.sqlite.lookup import look_up_ids, total
-from spamnb.ledger.lessons.sqlite.token_blob import OCCURRENCES_MAX
 
 _MOST_REMEMBERED = 1_000_000  # tokens, in 16 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
@@ -85,6 +84,12 @@ class Dictionary:
             np.insert(self._hashes, places, hashes[order]),
             np.insert(self._ids, places, ids[order]),
         )
+
+
+def next_change(db: Connection) -> int:
+    """The number of the next change, of a lesson or an import."""
+    db.execute("UPDATE total SET change = change + 1")
+    return total(db, "change")[0]
 
 
 def hashes_of(tokens: Sequence[str]) -> NDArray[np.int64]:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from spamnb.base.errors import LedgerDamagedError, LedgerError
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts
-from spamnb.ledger.lessons.sqlite.counts import Dictionary, Sum, hashes_of
+from spamnb.ledger.lessons.export_format import ExportedCounts
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Sum, hashes_of, next_change
+from spamnb.ledger.lessons.sqlite.lookup import TOTALS, total
 
 _TOKENS = 20_000  # added up at once
 _BYTES = 40  # of a token: five numbers
@@ -22,7 +23,7 @@ _BYTES = 40  # of a token: five numbers
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import that counts.
+    """An import; one that was taken back is of no message and no token.
 
     messages: int64 (2,), ham then spam. ids: int64 (n,). counts: int64 (n, 4): ham messages, spam messages, ham
     occurrences, spam occurrences.
@@ -34,72 +35,64 @@ class Import:
     counts: NDArray[np.int64]
 
 
-class Imports:
-    """The imports of a ledger. Each is known by the digest of its counts; the same counts may be added twice."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._db = connection
-
-    def messages(self) -> tuple[int, int]:
-        """How many ham and spam messages stand behind the imports that count."""
-        ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
-        return ham, spam
-
-    def add(self, counts: ExportedCounts) -> None:
-        """Add counts to those of the ledger. Raises LedgerError where the sums would be too large for it."""
-        digest = counts.digest
-        with self._db.transaction():
-            self._check_sums(counts)
-            ids = self._count(counts)
-            self._db.execute("UPDATE total SET change = change + 1")
-            self._db.execute(
-                "INSERT INTO import (digest, change, ham_messages, spam_messages, tokens)"
-                " SELECT ?, change, ?, ?, ? FROM total",
-                (digest, counts.ham, counts.spam, _packed(ids, counts.counts)),
-            )
-
-    def _check_sums(self, added: ExportedCounts) -> None:
-        """Raise LedgerError where a total would be too large; then no count of a token is, as each is part of one."""
-        totals = self._db.row(
-            "SELECT ham_messages, spam_messages, ham_token_messages, spam_token_messages, ham_occurrences,"
-            " spam_occurrences FROM total"
+def add_import(db: Connection, counts: ExportedCounts, name: str, why: str, at: float) -> int:
+    """Add counts to those of the ledger. Returns the number of the change."""
+    digest = counts.digest
+    with db.transaction():
+        counts.check_sums(total(db, TOTALS)[:6])
+        ids = _count(db, counts)
+        number = next_change(db)
+        db.execute(
+            "INSERT INTO import (digest, summary, change, learned_at, why, ham_messages, spam_messages, tokens)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (digest, name, number, at, why, counts.ham, counts.spam, _packed(ids, counts.counts)),
         )
-        more = [added.ham, added.spam, *added.counts.sum(axis=0).tolist()]
-        if any(had + plus > MOST_TOTAL for had, plus in zip(totals, more, strict=True)):
-            raise LedgerError(
-                "these counts and those of the ledger are too large to be added up: nothing was imported; take back"
-                " other imports first (spamnb undo), or export what you want to add from a smaller ledger"
-            )
+    return number
 
-    def _count(self, added: ExportedCounts) -> NDArray[np.int64]:
-        """Add up the counts, some thousands of tokens at a time. Returns the tokens' ids, int64 (n,)."""
-        ids = np.empty(len(added.tokens), dtype=np.int64)
-        messages = np.array([added.ham, added.spam], dtype=np.int64)
-        dictionary = Dictionary(self._db)
-        for start in range(0, max(1, len(ids)), _TOKENS):
-            part = slice(start, start + _TOKENS)
-            sum_ = Sum(self._db)
-            tokens = added.tokens[part]
-            ids[part], sum_.new = dictionary.ids(tokens, hashes_of(tokens), np.arange(len(tokens)))
-            sum_.add_counts(ids[part], added.counts[part], messages if not start else 0 * messages)
-            sum_.write()
-        return ids
 
-    def take_back(self, digest: bytes) -> None:
-        """Take the counts of an import from those of the ledger. Raises LedgerError where they do not count."""
-        with self._db.transaction():
-            last = self._db.row("SELECT max(id) FROM import WHERE digest = ?", (digest,))[0]
-            if last is None:
-                raise LedgerError("that import does not count any more")
-            (found,) = imported(self._db, "WHERE id = ?", last)
-            sum_ = Sum(self._db)
-            sum_.add_counts(found.ids, -found.counts, -found.messages)
-            sum_.write()
-            self._db.execute("DELETE FROM import WHERE id = ?", (last,))
+def _count(db: Connection, added: ExportedCounts) -> NDArray[np.int64]:
+    """Add up the counts, some thousands of tokens at a time. Returns the tokens' ids, int64 (n,)."""
+    ids = np.empty(len(added.tokens), dtype=np.int64)
+    messages = np.array([added.ham, added.spam], dtype=np.int64)
+    dictionary = Dictionary(db)
+    for start in range(0, max(1, len(ids)), _TOKENS):
+        part = slice(start, start + _TOKENS)
+        sum_ = Sum(db)
+        tokens = added.tokens[part]
+        ids[part], sum_.new = dictionary.ids(tokens, hashes_of(tokens), np.arange(len(tokens)))
+        sum_.add_counts(ids[part], added.counts[part], messages if not start else 0 * messages)
+        sum_.write()
+    return ids
+
+
+def take_import_back(db: Connection, digest: bytes, why: str, at: float, takes_back: int) -> int:
+    """Take the counts of an import from those of the ledger. Returns the number of the change.
+
+    Its row stays, without its tokens: the history learns from it what was done, also after this process was killed.
+    """
+    with db.transaction():
+        last, is_done = db.row(
+            "SELECT max(id) FILTER (WHERE takes_back IS NULL), total(takes_back = ?) FROM import WHERE digest = ?",
+            (takes_back, digest),
+        )
+        if last is None or is_done:
+            raise LedgerError("that import does not count any more")
+        (found,) = imported(db, "WHERE id = ?", last)
+        sum_ = Sum(db)
+        sum_.add_counts(found.ids, -found.counts, -found.messages)
+        sum_.write()
+        keep_only(db, found, np.zeros(len(found.ids), dtype=bool))
+        number = next_change(db)
+        db.execute(
+            "UPDATE import SET (change, learned_at, why, takes_back, ham_messages, spam_messages) = (?, ?, ?, ?, 0, 0)"
+            " WHERE id = ?",
+            (number, at, why, takes_back, last),
+        )
+    return number
 
 
 def imported(db: Connection, where: str = "", *parameters: int) -> Iterator[Import]:
-    """The imports that count. Raises LedgerError for one whose bytes are damaged."""
+    """The imports. Raises LedgerError for one whose bytes are damaged."""
     for number, ham, spam, blob in db.rows(
         f"SELECT id, ham_messages, spam_messages, tokens FROM import {where}",  # noqa: S608 - of this package
         parameters,

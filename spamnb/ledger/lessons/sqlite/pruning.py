@@ -11,18 +11,23 @@ and the counts stay their sum. Other processes may work with the ledger meanwhil
 """
 
 import contextlib
+import os
+import shutil
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.base.errors import LedgerDamagedError, LedgerError
+from spamnb.base.errors import LedgerDamagedError, LedgerError, SpamnbError, UsageError
 from spamnb.base.label import Label
+from spamnb.base.wording import megabytes
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.counts import ONE, Sum, of_class
 from spamnb.ledger.lessons.sqlite.imports import imported, keep_only
@@ -36,6 +41,10 @@ _TOKENS = 20_000  # a transaction
 _SHARE, _SHORTEST = 0.25, 0.01
 _TOKEN_BYTES = 8  # of a token's row, beside its text
 _FULL = 1.02  # the size of a file that is written again, in its net bytes
+# While the file is written again nobody else can write, and a service waits 10 s for that.
+_LARGEST_WITH_SERVICE = 150_000_000
+_ROUNDS = 3  # what is learned meanwhile, and what the estimate was short of
+_SPARE = 16_000_000  # bytes; for the log of the steps before
 _NEXT = "SELECT text, id FROM token WHERE text > ? ORDER BY text LIMIT ?"
 
 
@@ -53,6 +62,15 @@ class Plan:
     of: int
 
 
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """How many tokens were forgotten, how many of them were in one message only, and the bytes that the file takes."""
+
+    tokens: int
+    hapaxes: int
+    size: int
+
+
 class Pruning:
     """Plans what to forget, and forgets it. `pause` waits for some seconds, so that other processes can write."""
 
@@ -62,6 +80,39 @@ class Pruning:
     def size(self) -> int:
         """The size of the ledger's file in bytes, once its log is written into it."""
         return int(self._db.row("PRAGMA page_count")[0] * self._db.row("PRAGMA page_size")[0])
+
+    def shrink(self, target: int, shown: Callable[[Iterator[int]], Iterable[int]] = iter) -> Shrunk:
+        """Forget tokens and write the file again; others may work with the ledger meanwhile.
+
+        `shown` hands on the numbers of messages processed so far. Raises UsageError as `possible_plan` does, and
+        SpamnbError where there is too little room.
+        """
+        path = self._db.path
+        os.environ["SQLITE_TMPDIR"] = os.path.dirname(os.path.abspath(path))  # whose room is looked at
+        tokens = hapaxes = 0
+        wanted = target
+        for number in range(_ROUNDS):
+            plan = self.plan(wanted) if number else self.possible_plan(wanted)  # begun, it forgets what there is
+            _need_room(path, 2 * plan.size + _SPARE)
+            if plan.size > _LARGEST_WITH_SERVICE and is_running(path):
+                raise SpamnbError("the ledger is too large to be written again while the service runs: stop that first")
+            deque(shown(self.forget(plan, time.sleep)), 0)
+            self.compact()
+            tokens, hapaxes, size = tokens + plan.tokens, hapaxes + plan.hapaxes, self.size()
+            if size <= target:
+                break
+            wanted = target - (size - plan.size)  # by so much the estimate was too low
+        return Shrunk(tokens, hapaxes, size)
+
+    def possible_plan(self, target: int) -> Plan:
+        """What to forget so that the file takes `target` bytes. Raises UsageError where that cannot be."""
+        plan = self.plan(target)
+        if plan.size > target:
+            raise UsageError(
+                f"without any token the ledger would still be {megabytes(plan.size)}: that much is message records and"
+                " history; choose a larger size"
+            )
+        return plan
 
     def plan(self, target: int) -> Plan:
         """The fewest tokens, in hundredths of all, without which the file is not larger than `target` bytes."""
@@ -223,3 +274,13 @@ def _among(ids: NDArray[np.int64], forgotten: NDArray[np.bool_]) -> NDArray[np.b
     """Which ids are to be forgotten; those that came after the plan are not."""
     known = ids < len(forgotten)
     return known & forgotten[np.where(known, ids, 0)]
+
+
+def _need_room(ledger: str, needed: int) -> None:
+    directory = os.path.dirname(os.path.abspath(ledger))
+    lacking = needed - shutil.disk_usage(directory).free
+    if lacking > 0:
+        raise SpamnbError(
+            f"the file has to be written again, and there is too little room for that in {directory}: free"
+            f" {megabytes(lacking)} more. Nothing was forgotten"
+        )

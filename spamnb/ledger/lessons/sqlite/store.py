@@ -1,7 +1,7 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, starmap
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -11,16 +11,29 @@ from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
+from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
-from spamnb.ledger.lessons.export_format import write
-from spamnb.ledger.lessons.port import Change, LearnedTokens, Lesson, Relabel, Teacher, as_counts, forgetting, replaces
+from spamnb.ledger.lessons.export_format import ExportedCounts, write
+from spamnb.ledger.lessons.port import (
+    About,
+    Change,
+    LearnedTokens,
+    Lesson,
+    Often,
+    Relabel,
+    Teacher,
+    as_counts,
+    forgetting,
+    replaces,
+)
 from spamnb.ledger.lessons.sqlite import count_table
-from spamnb.ledger.lessons.sqlite.batch import Batch
-from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of, next_change
+from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.verification import verification
+from spamnb.ledger.lessons.sqlite.words import beginning_with, often
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -29,6 +42,11 @@ from spamnb.mail.tokens.tokenizer import VERSION
 _NEWEST = 5000
 _EXPORTED = 20_000  # tokens together
 _LESSON = "SELECT change, digest, summary, label, weak, learned_at, why, how, takes_back FROM lesson"
+_CHANGES = f"""
+    {_LESSON} WHERE change > ?1
+    UNION ALL
+    SELECT change, digest, summary, NULL, 0, learned_at, why, 'import', takes_back FROM import WHERE change > ?1
+    ORDER BY change LIMIT ?2"""  # noqa: S608 - no text from outside
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
 # One after the other by the index, which DISTINCT would read from end to end.
 _TOKENIZERS = """
@@ -71,12 +89,12 @@ class SqliteLessons(SqliteEvidence):
             _, label, ids, occurrences = own
             totals[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
             totals[6] -= int((counts_of(self._db, ids)[:, :2].sum(axis=1) == 1).sum())
-        held = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
+        in_message = dict(zip(ids.tolist(), occurrences.tolist(), strict=True))
         counts = {text: list(each) for _, text, each in rows}
         for id_, text, _ in rows:
-            if id_ in held:
+            if id_ in in_message:
                 counts[text][label] -= 1
-                counts[text][2 + label] -= held[id_]
+                counts[text][2 + label] -= in_message[id_]
         return Evidence(counts, totals.tolist())
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
@@ -87,14 +105,10 @@ class SqliteLessons(SqliteEvidence):
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
         return np.array(total(self._db, TOTALS), dtype=np.int64)
 
-    def last_at(self) -> float | None:
-        """When a message was learned last, seconds since the epoch; None where none was."""
+    def describe(self) -> About:
+        """When a message was learned last, and the versions of the tokenizer with which they were read."""
         row = self._db.row("SELECT learned_at FROM lesson WHERE label IS NOT NULL ORDER BY change DESC LIMIT 1")
-        return None if row is None else float(row[0])
-
-    def tokenizers(self) -> set[int]:
-        """The versions of the tokenizer with which the learned messages were read."""
-        return {row[0] for row in self._db.rows(_TOKENIZERS)}
+        return About(None if row is None else float(row[0]), frozenset(row[0] for row in self._db.rows(_TOKENIZERS)))
 
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
@@ -102,7 +116,7 @@ class SqliteLessons(SqliteEvidence):
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
         """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
-        return list(map(_lesson, self._db.all(f"{_LESSON} WHERE change > ? ORDER BY change LIMIT ?", (since, most))))
+        return list(map(_lesson, self._db.all(_CHANGES, (since, most))))
 
     def last_change(self) -> int:
         """The number of the last change of a lesson or an import; 0 before the first."""
@@ -110,22 +124,22 @@ class SqliteLessons(SqliteEvidence):
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
         """The messages that were learned last with this label, and at most so many, the newest first."""
-        found = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
-        return list(map(_lesson, found))
+        rows = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
+        return list(map(_lesson, rows))
 
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
         with self._db.snapshot():
-            rows = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
-            found = [rows[digest] for digest in digests if digest in rows]
-            unpacked_ = [unpacked(row[0], row[-1]) for row in found]
+            row_of = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
+            rows = [row_of[digest] for digest in digests if digest in row_of]
+            tokens = [unpacked(row[0], row[-1]) for row in rows]
             none = np.zeros(0, dtype=np.int64)
-            lengths = np.array([len(ids) for ids, _ in unpacked_], dtype=np.int64)
-            ids, columns = _distinct(np.concatenate([none, *(ids for ids, _ in unpacked_)]))
-            occurrences = np.concatenate([none, *(one for _, one in unpacked_)])
+            lengths = np.array([len(ids) for ids, _ in tokens], dtype=np.int64)
+            ids, columns = _distinct(np.concatenate([none, *(ids for ids, _ in tokens)]))
+            occurrences = np.concatenate([none, *(numbers for _, numbers in tokens)])
             counts, totals = counts_of(self._db, ids).T, self.totals()
         sums = Counts.of(counts, totals)
-        return LearnedTokens([_lesson(row[:-1]) for row in found], lengths, columns, occurrences, ids, sums)
+        return LearnedTokens([_lesson(row[:-1]) for row in rows], lengths, columns, occurrences, ids, sums)
 
     def kinds(self) -> NDArray[np.int64]:
         """Which tokens are of one kind: int64 (n,), a number for each id."""
@@ -161,27 +175,25 @@ class SqliteLessons(SqliteEvidence):
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
-        return self.learn_batches([Batch.of(readings)], label, why, at, how=how, weak=weak)
+        return self._learn([Batch.of(readings)], label, why, at, Dictionary(self._db, is_kept=False), how, weak)
 
-    def dictionary(self) -> Dictionary:
-        """One that remembers tokens from one call of `learn_batches` to the next."""
-        return Dictionary(self._db)
+    def batcher(self) -> "SqliteBatcher":
+        """One that learns many messages, and remembers tokens from one call to the next."""
+        return SqliteBatcher(self, Dictionary(self._db))
 
-    def learn_batches(
+    def _learn(
         self,
         batches: Sequence[Batch],
         label: Label,
         why: str,
         at: float,
-        *,
+        dictionary: Dictionary,
         how: How,
-        weak: bool = False,
-        dictionary: Dictionary | None = None,
+        weak: bool,
     ) -> list[Change]:
-        """As `learn`, for messages in batches."""
         messages: list[_New] = []
         for batch in batches:
-            messages += starmap(_New, zip(batch.digests, batch.summaries, batch.relations, strict=True))
+            messages += map(_New, batch.digests, batch.summaries, batch.relations)
         rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
         first: dict[bytes, int] = {}
         for row, message in enumerate(messages):
@@ -209,9 +221,7 @@ class SqliteLessons(SqliteEvidence):
             # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
             forgotten = [(change.digest,) for change in changes if change.before is None and change.digest in lessons]
             self._db.executemany("DELETE FROM lesson WHERE digest = ?", forgotten)
-            self._learn_new(
-                sum_, [messages[row] for row in new], rows, learned, dictionary or Dictionary(self._db, is_kept=False)
-            )
+            self._learn_new(sum_, [messages[row] for row in new], rows, learned, dictionary)
             sum_.write()
         return [Change(change.digest, change.before) for change in changes]
 
@@ -225,11 +235,12 @@ class SqliteLessons(SqliteEvidence):
         made = []
         with self._db.transaction():
             sum_ = Sum(self._db)
-            for one in changes:
-                found = self.find(one.digest)
-                made.append(found is not None and (found.label, found.weak) == (one.before, one.before_weak))
-                if made[-1]:
-                    self._set_label(sum_, one, at)
+            for change in changes:
+                lesson = self.find(change.digest)
+                is_so = lesson is not None and (lesson.label, lesson.weak) == (change.before, change.before_weak)
+                if is_so:
+                    self._set_label(sum_, change, at)
+                made.append(is_so)
             sum_.write()
         return made
 
@@ -237,6 +248,19 @@ class SqliteLessons(SqliteEvidence):
         """Forget messages by their identities. Returns how many were learned."""
         with self._db.transaction():
             return sum(self.relabel(forgetting(self, digests, why, how), at))
+
+    def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
+        """Add counts that came from elsewhere, under a name. Returns the number of the change."""
+        return add_import(self._db, counts, name, why, at)
+
+    def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
+        """Take the counts of an import from the others again. Returns the number of the change."""
+        return take_import_back(self._db, digest, why, at, takes_back)
+
+    def imported(self) -> tuple[int, int]:
+        """How many ham and spam messages stand behind the imports that count."""
+        ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
+        return ham, spam
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
         """What decisions and sent mail say of each of these messages."""
@@ -261,6 +285,15 @@ class SqliteLessons(SqliteEvidence):
         rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
         return [row[0] for row in rows]
 
+    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+        """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
+        with self._db.snapshot():
+            return often(self._db, least, kinds)
+
+    def beginning_with(self, text: str, most: int) -> list[str]:
+        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+        return beginning_with(self._db, text, most)
+
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
         """For each token learned messages that hold it, the newest first and at most `most` of them.
 
@@ -275,7 +308,7 @@ class SqliteLessons(SqliteEvidence):
         # A rare token has fewer teachers than `most`.
         missing = {id_: min(most, sum(in_[:2]) - (own is not None and id_ in own[2])) for id_, _, in_ in rows}
         left = sum(missing.values())
-        found: dict[str, list[Teacher]] = {token: [] for token in tokens}
+        teachers: dict[str, list[Teacher]] = {token: [] for token in tokens}
         columns = "id, summary, label, learned_at, digest, tokens"
         newest = f"SELECT {columns} FROM lesson WHERE label IS NOT NULL AND digest IS NOT ?"  # noqa: S608
         for message, summary, label, at, digest, blob in self._db.rows(
@@ -286,10 +319,10 @@ class SqliteLessons(SqliteEvidence):
             ids = unpacked(message, blob)[0]
             ids = ids[: np.searchsorted(ids, len(wanted))]
             for token in ids[wanted[ids]].tolist():
-                if len(found[texts[token]]) < missing[token]:
-                    found[texts[token]].append(Teacher(message, summary, Label(label), at, digest))
+                if len(teachers[texts[token]]) < missing[token]:
+                    teachers[texts[token]].append(Teacher(message, summary, Label(label), at, digest))
                     left -= 1
-        return found
+        return teachers
 
     def verify(self) -> list[str]:
         """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
@@ -304,14 +337,16 @@ class SqliteLessons(SqliteEvidence):
         """All counts as lines of text, as they are at this moment, imports included."""
         with self._db.snapshot():
             ham, spam, *_, number = self.totals().tolist()
-            yield from write(self._counted(), number, ham, spam, self.tokenizers())
+            yield from write(self._counted(), number, ham, spam, self.describe().tokenizers)
 
     def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
         """The counts and the text of each token that learned messages hold, sorted by text."""
         tokens = in_order(self._db)
-        while some := list(islice(tokens, _EXPORTED)):
-            counts = count_table.read(self._db, np.array([id_ for _, id_ in some], dtype=np.int64)).tolist()
-            yield from ((*of, text) for of, (text, _) in zip(counts, some, strict=True) if of[0] or of[1])
+        while part := list(islice(tokens, _EXPORTED)):
+            counts = count_table.read(self._db, np.array([id_ for _, id_ in part], dtype=np.int64)).tolist()
+            for (ham, spam, in_ham, in_spam), (text, _) in zip(counts, part, strict=True):
+                if ham or spam:
+                    yield ham, spam, in_ham, in_spam, text
 
     def _learned(self, digest: bytes | None) -> tuple[int, Label, NDArray[np.int64], NDArray[np.int64]] | None:
         """A learned message: its number, its label, and the ids of its tokens, sorted, with their occurrences."""
@@ -348,8 +383,8 @@ class SqliteLessons(SqliteEvidence):
             " (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (one.digest, one.summary, number, *learned, VERSION, blob, one.relations.sender_over_path)
-                for one, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
+                (new.digest, new.summary, number, *learned, VERSION, blob, new.relations.sender_over_path)
+                for new, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
             ],
         )
 
@@ -366,8 +401,22 @@ class SqliteLessons(SqliteEvidence):
         self._db.execute(
             "UPDATE lesson SET (change, label, weak, learned_at, why, how, takes_back) = (?, ?, ?, ?, ?, ?, ?)"
             " WHERE digest = ?",
-            (self._numbers(1)[0], *learned, change.digest),
+            (next_change(self._db), *learned, change.digest),
         )
+
+
+class SqliteBatcher:
+    """Learns messages in batches; `dictionary` is to be dropped where a transaction fails in which ids were given."""
+
+    def __init__(self, lessons: SqliteLessons, dictionary: Dictionary) -> None:
+        self._lessons = lessons
+        self._dictionary = dictionary
+
+    def learn(
+        self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
+    ) -> list[Change]:
+        """As `SqliteLessons.learn`, for messages in batches."""
+        return self._lessons._learn(batches, label, why, at, self._dictionary, how, weak)
 
 
 def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

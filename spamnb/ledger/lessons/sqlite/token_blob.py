@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.base.errors import LedgerDamagedError
+from spamnb.ledger.lessons.batch import OCCURRENCES_MAX
 
 _ID_BITS = 32
-_BITS = 16  # of the occurrences
+_BITS = 16  # of the occurrences, which are `OCCURRENCES_MAX` at most
 _TOGETHER = 256  # messages; less than 32,768, since what is sorted has 64 bits
 _RAW = -zlib.MAX_WBITS  # DEFLATE without a header and a checksum of its own
 # Widths repeat themselves at once or not at all: those of csdmc2010 take 167 bytes a message and 18 µs so, and 175 and
@@ -26,7 +27,6 @@ _RAW = -zlib.MAX_WBITS  # DEFLATE without a header and a checksum of its own
 _WRITTEN, _MEMORY = -12, 5
 _CHECKSUM = 4  # bytes
 TOKENS_MAX = 1 << 16  # of one message; the reader leaves 4,000 of it (`mail.limits`), and may leave more one day
-OCCURRENCES_MAX = (1 << _BITS) - 1  # what is kept of a token's occurrences in one message, and what is counted
 
 
 def pack(ids: NDArray[np.int64], occurrences: NDArray[np.int64]) -> bytes:

@@ -1,16 +1,16 @@
 """Messages that were read, ready to be learned, with their tokens as one matrix. Worker processes load it: no numpy."""
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, Self
 
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 
-HASHED_BY = hash(
-    "spamnb"
-)  # Python's hashes of texts have a key, which differs but in processes forked from one another
+# Python's hashes of texts have a key, which differs but in processes forked from one another.
+HASHED_BY = hash("spamnb")
+OCCURRENCES_MAX = 0xFFFF  # what is kept of a token's occurrences in one message, and what is counted
 
 
 class TokenMatrix(NamedTuple):
@@ -79,7 +79,19 @@ class Batch(NamedTuple):
     @classmethod
     def of(cls, readings: Iterable[Reading], paths: Sequence[str] = ()) -> Self:
         """A batch of messages that were read, from files at these paths."""
-        read = list(readings)
-        tokens = gather(one.tokens for one in read)
-        relations = [one.relations for one in read]
-        return cls([one.digest for one in read], [one.summary for one in read], tokens, relations, paths)
+        messages = list(readings)
+        tokens = gather(message.tokens for message in messages)
+        relations = [message.relations for message in messages]
+        digests = [message.digest for message in messages]
+        return cls(digests, [message.summary for message in messages], tokens, relations, paths)
+
+    def readings(self) -> Iterator[Reading]:
+        """The messages one by one."""
+        vocabulary, _, columns, occurrences, *_ = self.tokens
+        start = 0
+        for place, length in enumerate(self.tokens.lengths):
+            entries = slice(start, start + length)
+            texts = [vocabulary[column] for column in columns[entries]]
+            tokens = dict(zip(texts, occurrences[entries], strict=True))
+            yield Reading(self.digests[place], self.summaries[place], tokens, self.relations[place])
+            start += length
