@@ -135,9 +135,7 @@ class Answers:
         elif lesson is not None and (lesson.label, lesson.weak) != (label, False):
             change = Relabel(question.digest, lesson.label, lesson.weak, label, False, why, How.HAND)
             training.relabel(self._ledger, [change], at)
-        known = self._ledger.messages.find(question.digest)
-        if label is Label.SPAM and known is not None and known.rescued_at is not None:
-            self._ledger.messages.rescued(known.id, None)  # as `training.learn` does
+        training.decided(self._ledger, [question.digest], label)
 
     def _move(self, question: Question, label: Label, act: _Act) -> str:
         """Move the files that lie where the other label belongs, or unsure mail. Returns why one stays, or ""."""

@@ -5,6 +5,7 @@ Each first changes the lessons, and then records in the history what has changed
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
@@ -37,12 +38,15 @@ def learn_together(
         ledger.messages.came_from(
             (reading.digest, reading.relations.sender, reading.relations.list_id) for reading in readings
         )
-        if label is Label.SPAM and not weak:  # who calls a message spam does not want it out of spam any more
-            for reading in readings:
-                known = ledger.messages.find(reading.digest)
-                if known is not None and known.rescued_at is not None:
-                    ledger.messages.rescued(known.id, None)
+        if not weak:
+            decided(ledger, (reading.digest for reading in readings), label)
     return changed
+
+
+def decided(ledger: Ledger, digests: Iterable[bytes], label: Label) -> None:
+    """Record that a person has called messages so: who calls one spam does not want it out of spam any more."""
+    if label is Label.SPAM:
+        ledger.messages.not_rescued(digests)
 
 
 def learn_batches(
@@ -67,6 +71,7 @@ def learn_batches(
             for batch in batches
             for digest, relations in zip(batch.digests, batch.relations, strict=True)
         )
+        decided(ledger, chain.from_iterable(batch.digests for batch in batches), label)
     files: list[tuple[bytes, str]] = []
     for batch in batches:
         if batch.paths:

@@ -45,7 +45,7 @@ class Worked(Generic[K, V]):
         self._work, self._run = work, run
         self._running = threading.Lock()
         self._found: tuple[object, K | None, V] | None = None  # of which file, of which key, and the value
-        self._has_failed = False
+        self._failed: K | None = None  # the key that could not be worked out the last time
         self._progress = 0, 0
         self._expired = 0  # how often what was found was said to be old
 
@@ -53,8 +53,8 @@ class Worked(Generic[K, V]):
         """What is known now; begins nothing."""
         file, known, value = self._found or (None, None, None)
         if file != key[0]:
-            return Looked(None, False, self._has_failed, *self._progress)
-        return Looked(value, known == key, self._has_failed, *self._progress)
+            return Looked(None, False, self._failed is not None, *self._progress)
+        return Looked(value, known == key, self._failed is not None, *self._progress)
 
     def ensure(self, key: K, after: After, end: Callable[[], K] | None = None) -> Looked[V]:
         """What is known now; where that is not current, it is worked out after the answer.
@@ -66,6 +66,11 @@ class Worked(Generic[K, V]):
             after.append(lambda: self.find(key, end))
         return looked
 
+    def ensure_once(self, key: K, after: After) -> None:
+        """As `ensure`, but what has failed is not begun again for the same key."""
+        if self._failed != key:
+            self.ensure(key, after)
+
     def find(self, key: K, end: Callable[[], K] | None = None) -> None:
         """Work it out, unless that is being done. Raises what the work raises."""
         if not self._running.acquire(blocking=False):
@@ -75,9 +80,9 @@ class Worked(Generic[K, V]):
             value = self._run(partial(self._work, key), self._tell)
             known = key if end is None else end()
             self._found = key[0], known if expired == self._expired else None, value
-            self._has_failed = False
+            self._failed = None
         except Exception:
-            self._has_failed = True
+            self._failed = key
             raise
         finally:
             self._progress = 0, 0

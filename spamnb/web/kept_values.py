@@ -93,8 +93,11 @@ class KeptValues:
         return *self._of_config, now() // _MINUTE
 
     def count_waiting(self, config: Config, now: float, after: After) -> None:
-        """Let it be counted what waits for Review, unless that was done in this minute."""
-        self._waiting.ensure((str(config.ledger), config, now // _MINUTE), after)
+        """Let it be counted what waits for Review, unless that was done in this minute.
+
+        Where the ledger is busy or damaged it is tried again in the next minute, not by each page.
+        """
+        self._waiting.ensure_once((str(config.ledger), config, now // _MINUTE), after)
 
     def _count(self, key: tuple[str, Config, float], _: Tell) -> int:
         """How many messages wait for Review; what was learned weakly is judged before, where it has to be."""

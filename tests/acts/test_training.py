@@ -12,7 +12,11 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.reading import read
 from tests.dying import Fuse, burning
+
+RESCUED = message("spam", 7)
 
 RAW = message("spam", 1)
 DIGEST = identity(RAW)
@@ -51,6 +55,14 @@ def test_a_decision_for_spam_ends_a_rescue(ledger: Ledger, label: Label, weak: b
     ledger.messages.rescued(known.id, 2.0)
     training.learn_message(ledger, RAW, label, "again", 3.0, weak=weak, how=How.HAND)
     assert ledger.messages.get(known.id).rescued_at == (2.0 if stays else None)
+
+
+def test_called_spam_among_many_ends_a_rescue(ledger: Ledger) -> None:
+    """It ends a rescue too where many messages are learned at once."""
+    known = ledger.messages.ensure(identity(RESCUED), "")
+    ledger.messages.rescued(known.id, 2.0)
+    training.learn_batches(ledger, [Batch.of([read(RESCUED)])], Label.SPAM, "trained", 3.0, how=How.HAND)
+    assert ledger.messages.get(known.id).rescued_at is None
 
 
 def test_called_spam_while_the_ledger_is_busy(ledger: Ledger) -> None:

@@ -59,3 +59,19 @@ def test_a_value_of_the_moment_at_which_it_is_found() -> None:
     kept = Worked[Key, str](lambda key, _: "checked")
     kept.find(("a", 1), lambda: ("a", 3))
     assert [kept.look(("a", minute)).is_current for minute in (1, 3)] == [False, True]
+
+
+def test_what_has_failed_is_not_begun_by_each_page() -> None:
+    """Where asked so, what could not be worked out is tried again with the next key, not before."""
+
+    def work(key: Key, _: Tell) -> str:
+        raise RuntimeError("a fault")
+
+    kept, after = Worked[Key, str](work), After()
+    kept.ensure_once(("a", 1), after)
+    with pytest.raises(RuntimeError):
+        after.pop()()
+    kept.ensure_once(("a", 1), after)
+    assert not after
+    kept.ensure_once(("a", 2), after)
+    assert after

@@ -145,7 +145,7 @@ class Journal:
     ) -> int:
         """Record a move before it is made; source and destination are a folder's id and a base name.
 
-        answer: the action of the answer that it follows from. owner: the process that makes it (`Owner.name`).
+        answer: the action of the answer that it follows from. owner: the process that makes it (`IntentOwner.name`).
         """
         ends = *_encoded(source), *_encoded(destination)
         values = at, message, why, how, *ends, takes_back, answer, verdict, probability, owner
@@ -318,7 +318,7 @@ class Journal:
             return True
 
     def owner(self, action: int) -> str | None:
-        """Which process carries out an open intent (`Owner.name`); None where that is not known."""
+        """Which process carries out an open intent (`IntentOwner.name`); None where that is not known."""
         row = self._db.row("SELECT owner FROM action WHERE id = ?", (action,))
         return None if row is None else row[0]
 

@@ -137,6 +137,12 @@ class Messages:
         with self._db.transaction():
             self._db.execute("UPDATE message SET rescued_at = ? WHERE id = ?", (at, message))
 
+    def not_rescued(self, digests: Iterable[bytes]) -> None:
+        """Record that a person does not want the messages out of spam any more."""
+        update = "UPDATE message SET rescued_at = NULL WHERE digest = ? AND rescued_at IS NOT NULL"
+        with self._db.transaction():
+            self._db.executemany(update, [(digest,) for digest in digests])
+
     def judged(
         self, message: int, verdict: str, probability: float, at: float, sender: str = "", list_id: str = ""
     ) -> None:
