@@ -27,7 +27,7 @@ class Action:
     `before` and `after` are labels; source and destination are a folder's id and a base name. `verdict` and
     `probability` are those of a judgement, also of the one that a move followed from. `takes_back`: the action that
     this one undoes. Of kind "chosen" it is about no message: `message` is 0, `digest` empty, `summary` the choice.
-    this one undoes. `how`: by what its message was judged or learned; None where the action is neither.
+    `how`: by what its message was judged or learned; None where the action is neither.
     """
 
     id: int
@@ -223,6 +223,7 @@ class Journal:
 
         Imports are recorded each: the same counts may be there several times.
         """
+        are_undos = any(lesson.takes_back is not None for lesson in lessons)
         imports = [lesson for lesson in lessons if lesson.how is How.IMPORT]
         lessons = [lesson for lesson in lessons if lesson.how is not How.IMPORT]
         with self._db.transaction():
@@ -230,7 +231,6 @@ class Journal:
                 "INSERT OR IGNORE INTO message (digest, summary) VALUES (?, ?)",
                 [(lesson.digest, lesson.summary) for lesson in lessons],
             )
-            are_undos = any(lesson.takes_back is not None for lesson in lessons)
             last = self.newest_id() if are_undos else 0
             labels = [(lesson.label, lesson.weak) for lesson in lessons]
             self._db.executemany(

@@ -86,10 +86,11 @@ class Dictionary:
         )
 
 
-def next_change(db: Connection) -> int:
-    """The number of the next change, of a lesson or an import."""
-    db.execute("UPDATE total SET change = change + 1")
-    return total(db, "change")[0]
+def next_changes(db: Connection, count: int = 1) -> range:
+    """The numbers of the next changes, of lessons or an import."""
+    db.execute("UPDATE total SET change = change + ?", (count,))
+    (last,) = total(db, "change")
+    return range(last + 1 - count, last + 1)
 
 
 def hashes_of(tokens: Sequence[str]) -> NDArray[np.int64]:

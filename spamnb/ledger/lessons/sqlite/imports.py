@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spamnb.base.errors import LedgerDamagedError, LedgerError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.export_format import ExportedCounts
-from spamnb.ledger.lessons.sqlite.counts import Dictionary, Sum, hashes_of, next_change
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Sum, hashes_of, next_changes
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, total
 
 _TOKENS = 20_000  # added up at once
@@ -41,7 +41,7 @@ def add_import(db: Connection, counts: ExportedCounts, name: str, why: str, at: 
     with db.transaction():
         counts.check_sums(total(db, TOTALS)[:6])
         ids = _count(db, counts)
-        number = next_change(db)
+        number = next_changes(db)[0]
         db.execute(
             "INSERT INTO import (digest, summary, change, learned_at, why, ham_messages, spam_messages, tokens)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -82,7 +82,7 @@ def take_import_back(db: Connection, digest: bytes, why: str, at: float, takes_b
         sum_.add_counts(found.ids, -found.counts, -found.messages)
         sum_.write()
         keep_only(db, found, np.zeros(len(found.ids), dtype=bool))
-        number = next_change(db)
+        number = next_changes(db)[0]
         db.execute(
             "UPDATE import SET (change, learned_at, why, takes_back, ham_messages, spam_messages) = (?, ?, ?, ?, 0, 0)"
             " WHERE id = ?",

@@ -27,7 +27,7 @@ from spamnb.ledger.lessons.port import (
     replaces,
 )
 from spamnb.ledger.lessons.sqlite import count_table
-from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of, next_change
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of, next_changes
 from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
@@ -355,12 +355,6 @@ class SqliteLessons(SqliteEvidence):
         )
         return (row[0], Label(row[1]), *unpacked(row[0], row[2])) if row else None
 
-    def _numbers(self, count: int) -> range:
-        """The numbers of the next changes."""
-        row = self._db.row("UPDATE total SET change = change + ? RETURNING change", (count,))
-        (last,) = row or total(self._db, "change")  # which tells that the totals are gone
-        return range(last + 1 - count, last + 1)
-
     def _learn_new(
         self,
         sum_: Sum,
@@ -384,7 +378,7 @@ class SqliteLessons(SqliteEvidence):
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (new.digest, new.summary, number, *learned, VERSION, blob, new.relations.sender_over_path)
-                for new, number, blob in zip(messages, self._numbers(len(messages)), blobs, strict=True)
+                for new, number, blob in zip(messages, next_changes(self._db, len(messages)), blobs, strict=True)
             ],
         )
 
@@ -401,7 +395,7 @@ class SqliteLessons(SqliteEvidence):
         self._db.execute(
             "UPDATE lesson SET (change, label, weak, learned_at, why, how, takes_back) = (?, ?, ?, ?, ?, ?, ?)"
             " WHERE digest = ?",
-            (next_change(self._db), *learned, change.digest),
+            (next_changes(self._db)[0], *learned, change.digest),
         )
 
 
