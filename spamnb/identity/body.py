@@ -40,10 +40,11 @@ def _content(data: bytes, header: PartHeader) -> bytes:
     elif header.encoding == b"quoted-printable":
         data, broken_at = from_quoted(data.removesuffix(b"="))  # a soft line break whose line end is the boundary's
     if header.encoding in _UNDONE and header.is_text:
-        data = data.replace(b"\r\n", b"\n")
+        whole = (data if broken_at < 0 else data[:broken_at]).replace(b"\r\n", b"\n")
+        data, broken_at = (whole, -1) if broken_at < 0 else (whole + data[broken_at:], len(whole))
     data = data.rstrip(b"\n")
     charset = charset_of(header.charset)
-    if data.isascii() and is_around_ascii(charset):
+    if data.isascii() and b"\x1b" not in data and is_around_ascii(charset):
         charset = b""
     return sealed(hashlib.sha256(data).digest(), broken_at, charset)
 
@@ -170,8 +171,8 @@ class _Walk:
 
     def _read_content(self, place: int, level: _Level | None) -> None:
         """Read what is no header, up to the boundary line at `place`."""
-        if self._where is _In.BETWEEN:
-            line_end = self._text.find(b"\r", self._at, place)
+        if self._where in (_In.BETWEEN, _In.CONTENT):
+            line_end = self._text.find(b"\r" if self._where is _In.BETWEEN else b"\r--", self._at, place)
             if line_end >= 0:  # to some programs, so that a boundary may be behind it
                 self._take_raw(line_end)
                 return
@@ -182,6 +183,7 @@ class _Walk:
         end = _MARK_END.match(self._text, place + len(level.mark))
         if end is None and self._where is _In.CONTENT and self._false_marks < _FALSE_MARKS:
             self._false_marks += 1
+            self._digest.update(b"~" + joined([level.mark]))
             self._at = place + 1
         elif end is None or level.closed or self._parts == _PARTS:
             self._take_raw(place)

@@ -45,11 +45,10 @@ keep, whatever statement writes a message, and `verify` computes again. correcte
 index message_judged holds all that the figures of a span of time are computed of (`history/figures.py`).
 
 choice: what a person has chosen on a page or at the prompt, beside the configuration. kind "allow", "block": the
-senders or lists of a pattern (`config/senders.py`); "ham_cutoff", "spam_cutoff": a number (`scoring`). by: where. An
-action of kind "chosen" names it, and says when; no choice is changed. Those in force are those whose action stands: of
+senders or lists of a pattern (`config/named_senders.py`); "ham_cutoff", "spam_cutoff": a number. by: where. An action of kind "chosen" names it, and says when; no choice is changed. Those in force are those whose action stands: of
 one pattern, and of a cutoff, the newest. To withdraw one is to undo its action.
 
-action.message: NULL in an action of kind "chosen", which has a choice in its place.
+action.message: NULL in an action of kind "chosen", which has a choice; but where the choice was made of a message.
 
 action.kind "settled": a person has answered what the message is, and is not asked again. action.answer: the action of
 that kind of which this one is a part; that action names itself.
@@ -57,6 +56,7 @@ that kind of which this one is a part; that action names itself.
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
 
+A new word of a closed list, here or in `ledger/values.py`, is a step too: the version before would call it damage.
 A later version adds a step to `_STEPS`, changes none that is there, and is tested on a ledger that the version before
 it has left (`tests/upgrade`). So the statements are written out here, and no text of another module is in them.
 """
@@ -165,7 +165,7 @@ _HISTORY = """
         source INTEGER REFERENCES folder, source_base BLOB,
         destination INTEGER REFERENCES folder, destination_base BLOB,
         owner TEXT,
-        CHECK ((message IS NULL) <> (choice IS NULL))
+        CHECK (message IS NOT NULL OR choice IS NOT NULL)
     );
     CREATE INDEX action_message ON action (message);
     CREATE INDEX action_choice ON action (choice) WHERE choice IS NOT NULL;

@@ -23,13 +23,14 @@ that server's name, which is not known here and no secret: it is not read.
 
 What is kept of all this are hashes of 8 bytes: an integer of SQLite's, an eighth of what addresses take. They need no
 key, since the summaries that the ledger keeps beside them name senders in plain text. Of a million that are kept, a
-stranger's value agrees with one by chance with probability 5e-14.
+stranger's value agrees with one by chance with probability 5e-14. They are in the ledger, so which networks are public
+is written out here: `ipaddress` changes its mind from one Python to the next. The hashes are pinned in the tests.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
@@ -156,11 +157,20 @@ def _is_local(said: str) -> bool:
     return bool(written) and all(map(_is_loopback, written))
 
 
+@lru_cache(maxsize=1)
+def _not_public() -> tuple[IPv4Network | IPv6Network, ...]:
+    """The networks of IANA's special registries (RFC 6890) that are not reachable from everywhere, IPv4 and IPv6."""
+    of_4 = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24"
+    of_4 += " 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"
+    of_6 = "::/3 2001::/23 2001:db8::/32 2002::/16 3fff::/20 4000::/2 8000::/1"  # what is public begins with 2 or 3
+    return tuple(map(ip_network, f"{of_4} {of_6}".split()))
+
+
 @lru_cache(maxsize=4096)  # most mail comes over few servers; `ipaddress` takes 15 µs
 def _network(written: str) -> str:
     """The network of a public address, of 24 or 48 bits; "" for any other address."""
     found = _ip(written)
-    if found is None or not found.is_global:
+    if found is None or any(found in network for network in _not_public()):
         return ""
     return ".".join(str(found).split(".")[:3]) if found.version == 4 else ":".join(found.exploded.split(":")[:3])
 

@@ -288,6 +288,44 @@ BOTH = (
 )  # fmt: skip
 
 
+def under(boundary: bytes, line_end: bytes, mark: bytes) -> bytes:
+    """A letter in HTML, in whose comment other HTML stands behind what some programs take for a boundary line."""
+    hidden = mark + line_end + b"Content-Type: text/html" + line_end * 2 + b"<p>Buy cheap pills" + mark + line_end
+    return (
+        b"Content-Type: multipart/mixed; boundary=%s\n\n--%s\nContent-Type: text/html\n\n" % (boundary, boundary)
+        + b"<p>Lunch on Friday?<!--" + hidden + b"-->\n--%s--\n" % boundary
+    )  # fmt: skip
+
+
+QUOTED = (
+    b"Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n<p>Lunch on Friday?</p>"
+)
+BASE64 = b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\n"
+AS_WRITTEN = b"=!--=3E Buy cheap pills today =3C!-- "  # "=!" is no quoted-printable: what follows counts as written
+SHIFTED = (
+    b"\n\n<head><meta charset=iso-2022-jp></head><p>Lunch on Friday?</p>\x1b$B<!--\x1b(B Buy cheap pills <!-- -->\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("honest", "other"),
+    [
+        (
+            QUOTED + b"\n" * len(AS_WRITTEN) + b"<!-- " + AS_WRITTEN.replace(b"=", b"=3D") + b"=! -->\n",
+            QUOTED + b"=0D=0A" * len(AS_WRITTEN) + b"<!-- " + AS_WRITTEN + b"=! -->\n",
+        ),
+        (BASE64 + b"eAoqAAA", BASE64 + b"eA0K*AAA"),
+        (under(b"one", b"\r", b"\r--two"), under(b"two", b"\r", b"\r--two")),
+        (under(b"one", b"\n", b"\n--twofold"), under(b"two", b"\n", b"\n--twofold")),
+        (b"Content-Type: text/html; charset=utf-8" + SHIFTED, b"Content-Type: text/html" + SHIFTED),
+    ],
+    ids=["line ends before a broken encoding", "the same in base64", "CR alone", "a longer boundary", "escapes"],
+)
+def test_what_only_some_programs_show_is_another_message(honest, other):
+    """Two forms of which some program shows one text, and some program another, are two messages."""
+    assert identity(HEADER + b"Subject: Lunch\n" + honest) != identity(HEADER + b"Subject: Lunch\n" + other)
+
+
 @pytest.mark.parametrize("before", [b"", b"of no consequence " * 15_360], ids=["at-once", "behind-270-KB"])
 def test_one_body_under_two_boundaries_is_two_messages(before):
     """A body that holds two messages, one to each boundary, is not the first one under the other boundary."""

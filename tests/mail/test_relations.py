@@ -189,3 +189,26 @@ def test_a_path_takes_time_in_proportion() -> None:
     """What is read of Received fields is bounded, whatever they hold."""
     for field in ("1.1.1.1 " * 9000, ":" * 9000, "(a." * 9000, "(" * 9000, "a" * 9000):
         assert len(path_of([f"from {field}"] * 1000)) < 2000
+
+
+# Kept in ledgers: these never change. Of networks on which Pythons do not agree, a path comes of 2001:4860:: alone.
+PINNED = {
+    "9.9.9.7": 4072403658341400912,
+    "2001:4860::1": 8061754860974320257,
+    "2002::1": None,
+    "64:ff9b:1::1": None,
+    "2001:4:112::1": None,
+    "192.0.0.9": None,
+    "224.0.0.1": None,
+}
+
+
+@pytest.mark.parametrize("written", PINNED)
+def test_what_the_ledger_keeps_never_changes(written: str) -> None:
+    """The hash of a sender over a path is the same with every Python and in every later version."""
+    raw = (
+        f"Received: from a.example (unknown [{written}]) by mx.example.org; Mon, 1 Jun 2026 10:00:00 +0000\n"
+        "From: Anna <anna@friends.example>\nIn-Reply-To: <1@home.example>\n\nhello\n"
+    )
+    relations = read(raw.encode()).relations
+    assert (relations.sender_over_path, relations.answers) == (PINNED[written], (45670309958857759,))
