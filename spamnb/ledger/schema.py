@@ -45,8 +45,9 @@ keep, whatever statement writes a message, and `verify` computes again. correcte
 index message_judged holds all that the figures of a span of time are computed of (`history/figures.py`).
 
 choice: what a person has chosen on a page or at the prompt, beside the configuration. kind "allow", "block": the
-senders or lists of a pattern (`config/named_senders.py`); "ham_cutoff", "spam_cutoff": a number. by: where. An action of kind "chosen" names it, and says when; no choice is changed. Those in force are those whose action stands: of
-one pattern, and of a cutoff, the newest. To withdraw one is to undo its action.
+senders or lists of a pattern (`config/named_senders.py`); "ham_cutoff", "spam_cutoff": a number. by: where. An action
+of kind "chosen" names it, and says when; no choice is changed. Those in force are those whose action stands: of one
+pattern, and of a cutoff, the newest. To withdraw one is to undo its action.
 
 action.message: NULL in an action of kind "chosen", which has a choice; but where the choice was made of a message.
 
