@@ -185,3 +185,15 @@ def test_only_bulk_and_the_command_line_have_processes(module: str) -> None:
         assert not {name.split(".")[0] for name in imports(module)} & {"subprocess", "multiprocessing"}
         return
     assert not {name.split(".")[0] for name in imports(module)} & {"subprocess", "multiprocessing", "concurrent"}
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) == "rules"])
+def test_rules_read_nothing(module: str) -> None:
+    """The rules are pure: of the ledger they know types of values, and neither a store nor the filter."""
+    found = {name for name in imports(module) if package_of(name) in ("ledger", "filter", "mail", "acts")}
+    assert found <= {
+        "spamnb.ledger.history.locations",
+        "spamnb.ledger.history.state",
+        "spamnb.ledger.lessons.port",
+    }
+    assert not {"Lessons", "Ledger", "Locations", "State"} & set(names(module))

@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from spamnb.acts import reconsider
 from spamnb.acts.may_move import lacks
+from spamnb.acts.reconsider import Trace
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Sample
@@ -32,7 +34,6 @@ from spamnb.rules import weak_lessons
 from spamnb.rules.consequence import consequence
 from spamnb.rules.may_move import USUAL, missing_lessons, trips
 from spamnb.rules.meaning import kept
-from spamnb.rules.weak_lessons import Trace
 
 _DAY = 86_400.0
 _READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")
@@ -243,7 +244,7 @@ class _Mailbox:
     def _each_day(self, day: int) -> None:
         """What the service does once a day."""
         self._stopped = False  # the user has looked, and said that all is well
-        self._missed = weak_lessons.missed_spam(self._lessons, self._scoring, self._traces.values(), self._missed)
+        self._missed = reconsider.missed_spam(self._lessons, self._scoring, self._traces.values(), self._missed)
         self._look_at_kept(list(self._doubtful))
         for place, then in list(self._in_spam.items()):
             days, messages = (self._now - place) / self._a_day, self._now - place
@@ -252,8 +253,8 @@ class _Mailbox:
             if weak_lessons.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability):
                 self._learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
                 del self._in_spam[place]
-        if day % weak_lessons.OUTDATED_DAYS == 0:
-            for changes in weak_lessons.outdated(self._lessons, self._scoring, self._missed):
+        if day % reconsider.OUTDATED_DAYS == 0:
+            for changes in reconsider.outdated(self._lessons, self._scoring, self._missed):
                 self._lessons.relabel(changes, self._at(self._now))
                 forgotten = {change.digest for change in changes if change.before is Label.HAM}
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]

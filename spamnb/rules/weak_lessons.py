@@ -14,54 +14,34 @@ and `careless`: where all kept mail is learned 94.4 % and 0.3, 94.4 % and 0.3, 2
 docs/accuracy.md, by `spamnb evaluate --protocol user`.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from spamnb.base.label import How, Label
 from spamnb.config import Scoring
-from spamnb.filter.leave_one_out import LeaveOneOut, without_groups
 from spamnb.ledger.history.state import MissedSpam
-from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
+from spamnb.ledger.lessons.port import Lesson
 
 LAY_IN_SPAM = "moved to spam by the filter, and left there"
-OUTDATED = "learned weakly, and contradicted by what was learned since"
 SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam folder before that teaches anything
 # At 0.98 the habit `tidy` has 97.1 % caught in the second half and a (1−ROCA)% of 0.0022 there (csdmc2010, three
 # orders); at 0.99 96.8 % and 0.0039, at 0.999 94.7 % and 0.0038.
 _BEYOND_DOUBT = 0.98
 _DOUBTFUL = 0.5
 _HAM_FOR_SURE = 0.3
-OUTDATED_DAYS = 10  # between two looks at all weak lessons
-_NEWEST = 400  # messages by which a person is known
 _FEWEST = 5
 _LEFT_SHARE = 0.25
-_PAGE = 500
 
 
-class Trace(NamedTuple):
-    """What became of a message that came to the inbox. at: when, in seconds since the epoch.
+def is_doubtful(probability: float) -> bool:
+    """Whether the filter takes a message rather for spam."""
+    return probability > _DOUBTFUL
 
-    moved: a person has moved it to spam, or marked it so; else it was read and kept. probability: what the filter has
-    said of it, where it is not learned; for a learned message it is asked again, without the message itself.
+
+def missed_spam(moved: Sequence[bool], before: MissedSpam) -> MissedSpam:
+    """What a person does about missed spam. moved: of the newest that is taken for spam today, what was moved to spam.
+
+    before: what was known of that; it stays where too few tell.
     """
-
-    at: float
-    digest: bytes
-    moved: bool
-    probability: float = 0.0
-
-
-def missed_spam(lessons: Lessons, scoring: Scoring, traces: Iterable[Trace], before: MissedSpam) -> MissedSpam:
-    """What a person does about missed spam, by the newest traces, of those that the filter takes for spam today.
-
-    before: what was known of that; it stays where too few of the newest tell.
-    """
-    newest = sorted(traces)[-_NEWEST:]
-    today = {
-        left.lesson.digest: left.judgement.probability
-        for left in without_groups(lessons, scoring, ([trace.digest] for trace in newest))
-    }
-    moved = [trace.moved for trace in newest if today.get(trace.digest, trace.probability) > _DOUBTFUL]
     if len(moved) < _FEWEST:
         return before
     return MissedSpam.IS_LEFT if moved.count(False) > _LEFT_SHARE * len(moved) else MissedSpam.IS_MOVED
@@ -83,24 +63,8 @@ def teaches_spam(then: float, today: float) -> bool:
     return min(then, today) >= _BEYOND_DOUBT
 
 
-def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator[list[Relabel]]:
-    """How the weak lessons are forgotten that give way to what was learned since, a page of lessons at a time.
-
-    Each is judged without itself. Learn and forget between the pages as you like.
-    """
-    without = LeaveOneOut(lessons, scoring)
-    last = 0
-    while page := lessons.changes(last, _PAGE):
-        last = page[-1].number
-        weak = [[lesson.digest] for lesson in page if lesson.label is not None and lesson.weak]
-        yield [
-            Relabel(lesson.digest, lesson.label, lesson.weak, None, True, OUTDATED, lesson.how)
-            for lesson, judgement, _ in without.judge_groups(weak)
-            if _gives_way(lesson, judgement.probability, missed, scoring)
-        ]
-
-
-def _gives_way(lesson: Lesson, probability: float, missed: MissedSpam, scoring: Scoring) -> bool:
+def gives_way(lesson: Lesson, probability: float, missed: MissedSpam, scoring: Scoring) -> bool:
+    """Whether a weak lesson is forgotten, by what the filter says of its message today without it."""
     if lesson.label is Label.HAM:
-        return missed is not MissedSpam.IS_MOVED and probability > _DOUBTFUL
+        return missed is not MissedSpam.IS_MOVED and is_doubtful(probability)
     return lesson.how is How.SILENCE and probability <= scoring.ham_cutoff

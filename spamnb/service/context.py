@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 
 from spamnb.acts.moves import bases_now
+from spamnb.acts.reconsider import Trace, missed_spam
 from spamnb.base.label import Label, Role
 from spamnb.config import Config
 from spamnb.ledger.history.messages import ActedOn
@@ -13,7 +14,6 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.rules.meaning import learns_kept
-from spamnb.rules.weak_lessons import Trace, missed_spam
 from spamnb.service.log import name_of
 from spamnb.service.measurements import Measurements
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from spamnb.acts import training
+from spamnb.acts import reconsider, training
 from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import plural
 from spamnb.filter.judge import Filter
@@ -159,17 +159,17 @@ class OutdatedLessons(LedgerJob):
     doing = "looking at weak lessons"
 
     def __init__(self, context: Context) -> None:
-        every = weak_lessons.OUTDATED_DAYS * DAY
+        every = reconsider.OUTDATED_DAYS * DAY
         super().__init__(context.ledger, Job.OUTDATED, every, "weak lessons are not looked at")
         self._context = context
 
     def _work(self, now: float) -> Iterator[None]:
         forgotten, scoring, missed = 0, self._context.config.scoring, self._context.missed_spam()
-        for changes in weak_lessons.outdated(self._ledger.lessons, scoring, missed):
+        for changes in reconsider.outdated(self._ledger.lessons, scoring, missed):
             forgotten += sum(training.relabel(self._ledger, changes, now))
             yield
         if forgotten:
-            _log.info("forgot %s, %s", plural(forgotten, "message"), weak_lessons.OUTDATED)
+            _log.info("forgot %s, %s", plural(forgotten, "message"), reconsider.OUTDATED)
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:

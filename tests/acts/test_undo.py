@@ -9,6 +9,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.acts.moves import KnownFolder, Mover, bases_now, known_folder
+from spamnb.acts.reconsider import outdated
 from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since
 from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
@@ -21,7 +22,6 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
-from spamnb.rules.weak_lessons import outdated
 
 
 class Desk:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spamnb.acts.reconsider import Trace, missed_spam, outdated
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
@@ -11,7 +12,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
-from spamnb.rules.weak_lessons import Trace, missed_spam, outdated, teaches_ham, teaches_spam
+from spamnb.rules.weak_lessons import teaches_ham, teaches_spam
 
 SCORING = Scoring()
 NEW = MissedSpam.UNKNOWN
