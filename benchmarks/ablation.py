@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from spamnb.bayes import score as scoring
+from spamnb.bayes import score_plain as scoring
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
@@ -131,7 +131,7 @@ def patched(constant: str, value: float) -> Iterator[None]:
 
     if constant == "weights":
         kept = spamnb.filter.judge.weights
-        spamnb.filter.judge.weights = lambda log_odds, crowd: np.full(len(log_odds), value)
+        spamnb.filter.judge.weights = lambda log_odds, kinds: [value] * len(log_odds)
         try:
             yield
         finally:

@@ -40,6 +40,7 @@ import common
 import numpy as np
 from attacked import Vocabulary, lines, with_fields_of, with_text
 
+from spamnb.acts import reconsider
 from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Breaker, Learning, Scoring
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
@@ -178,7 +179,7 @@ def _all_kept() -> Iterator[None]:
     """All kept mail is learned, and weak lessons are not looked at again."""
     with (
         mock.patch.object(weak_lessons, "teaches_ham", lambda *_, **__: True),
-        mock.patch.object(weak_lessons, "outdated", lambda *_: iter(())),
+        mock.patch.object(reconsider, "outdated", lambda *_: iter(())),
     ):
         yield
 
