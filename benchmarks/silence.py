@@ -53,7 +53,7 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
-from spamnb.rules.may_move import USUAL, trips
+from spamnb.rules.moving import USUAL, trips
 
 _BAIT = (0, 1, 5, 20)
 _WORDS = 200

@@ -22,7 +22,7 @@ from spamnb.mail.reading import read
 from spamnb.maildir.names import fresh_bases
 from spamnb.monitoring.metrics import metrics
 from spamnb.rules import weak_lessons
-from spamnb.service.weak_lessons import OutdatedLessons
+from spamnb.service.untouched import OutdatedLessons
 from tests.sentences import SENTENCES, in_other_words
 from tests.service.desk import Desk
 from tests.service.test_told_at_delivery import tell

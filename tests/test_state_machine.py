@@ -42,7 +42,7 @@ from spamnb.rules.weak_lessons import SILENT_MESSAGES
 from spamnb.service import past_places
 from spamnb.service.context import Context
 from spamnb.service.mailbox import WatchedMailbox
-from spamnb.service.weak_lessons import OutdatedLessons
+from spamnb.service.untouched import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons
 

@@ -19,7 +19,7 @@ from spamnb.config import Breaker, Config, Learning, Scoring
 from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lessons
-from spamnb.rules import may_move as rules
+from spamnb.rules import moving as rules
 
 _log = logging.getLogger(__name__)
 _PROOF = 20  # ham, or `minimum_messages` where that is less

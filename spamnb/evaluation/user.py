@@ -32,8 +32,8 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.maildir.names import parse_name
 from spamnb.rules import weak_lessons
 from spamnb.rules.consequence import consequence
-from spamnb.rules.may_move import USUAL, missing_lessons, trips
 from spamnb.rules.meaning import kept
+from spamnb.rules.moving import USUAL, missing_lessons, trips
 
 _DAY = 86_400.0
 _READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")

@@ -104,6 +104,8 @@ class Connection:
         otherwise: what to do with a row that is there: `ON CONFLICT …`. Several rows by one statement: that takes two
         thirds of the time.
         """
+        if len(values) % width:
+            raise ValueError(f"{len(values)} values are no rows of {width}")
         row, start = f"({','.join('?' * width)})", 0
         with plain_faults(self.path):
             for rows in _ROWS:

@@ -30,7 +30,7 @@ there; its files count as gone after a time. folder.sent_read: what lay in it wa
 
 early_verdict: verdicts that were told before their message was delivered; asker: who asked, as text.
 
-lesson.how, action.how, early_verdict.how: `label.How`, which statements read; why and asker are for people alone.
+lesson.how, action.how, early_verdict.how: `base.label.How`, which statements read; why and asker are for people alone.
 
 state: what the ledger remembers of itself and of the service, by name (`history/state.py`).
 

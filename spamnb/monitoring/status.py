@@ -10,7 +10,7 @@ from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
-from spamnb.rules.may_move import missing_lessons
+from spamnb.rules.moving import missing_lessons
 
 
 @dataclass(frozen=True, slots=True)

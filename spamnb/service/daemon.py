@@ -22,8 +22,8 @@ from spamnb.service.mailboxes import LEDGER, Mailboxes
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.spamd.service import SpamdService
+from spamnb.service.untouched import OutdatedLessons
 from spamnb.service.watcher import Watcher
-from spamnb.service.weak_lessons import OutdatedLessons
 
 _Wanted = TypeVar("_Wanted")
 _log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from spamnb.service.log import LogOnce
 from spamnb.service.mailbox_lock import MailboxLock
 from spamnb.service.sent import SentMail
 from spamnb.service.undecided import UndecidedFiles
-from spamnb.service.weak_lessons import UntouchedMail
+from spamnb.service.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _MANY = 50  # files that dwell; fewer are sooner looked for one by one

@@ -39,10 +39,10 @@ class SentMail:
         """
         if self._is_read:
             return
-        now = {folder.id: folder for folder in self._folders if tells_whom_one_knows(folder.role, folder.unsure)}
-        self._forget_other_roles(set(now))
-        read = sum(self._read(folder) for folder in now.values())
-        self._ledger.locations.set_sent_read(self._folders.id, now)
+        folders = {folder.id: folder for folder in self._folders if tells_whom_one_knows(folder.role, folder.unsure)}
+        self._forget_other_roles(set(folders))
+        read = sum(self._read(folder) for folder in folders.values())
+        self._ledger.locations.set_sent_read(self._folders.id, folders)
         self._is_read = True
         if read:
             _log.info("read %s in %s: whom they were written to is known now", plural(read, "sent message"), self._root)
@@ -51,10 +51,10 @@ class SentMail:
     def _root(self) -> str:
         return self._folders.root
 
-    def _forget_other_roles(self, now: set[int]) -> None:
+    def _forget_other_roles(self, present: set[int]) -> None:
         before = self._ledger.locations.sent_read(self._folders.id)
         for folder in self._folders:
-            if folder.id in before - now:
+            if folder.id in before - present:
                 self._ledger.lessons.drop_sent(self._ledger.locations.digests_in(folder.id))
                 _log.info("%s holds no sent mail any more: whom it was written to is forgotten", folder.name)
 

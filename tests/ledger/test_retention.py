@@ -279,3 +279,19 @@ def test_what_lies_in_folders_is_judged_as_before(
         before = seen(ledger)
         forget(ledger, gone, verdicts)
         assert seen(ledger) == before
+
+
+def test_a_folder_that_was_made_again_is_not_missing(ledger: Ledger) -> None:
+    """A folder that was deleted and made again, empty, is there: what is filed into it later is not forgotten."""
+    mailbox, _ = ledger.locations.mailbox("/mail")
+    folder = ledger.locations.folder(mailbox, "Archive")
+    first, second = (ledger.messages.ensure(digest, "a").id for digest in (b"first", b"second"))
+    ledger.locations.put(folder, "first", first, "appeared", b"c", "", 1.0)
+    ledger.retention.missing(mailbox, {"INBOX"}, 10.0)
+    ledger.locations.gone(folder, ["first"], 11.0)
+    ledger.retention.missing(mailbox, {"INBOX", "Archive"}, 11.0)
+    ledger.locations.put(folder, "second", second, "appeared", b"c", "", 39.0)
+    ledger.tallies.keep(50.0)
+    for _ in ledger.retention.forget(45.0, 45.0):
+        pass
+    assert ledger.locations.get(folder, "second") is not None

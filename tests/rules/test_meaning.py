@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from spamnb.base.label import How, Label, Role, Verdict, contradicts
 from spamnb.config import Breaker, Learning
 from spamnb.maildir.names import parse_name
-from spamnb.rules import may_move, weak_lessons
+from spamnb.rules import moving, weak_lessons
 from spamnb.rules.consequence import consequence
-from spamnb.rules.may_move import missing_lessons, trips
 from spamnb.rules.meaning import (
     COPY_SECONDS,
     Do,
@@ -28,6 +27,7 @@ from spamnb.rules.meaning import (
     taught_by,
     tells_whom_one_knows,
 )
+from spamnb.rules.moving import missing_lessons, trips
 
 LEARNING = Learning()
 DAY = 86_400
@@ -512,7 +512,7 @@ def test_breaker_may_never_trip() -> None:
 @given(st.integers(1, 60), st.integers(0, 100), st.integers(1, 100))
 def test_chances_are_a_distribution(of: int, ham: int, spam: int) -> None:
     """The chances of all numbers of spam sum to one."""
-    chances = [math.exp(may_move._log_chance(number, of, spam, ham + 1)) for number in range(of + 1)]
+    chances = [math.exp(moving._log_chance(number, of, spam, ham + 1)) for number in range(of + 1)]
     assert sum(chances) == pytest.approx(1)
 
 

@@ -22,7 +22,7 @@ from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.reading import Reading, read
 from spamnb.rules.weak_lessons import LAY_IN_SPAM
 from spamnb.service import weak_lessons
-from spamnb.service.weak_lessons import OutdatedLessons
+from spamnb.service.untouched import OutdatedLessons
 from tests.service.desk import DAY, ROLES, Desk
 
 

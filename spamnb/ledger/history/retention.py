@@ -35,7 +35,8 @@ class HistoryRetention:
         """Record since when folders of a mailbox are missing in which files were; `present`: names of the others."""
         known = (
             "SELECT id, name, missing_since FROM folder WHERE mailbox = ?"
-            " AND EXISTS (SELECT 1 FROM file WHERE file.folder = folder.id AND file.gone_at IS NULL)"
+            " AND (missing_since IS NOT NULL"  # it may be there again, still empty
+            " OR EXISTS (SELECT 1 FROM file WHERE file.folder = folder.id AND file.gone_at IS NULL))"
         )
         with self._db.transaction():
             for folder, name, since in self._db.all(known, (mailbox,)):

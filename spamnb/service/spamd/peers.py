@@ -76,6 +76,6 @@ def peer_of(connection: socket.socket, listener: Listener) -> Peer:
 def _is_private(path: str) -> bool:
     try:
         file = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: the name of an abstract socket, which is everybody's
         return False
     return not file.st_mode & 0o077 and file.st_uid == os.geteuid()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.errors import SpamnbError
+from spamnb.base.sockets import Listener
 from spamnb.config import Spamd
 from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import Allowed, Peer, allowed, peer_of
@@ -146,6 +147,7 @@ def test_another_user(service: Service) -> None:
 
 _SERVE_ONCE = """
 import sys
+from spamnb.base.sockets import Listener
 from spamnb.config import Spamd
 from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import allowed, peer_of
@@ -181,3 +183,15 @@ def test_real_user_name_space() -> None:
                     client.connect(f"{place}/s")
                     said = made.stdout.readline()
                 assert said == f"{NOBODY} {path_mode == 0o600}\n"
+
+
+def test_the_peer_at_an_abstract_socket() -> None:
+    """Who asks over a socket without a file is known, and is trusted by no mode of a file."""
+    with socket.socket(socket.AF_UNIX) as served, socket.socket(socket.AF_UNIX) as client:
+        served.bind(f"\0spamnb-test-{os.getpid()}")
+        served.listen()
+        client.connect(served.getsockname())
+        connection, _ = served.accept()
+        with connection:
+            listener = Listener(served, f"\0spamnb-test-{os.getpid()}", is_unix=True, mode=0o600, is_ours=False)
+            assert peer_of(connection, listener) == Peer(os.getuid())

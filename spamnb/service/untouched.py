@@ -17,8 +17,8 @@ from spamnb.ledger.history.state import Job
 from spamnb.mail.reading import Reading
 from spamnb.maildir.names import Name
 from spamnb.rules import weak_lessons
-from spamnb.rules.may_move import missing_lessons
 from spamnb.rules.meaning import KEPT_ORIGINS, Do, Meaning, kept, learns_kept
+from spamnb.rules.moving import missing_lessons
 from spamnb.service.context import DAY, Context
 from spamnb.service.folders import Folders, WatchedFolder
 from spamnb.service.jobs import LedgerJob
