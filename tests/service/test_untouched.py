@@ -21,7 +21,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.reading import Reading, read
 from spamnb.rules.weak_lessons import LAY_IN_SPAM
-from spamnb.service import weak_lessons
+from spamnb.service import untouched
 from spamnb.service.untouched import OutdatedLessons
 from tests.service.desk import DAY, ROLES, Desk
 
@@ -92,7 +92,7 @@ def test_what_is_not_kept_any_more_is_not_doubted(desk: Desk) -> None:
 @pytest.mark.parametrize(("tokens", "times"), [(10**6, 1), (0, 4)])
 def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPatch, tokens: int, times: int) -> None:
     """Several kept messages are one transaction, of so many tokens at most; each can be undone by itself."""
-    monkeypatch.setattr(weak_lessons, "_TOKENS", tokens)
+    monkeypatch.setattr(untouched, "_TOKENS", tokens)
     together = []
     learn_together = desk.ledger.lessons.learn
 
