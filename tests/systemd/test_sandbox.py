@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tests.systemd.machine import Machine
+from tests.systemd.machine import Machine, until
 from tests.systemd.probe import THINGS
 from tests.systemd.unit import Unit
 
@@ -47,9 +47,15 @@ def _answers(unit: Unit, more: str = "") -> dict[str, bool]:
     unit.drop_in("probe", f"[Service]\nType=oneshot\nRestart=no\nExecStart=\nExecStart={command}\n{more}")
     unit.systemctl("daemon-reload")
     unit.systemctl("restart")
-    said = [str(entry["MESSAGE"]) for entry in unit.journal(since)]
-    found: dict[str, bool] = json.loads(next(line for line in said if line.startswith("{")))
-    return found
+    answers: list[dict[str, bool]] = []
+
+    def has_answered() -> bool:  # the journal may have the line a moment after the unit has ended
+        lines = (str(entry["MESSAGE"]) for entry in unit.journal(since))
+        answers.extend(json.loads(line) for line in lines if line.startswith("{"))
+        return bool(answers)
+
+    until(has_answered, "the answers of the probe in the journal")
+    return answers[0]
 
 
 def _without(unit: Unit) -> dict[str, bool]:
