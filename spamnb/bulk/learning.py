@@ -59,11 +59,14 @@ def learn(
 def read_again(ledger: Ledger, read: Iterable[tuple[Batch, LeftOut]]) -> Iterator[Committed]:
     """Give what is learned with another tokenizer's tokens those that `read_batch` has read; all else stays."""
     batcher = ledger.lessons.batcher()
+    is_whole = True
     for some in _transactions(read):
-        batches = [batch for batch, _ in some]
+        batches, unread = [batch for batch, _ in some], _unread(some)
+        is_whole = is_whole and not unread
         seen = sum(len(batch.digests) for batch in batches)
-        yield Committed(seen, 0, 0, _unread(some), batcher.read_again(batches))
-    ledger.state.read_again = VERSION
+        yield Committed(seen, 0, 0, unread, batcher.read_again(batches))
+    if is_whole:
+        ledger.state.read_again = VERSION
 
 
 def files_to_read_again(ledger: Ledger, config: Config) -> list[str]:

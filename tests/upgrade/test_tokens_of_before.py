@@ -80,6 +80,14 @@ def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
     assert kept.spamnb(home, "train", "--again").startswith("read 0 messages again")
 
 
+def test_a_file_that_cannot_be_read(home: Path) -> None:
+    """It is named and left out, and `doctor` goes on to tell what to do."""
+    files(home)[0].write_bytes(b"")
+    assert "it is empty" in kept.spamnb(home, "train", "--again", code=3)
+    assert "spamnb train --again" in kept.spamnb(home, "doctor")
+    kept.spamnb(home, "verify")
+
+
 def test_all_mail_that_is_there_is_read_again(home: Path) -> None:
     """One command gives it the tokens of this tokenizer, exactly, whatever its folder, and decides nothing."""
     before = kept.spamnb(home, "history", "--json")
