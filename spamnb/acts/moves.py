@@ -13,6 +13,7 @@ person's. So it does while another program may be about to remove the name that 
 """
 
 import errno
+import functools
 import logging
 import os
 import socket
@@ -71,6 +72,11 @@ def known_folder(ledger: Ledger, folder: int) -> KnownFolder | None:
 
 
 FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id
+
+
+def find_folder(ledger: Ledger) -> FindFolder:
+    """Finds folders on disk by the ledger's ids, each of them once."""
+    return functools.cache(lambda folder: known_folder(ledger, folder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,13 @@ While moving is stopped the service goes on judging: what it would have moved st
 was withheld. Both ends are in the ledger, so that any process can set them while the service runs.
 """
 
-import functools
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spamnb.acts.may_move import Stop, missing, stop_of
-from spamnb.acts.moves import FindFolder, Mover, bases_now, known_folder, message_at
+from spamnb.acts.moves import FindFolder, Mover, bases_now, find_folder, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role, Verdict
 from spamnb.config import Config, Mailbox
@@ -72,7 +71,7 @@ def move_withheld(
     May be called while the service runs. Raises LedgerError where the ledger cannot be used any more. later: as for
     `undo.undo`.
     """
-    folder_of = functools.cache(lambda folder: known_folder(ledger, folder))
+    folder_of = find_folder(ledger)
     mover = Mover(ledger, now, bases_now(), folder_of)
     review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), folder_of, mover)
     mover.resolve()  # what an earlier call that was killed has left open would stand in the way

@@ -1,16 +1,20 @@
 """Learning and forgetting many messages, in transactions."""
 
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
 from spamnb.acts import training
+from spamnb.acts.current_files import CurrentFiles
 from spamnb.base.errors import MailError
 from spamnb.base.label import How, Label
 from spamnb.bulk.mapping import Done, LeftOut, left_out
+from spamnb.config import Config
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.tokens.tokenizer import VERSION
 
 # A transaction: each token that its messages share is written once, the ledger is not held long, and little is left to
 # be learned when all is read. It is of as many batches as have been read meanwhile: few where reading takes longest, so
@@ -23,12 +27,16 @@ _MESSAGES = 500
 
 
 class Committed(NamedTuple):
-    """What one transaction did: messages seen, changed, and of those corrected; and those that could not be read."""
+    """What one transaction did: messages seen, changed, and of those corrected; and those that could not be read.
+
+    read_again: how many were learned with another tokenizer's tokens, and have those of today now.
+    """
 
     seen: int
     changed: int
     corrected: int
     left_out: LeftOut
+    read_again: int = 0
 
 
 def learn(
@@ -38,14 +46,45 @@ def learn(
     why: str,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[Committed]:
-    """Learn what `read_batch` has read."""
+    """Learn what `read_batch` has read; what is learned with another tokenizer's tokens gets those that were read."""
     batcher = ledger.lessons.batcher()
     for some in _transactions(read):
-        found = [batch for batch, _ in some]
-        changes = training.learn_batches(ledger, found, label, why, clock(), batcher, how=How.HAND)
+        batches = [batch for batch, _ in some]
+        changes = training.learn_batches(ledger, batches, label, why, clock(), batcher, how=How.HAND)
         corrected = sum(change.before is not None for change in changes)
-        faults = list(chain.from_iterable(unread for _, unread in some))
-        yield Committed(sum(len(batch.digests) for batch in found), len(changes), corrected, faults)
+        seen = sum(len(batch.digests) for batch in batches)
+        yield Committed(seen, len(changes), corrected, _unread(some), batcher.read_again(batches))
+
+
+def read_again(ledger: Ledger, read: Iterable[tuple[Batch, LeftOut]]) -> Iterator[Committed]:
+    """Give what is learned with another tokenizer's tokens those that `read_batch` has read; all else stays."""
+    batcher = ledger.lessons.batcher()
+    is_whole = True
+    for some in _transactions(read):
+        batches, unread = [batch for batch, _ in some], _unread(some)
+        is_whole = is_whole and not unread
+        seen = sum(len(batch.digests) for batch in batches)
+        yield Committed(seen, 0, 0, unread, batcher.read_again(batches))
+    if is_whole:
+        ledger.state.read_again = VERSION
+
+
+def files_to_read_again(ledger: Ledger, config: Config) -> list[str]:
+    """The files of messages that are learned with another tokenizer's tokens, as far as they are there; also mboxes."""
+    paths: dict[str, None] = {}
+    last = b""
+    while digests := ledger.lessons.read_otherwise(last):
+        last = digests[-1]
+        current = CurrentFiles(ledger, config, digests)
+        for digest in digests:
+            for file in current.of(digest)[:1]:
+                mbox = file.path.rpartition(":")[0]
+                paths[file.path if os.path.lexists(file.path) else mbox] = None
+    return list(paths)
+
+
+def _unread(some: Sequence[tuple[Batch, LeftOut]]) -> LeftOut:
+    return list(chain.from_iterable(unread for _, unread in some))
 
 
 def _transactions(

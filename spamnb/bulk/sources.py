@@ -115,7 +115,7 @@ def split(file: BinaryIO) -> Iterator[bytes]:
 def _at(path: str, stream: BinaryIO | None) -> Iterator[Source]:
     if path == STANDARD_INPUT and stream is not None:
         return _in_stream(stream)
-    return _in_directory(path) if os.path.isdir(path) else _in_file(path)
+    return _in_directory(path) if os.path.isdir(path) else in_file(path)
 
 
 def _in_stream(stream: BinaryIO) -> Iterator[Source]:
@@ -146,10 +146,11 @@ def _in_directory(path: str) -> Iterator[Source]:
         if entry.is_dir(follow_symlinks=False):
             yield from _in_directory(entry.path)
         elif entry.is_file():
-            yield from _in_file(entry.path)
+            yield from in_file(entry.path)
 
 
-def _in_file(path: str) -> Iterator[Source]:
+def in_file(path: str) -> Iterator[Source]:
+    """The message that a file is, or those of an mbox."""
     # A person may well give a link; only in a Maildir none is followed.
     file = os.path.realpath(path) if os.path.islink(path) else path
     try:

@@ -137,8 +137,11 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
         means = f"nothing for {days(time.time() - last)}, since {clock(last)}"
         yield warning("learned", means, "move mail that is judged wrongly; see that the service runs")
     if others := sorted(tokenizers - {VERSION}):
-        means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION}), which helps less"
-        yield warning("learned", means, "train that mail again: spamnb untrain, then spamnb train")
+        means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION})"
+        if ledger.state.read_again == VERSION:
+            yield ok("learned", f"{means}, of which no file is left: it counts as it is")
+        else:
+            yield warning("learned", f"{means}, which helps less", "spamnb train --again")
     restored = ledger.state.restored_at
     if restored is not None and time.time() - restored < _RECENT:
         means = f"an earlier ledger was restored on {clock(restored)}: what was learned meanwhile is missing"

@@ -1,7 +1,8 @@
 """Learn messages as spam or as ham.
 
 What is known already is skipped; what was learned otherwise is corrected. Of a Maildir
-the sub-folders are not read.
+the sub-folders are not read. With --again, what a former version of spamnb has learned
+is read again where it lies now, and stays what it is.
 
 example:
   spamnb train --spam ~/Maildir/.Junk
@@ -10,11 +11,13 @@ example:
 import argparse
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from itertools import chain
 
+from spamnb.base.errors import UsageError
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
 from spamnb.bulk.mapping import PROCESSES, each, executor_at, read_batch
-from spamnb.bulk.sources import Source, how_many
+from spamnb.bulk.sources import KINDS, Source, how_many, in_file
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_executor
 from spamnb.cli.common.named_messages import MESSAGES, messages, report_left_out
@@ -26,12 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     label = parser.add_mutually_exclusive_group(required=True)
     label.add_argument("--spam", dest="label", action="store_const", const=Label.SPAM, help="they are spam")
     label.add_argument("--ham", dest="label", action="store_const", const=Label.HAM, help="they are ham")
+    again = "read again what was learned with another tokenizer; without PATH"
+    label.add_argument("--again", action="store_true", help=again)
     add_executor(parser)
-    parser.add_argument("paths", nargs="+", metavar="PATH", help=MESSAGES)
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=MESSAGES)
 
 
 def run(options: argparse.Namespace) -> int:
     """Learn the messages at the paths."""
+    if options.again:
+        if options.paths:
+            raise UsageError("train --again takes no PATH: it finds the mail that was learned")
+        return _read_again(options)
+    if not options.paths:
+        raise UsageError(f"train what? Give {KINDS}")
     found = messages(options.paths)
     return learn(found, lambda: how_many(options.paths), options.label, "trained by hand", options)
 
@@ -40,7 +51,7 @@ def learn(
     found: Iterable[Source], total: int | Callable[[], int | None], label: Label, why: str, options: argparse.Namespace
 ) -> int:
     """Learn messages, on all cores, and report how many. Returns the exit code."""
-    seen = changed = corrected = left_out = 0
+    seen = changed = corrected = read_again = left_out = 0
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))
@@ -56,9 +67,36 @@ def learn(
         for done in learning.learn(ledger, shown, label, why):
             report_left_out(done.left_out)
             seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
-            left_out += len(done.left_out)
+            read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
         may_move.begin(ledger, config.scoring, config.learning)  # that it may move mail is written down here
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
-    inform(options, f"learned {plural(changed, 'message')} as {label.word}{was}{known}")
+    again = f"; {read_again} of them read again" if read_again else ""
+    inform(options, f"learned {plural(changed, 'message')} as {label.word}{was}{known}{again}")
+    return exit_codes.ERROR if left_out else 0
+
+
+def _read_again(options: argparse.Namespace) -> int:
+    """Read again what was learned with another tokenizer, on all cores. Returns the exit code."""
+    from spamnb.bulk import learning
+    from spamnb.cli.common.config_and_ledger import open_ledger
+
+    config, ledger = open_ledger(options)
+    with ledger:  # closed before processes are forked: see `each`
+        files = learning.files_to_read_again(ledger, config)
+    read_again = left_out = 0
+    with ExitStack() as stack:
+        executor = stack.enter_context(executor_at(options.executor))
+        sources = chain.from_iterable(map(in_file, files))
+        read = stack.enter_context(each(read_batch, sources, executor))
+        ledger = stack.enter_context(open_ledger(options)[1])
+        shown = progress(
+            read, "reading again", options.quiet, len(files), lambda batch: len(batch[0].digests) + len(batch[1])
+        )
+        for done in learning.read_again(ledger, shown):
+            report_left_out(done.left_out)
+            read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
+        gone = len(ledger.lessons.read_otherwise())
+    kept = "; mail of which no file is left keeps its former tokens" if gone else ""
+    inform(options, f"read {plural(read_again, 'message')} again{kept}")
     return exit_codes.ERROR if left_out else 0

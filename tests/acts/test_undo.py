@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
-from spamnb.acts.moves import KnownFolder, Mover, bases_now, known_folder
+from spamnb.acts.moves import KnownFolder, Mover, bases_now, find_folder
 from spamnb.acts.reconsider import outdated
 from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since
 from spamnb.base.label import How, Label, Verdict
@@ -57,7 +57,7 @@ class Desk:
         known = self.ledger.messages.ensure(reading.digest, reading.summary)
         inbox, junk = self.known["INBOX"], self.known["Junk"]
         self.ledger.locations.put(inbox.id, name, known.id, "appeared", delivery(raw), "", 1.0)
-        mover = Mover(self.ledger, time.time, bases_now(), lambda folder: known_folder(self.ledger, folder))
+        mover = Mover(self.ledger, time.time, bases_now(), find_folder(self.ledger))
         judgement = Judgement(Verdict.SPAM, 1.0, 9.0) if judged else None
         intent = mover.intend(
             (known.id, reading.digest), inbox, Entry("new", name), junk, "spam", how=How.MAILDIR, judgement=judgement
@@ -261,7 +261,7 @@ def test_after_an_undo_that_was_killed(desk: Desk) -> None:
     assert action is not None
     entry = next(entry for entry in scan(desk.folders["Junk"]) if entry.name == action.destination_base)
     with Ledger(desk.ledger.path) as dead:
-        mover = Mover(dead, time.time, bases_now(), lambda folder: known_folder(dead, folder))
+        mover = Mover(dead, time.time, bases_now(), find_folder(dead))
         junk, inbox = desk.known["Junk"], desk.known["INBOX"]
         mover.intend((action.message, action.digest), junk, entry, inbox, "an undo", takes_back=first)
     assert [outcome.fault for outcome in undo(desk.ledger, of_ids(desk.ledger, [second]))] == [None]

@@ -105,10 +105,11 @@ def test_faulty_import(taught: Path, run: Run) -> None:
 
 
 def test_other_tokenizer(taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts of another tokenizer are added, and a line says that they help less."""
+    """Counts of another tokenizer are added, and it is said that they help less, and what would help more."""
     run("export", "counts.txt")
     text = Path("counts.txt").read_text().replace(f'"tokenizer": [{VERSION}]', '"tokenizer": [77]')
     Path("counts.txt").write_text(text)
     result = run("import", "counts.txt")
     assert result.code == 0
     assert "another tokenizer (77;" in result.err
+    assert "`spamnb train --again` there" in result.err

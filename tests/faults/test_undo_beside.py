@@ -14,13 +14,13 @@ from tests.faults.conftest import Faulty, mounted, stop
 from tests.service.conftest import PATIENCE, until
 
 _TAKE_BACK = """
-import functools, sys, time
+import sys, time
 from spamnb.base.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
-from spamnb.acts.moves import Mover, bases_now, known_folder
+from spamnb.acts.moves import Mover, bases_now, find_folder
 
 with Ledger(sys.argv[1]) as ledger:
-    mover = Mover(ledger, time.time, bases_now(), functools.cache(lambda folder: known_folder(ledger, folder)))
+    mover = Mover(ledger, time.time, bases_now(), find_folder(ledger))
     for action in ledger.journal.since(0.0):
         if action.kind == "moved":
             try:

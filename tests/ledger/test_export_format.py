@@ -71,6 +71,21 @@ def test_any_token_can_be_written(token: str) -> None:
     assert parse((line.encode() for line in lines), "f").tokens == [token]
 
 
+def test_blanks_at_the_ends_of_a_token(ledger: Ledger, tmp_path: Path) -> None:
+    """They are the token's own: exported, imported, looked up and listed. Blanks around a line of an export are not."""
+    tokens = ["4: of ", "4: of", "4:of ", " ", "a ", " a", "a", "subject: x "]
+    learn(ledger, [lesson("mine", 0, dict.fromkeys(tokens, 1))])
+    with Ledger(str(tmp_path / "third.sqlite")) as third:
+        carry(ledger, third)
+        assert exported(third).splitlines()[1:] == exported(ledger).splitlines()[1:]
+        assert all(known(third, token) == [1, 0, 1, 0] for token in tokens)
+        assert third.lessons.evidence(["4: of ", "4:  of", "4: of\t"]).counts == {"4: of ": (1, 0, 1, 0)}
+        assert third.lessons.beginning_with("4: ", 9) == ["4: of", "4: of "]
+        assert sorted(third.lessons.texts(range(1, 9)).values()) == sorted(tokens)
+    stripped = [f"  {line.strip()}  ".encode() for line in exported(ledger).splitlines()]
+    assert parse(stripped, "x").tokens == sorted(tokens)
+
+
 def test_import_adds_up(ledger: Ledger, other: Ledger) -> None:
     """What is imported is added to what was learned here, and the proof of the counts includes it."""
     learn(ledger, [lesson("mine", 1, {"x": 2, "w": 1})])

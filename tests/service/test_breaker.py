@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from spamnb.acts.moves import Mover, bases_now, known_folder
+from spamnb.acts.moves import Mover, bases_now, find_folder, known_folder
 from spamnb.acts.withheld import pause
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
@@ -138,7 +138,7 @@ def test_after_a_resume_that_was_killed(site: Site) -> None:
         mailbox = dead.locations.mailbox(str(site.root))[0]
         junk = known_folder(dead, dead.locations.folder(mailbox, "Junk"))
         assert junk is not None
-        mover = Mover(dead, time.time, bases_now(), lambda folder: known_folder(dead, folder))
+        mover = Mover(dead, time.time, bases_now(), find_folder(dead))
         mover.intend((action.message, action.digest), source, Entry("new", action.source_base), junk, "spam")
     assert site.spamnb("resume", "--move") == 0
     assert site.contents("Junk") == [content]

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.checkup.finding import Finding, ok
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Senders, render
+from spamnb.mail.reading import Reading
 from tests.web.desk import Browser, WebDesk, pages_of
 
 NOON = 1_800_000_000.0  # the begin of a minute
@@ -37,6 +38,19 @@ def test_look_up(desk: WebDesk) -> None:
     assert "subject:lunch" in desk.browser.get("/words?q=subject:lun").words
     assert "No learned message holds it" in desk.browser.get("/words?q=zebra").words
     assert "none holds it" in desk.browser.get("/words/teachers?q=zebra").words
+
+
+def test_a_token_that_ends_in_a_blank(desk: WebDesk) -> None:
+    """A token is found with the blanks at its ends, by which links name it; blanks that a person types do not count."""
+    ending, word = Reading(b"ending", "an ending", {"4: of ": 1}), Reading(b"word", "a word", {"4: of": 1})
+    desk.ledger.lessons.learn([ending], Label.HAM, "a test", NOON, how=How.HAND)
+    (load,) = desk.browser.get("/words?q=4:%20of%20").tree.xpath("//@data-load")
+    assert "an ending" in desk.browser.get("/" + load).text
+    desk.ledger.lessons.learn([word], Label.HAM, "a test", NOON, how=How.HAND)
+    (load,) = desk.browser.get("/words?q=4:%20of").tree.xpath("//@data-load")
+    taught = desk.browser.get("/" + load).text
+    assert "a word" in taught and "an ending" not in taught
+    assert desk.browser.get("/words?q=%20Lunch%20").tree.xpath("//table//th[@scope='row']")
 
 
 def number_of(desk: WebDesk, name: str) -> int:

@@ -89,6 +89,7 @@ class State:
     restored_at: when an earlier ledger was put in the place of another, or None.
     recorded: the number of the last lesson that the history knows.
     tallied: the last action that is in the tallies.
+    read_again: the tokenizer's version with which all mail was read again that is there; 0 where none was.
     """
 
     stopped_at = _Value[float | None]("stopped at", _finite, None)
@@ -99,6 +100,7 @@ class State:
     restored_at = _Value[float | None](_RESTORED, _finite, None)
     recorded = _Value("recorded", int, 0)
     tallied = _Value("tallied", int, 0)
+    read_again = _Value("read again", int, 0)
 
     def __init__(self, db: Connection) -> None:
         self._db = db

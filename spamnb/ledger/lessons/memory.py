@@ -159,6 +159,10 @@ class MemoryLessons:
                 changed.append(Change(reading.digest, before))
         return changed
 
+    def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+        """None: no message outlives the version of the tokenizer that has read it."""
+        return []
+
     def batcher(self) -> "_Batcher":
         """One that learns many messages."""
         return _Batcher(self)
@@ -343,3 +347,7 @@ class _Batcher(NamedTuple):
         """As `MemoryLessons.learn`."""
         readings = chain.from_iterable(batch.readings() for batch in batches)
         return self.lessons.learn(readings, label, why, at, how=how, weak=weak)
+
+    def read_again(self, batches: Sequence[Batch]) -> int:
+        """None: see `read_otherwise`."""
+        return 0

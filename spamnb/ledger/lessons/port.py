@@ -133,6 +133,12 @@ class Batcher(Protocol):
     ) -> list[Change]:
         """As `Lessons.learn`, for messages in batches. Where it fails, or is undone by a transaction, drop this one."""
 
+    def read_again(self, batches: Sequence[Batch]) -> int:
+        """Give the tokens in the batches to those of their messages that are learned with another tokenizer's.
+
+        Returns how many. What they are learned as stays, and when and why, and the tokens of what was known of them.
+        """
+
 
 class Lessons(Protocol):
     """Learned messages, each with its label and the tokens that it was learned with, and the counts that are their sum.
@@ -186,6 +192,12 @@ class Lessons(Protocol):
 
         A message that is new is learned with the tokens of what is known of it at that moment too
         (`acquaintance.tokens_of`).
+        """
+
+    def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+        """Learned messages with tokens of another version of the tokenizer than this program's.
+
+        The first identities above that one, and at most so many, sorted.
         """
 
     def batcher(self) -> Batcher:

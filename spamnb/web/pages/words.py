@@ -31,7 +31,7 @@ class Shown:
 def words(visit: Visit) -> Response:
     """The telling words, and what is known of the word that is asked for."""
     kind = visit.request.query.one_of("kind", _KINDS)
-    asked = visit.request.query.text("q", _LONGEST).lower()
+    asked = _asked(visit)
     telling = TellingWords(visit.ledger, visit.config.scoring)
     prefixes = [f"{of.prefix}:" for of in KINDS.values() if of.prefix and of.page == kind] if kind else []
     sides = {} if asked else telling.most(_SIDE, prefixes or None, bare=kind == "text")
@@ -48,6 +48,13 @@ def words(visit: Visit) -> Response:
     )
 
 
+def _asked(visit: Visit) -> str:
+    """The token that is asked for: with the blanks at its ends where it is a token so, which a link has, or without."""
+    typed = visit.request.query.text("q", _LONGEST).lower()
+    exact = "".join(visit.request.query.all("q")[:1])[:_LONGEST].lower()
+    return exact if exact != typed and visit.ledger.lessons.evidence([exact]).counts else typed
+
+
 def _shown(word: Word) -> Shown:
     return Shown(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)))
 
@@ -60,7 +67,7 @@ def _suggested(visit: Visit, asked: str) -> list[str]:
 
 def teachers(visit: Visit) -> Response:
     """The messages that taught a word; apart, since all newest lessons are looked through for them."""
-    token = visit.request.query.text("q", _LONGEST).lower()
+    token = _asked(visit)
     taught = visit.ledger.lessons.teachers([token], _TEACHERS)[token] if token else []
     values: dict[str, Any] = {"token": token, "taught": [(lesson, visit.number_of(lesson.digest)) for lesson in taught]}
     if visit.request.query.text("part"):

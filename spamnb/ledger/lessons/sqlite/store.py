@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_plain import kind
+from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
@@ -31,6 +32,7 @@ from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
 from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
+from spamnb.ledger.lessons.sqlite.read_again import read_again, read_otherwise
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.verification import verification
 from spamnb.ledger.lessons.sqlite.words import beginning_with, often
@@ -177,9 +179,13 @@ class SqliteLessons(SqliteEvidence):
         """Learn messages. Returns those that changed, with what they were before."""
         return self._learn([Batch.of(readings)], label, why, at, Dictionary(self._db, is_kept=False), how, weak)
 
+    def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+        """Learned messages with tokens of another version of the tokenizer, by their identities."""
+        return read_otherwise(self._db, after, most)
+
     def batcher(self) -> "SqliteBatcher":
         """One that learns many messages, and remembers tokens from one call to the next."""
-        return SqliteBatcher(self, Dictionary(self._db))
+        return SqliteBatcher(self, self._db)
 
     def _learn(
         self,
@@ -400,17 +406,22 @@ class SqliteLessons(SqliteEvidence):
 
 
 class SqliteBatcher:
-    """Learns messages in batches; `dictionary` is to be dropped where a transaction fails in which ids were given."""
+    """Learns messages in batches; to be dropped where a transaction fails in which tokens were given ids."""
 
-    def __init__(self, lessons: SqliteLessons, dictionary: Dictionary) -> None:
+    def __init__(self, lessons: SqliteLessons, connection: Connection) -> None:
         self._lessons = lessons
-        self._dictionary = dictionary
+        self._db = connection
+        self._dictionary = Dictionary(connection)
 
     def learn(
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """As `SqliteLessons.learn`, for messages in batches."""
         return self._lessons._learn(batches, label, why, at, self._dictionary, how, weak)
+
+    def read_again(self, batches: Sequence[Batch]) -> int:
+        """Give messages that have tokens of another version of the tokenizer those of the batches."""
+        return read_again(self._db, batches, self._dictionary)
 
 
 def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

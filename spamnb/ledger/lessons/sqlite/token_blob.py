@@ -8,6 +8,17 @@ can be foretold, are not. A checksum (CRC-32) stands before both.
 
 For the first half of csdmc2010 that is 281 bytes a message, and 289 as DEFLATE was set before; for all of it that was
 375, where zlib made 447 of the same steps and occurrences as bytes, equal bytes of all numbers together.
+
+What was tried since saves too little for the lines that it takes. With beginnings and ends of words as tokens, 159 a
+message and 24,000 distinct ones of four characters (csdmc2010), a message has 425 bytes here, and 2,380 in all:
+
+- 411 with one width for the step and the occurrences of a token together; 385 if an arithmetic coder took the place of
+  DEFLATE; 613 with steps in Golomb's code, one parameter a message, in place of widths.
+- 414 with ids of a range of their own for these tokens, without their occurrences, which are 1, and one width for both.
+- Ids computed from the four characters, of 64 each, need no row of the dictionary, which are 98 bytes a message. But
+  few of 524,288 ids are met: it is 86 bytes more here, and 77 in the counts. With 32 characters it is 11 more in all.
+- A row only for what is met again saves 45. But what was met once would have to be found in the lesson that holds it,
+  and known for met once still when that is forgotten.
 """
 
 import zlib

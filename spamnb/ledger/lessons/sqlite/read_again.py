@@ -1,0 +1,66 @@
+"""Learned messages that are read again: their tokens of another version of the tokenizer give way to those of today.
+
+All else of a lesson stays as it was: its label, when, why and in which order it was learned. So do its tokens of what
+was known of the sender: they are those of the day on which the message was learned.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from spamnb.base.label import Label
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, next_changes
+from spamnb.ledger.lessons.sqlite.kind_codes import encode
+from spamnb.ledger.lessons.sqlite.lookup import look_up_ids
+from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
+from spamnb.ledger.queries import look_up_bound
+from spamnb.mail.tokens.tokenizer import VERSION
+
+_KNOWN = tokens_of(Acquaintance)
+_READ_OTHERWISE = "SELECT digest, id, label, tokens FROM lesson WHERE label IS NOT NULL AND tokenizer <> {} AND digest"
+_DIGESTS = "SELECT digest FROM lesson WHERE label IS NOT NULL AND tokenizer <> ? AND digest > ? ORDER BY digest LIMIT ?"
+
+
+def read_otherwise(db: Connection, after: bytes, most: int) -> list[bytes]:
+    """The first identities above that one, and at most so many, of learned messages with tokens of another version."""
+    return [digest for (digest,) in db.all(_DIGESTS, (VERSION, after, most))]
+
+
+def read_again(db: Connection, batches: Sequence[Batch], dictionary: Dictionary) -> int:
+    """Give the tokens in the batches to those of their messages that have others. Returns how many these are."""
+    row_of: dict[bytes, int] = {}
+    for row, digest in enumerate(chain.from_iterable(batch.digests for batch in batches)):
+        row_of.setdefault(digest, row)
+    digests = [digest for digest, *_ in look_up_bound(db, _READ_OTHERWISE.format(VERSION), list(row_of))]
+    if not digests:
+        return 0
+    rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
+    with db.transaction():
+        lessons = look_up_bound(db, _READ_OTHERWISE.format(VERSION), digests)
+        lessons.sort(key=lambda lesson: row_of[lesson[0]])
+        sum_ = Sum(db)
+        known = {id_: _KNOWN[place] for place, id_ in look_up_ids(db, list(map(encode, _KNOWN)))}
+        kept = []
+        for _, number, label, blob in lessons:
+            ids, occurrences = unpacked(number, blob)
+            sum_.add(ids, occurrences, Label(label), -1)
+            kept.append([token for id_, token in known.items() if id_ in ids])
+        rows = rows.take([row_of[digest] for digest, *_ in lessons]).with_more(kept)
+        of_vocabulary, sum_.new = dictionary.ids(rows.vocabulary, rows.hashes, rows.first_met())
+        ids = of_vocabulary[rows.columns]
+        ends = np.cumsum(rows.lengths)[:-1]
+        tokens = zip(np.split(ids, ends), np.split(rows.occurrences, ends), strict=True)
+        for (_, _, label, _), (of_message, occurrences) in zip(lessons, tokens, strict=True):
+            sum_.add(of_message, occurrences, Label(label), 1)
+        sum_.write()
+        blobs = pack_all(ids, rows.occurrences, rows.lengths)
+        db.executemany(
+            "UPDATE lesson SET tokenizer = ?, tokens = ? WHERE id = ?",
+            [(VERSION, blob, number) for (_, number, *_), blob in zip(lessons, blobs, strict=True)],
+        )
+        next_changes(db)  # what is computed of the lessons and kept by `last_change` is of the former tokens
+    return len(lessons)

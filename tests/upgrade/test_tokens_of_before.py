@@ -1,0 +1,156 @@
+"""A ledger whose lessons were read with a former tokenizer. It was kept before its successor was written, once for all.
+
+It is of the same form as the present one's. Until the release a change of the form changes the files in `tokens-4` too.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from spamnb.base.label import Label
+from spamnb.identity.digests import identity
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
+from spamnb.mail.tokens.tokenizer import VERSION
+from tests.documents import block
+from tests.upgrade import kept
+
+_FORMER = 4
+_GONE = 5  # of the messages that were learned, no file was kept
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with mail and lessons, as the program left it that had the former tokenizer."""
+    kept.restore(kept.HERE / f"tokens-{_FORMER}", tmp_path)
+    return tmp_path
+
+
+@contextmanager
+def ledger_of(home: Path) -> Iterator[Ledger]:
+    """Its ledger."""
+    with Ledger(str(home / kept.LEDGER)) as ledger:
+        yield ledger
+
+
+def verdicts(home: Path) -> dict[str, str]:
+    """Of mail that is not learned, the verdict by the file's name."""
+    lines = kept.spamnb(home, "score", "--json", *kept.unseen(home)).splitlines()
+    return {Path(scored["path"]).name: scored["verdict"] for scored in map(json.loads, lines)}
+
+
+def files(home: Path) -> list[Path]:
+    """All files of messages in its Maildir."""
+    return [path for path in home.glob("Maildir/**/*") if path.parent.name in ("new", "cur")]
+
+
+def contents(home: Path) -> dict[bytes, bytes]:
+    """All mail that is there, by its identity."""
+    mail = [path.read_bytes() for path in files(home)]
+    return {identity(raw): raw for raw in mail}
+
+
+def exported(ledger: Ledger) -> str:
+    """What a ledger has learned, without fault."""
+    assert ledger.verify() == []
+    return "".join(ledger.lessons.export())
+
+
+def test_its_lessons_still_judge(home: Path) -> None:
+    """Mail as this tokenizer reads it has the right verdict by what was learned of the former one's tokens."""
+    with ledger_of(home) as ledger:
+        assert ledger.lessons.describe().tokenizers == {_FORMER} != {VERSION}
+    assert all(verdict == name.partition("-")[0] for name, verdict in verdicts(home).items())
+
+
+def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
+    """`doctor` names the command. Once it was given, mail of which no file is left is no matter to warn of."""
+    told = kept.spamnb(home, "doctor")
+    assert f"another tokenizer ({_FORMER}, this one is {VERSION})" in " ".join(told.split())
+    assert "spamnb train --again" in told
+    command = block("docs/upgrade-and-removal.md", "train-again").split()
+    said = kept.spamnb(home, *command[1:])
+    assert said.endswith("again; mail of which no file is left keeps its former tokens\n")
+    told = kept.spamnb(home, "doctor")
+    assert "spamnb train --again" not in told
+    assert "no file is left: it counts as it is" in " ".join(told.split())
+    assert kept.spamnb(home, "train", "--again").startswith("read 0 messages again")
+
+
+def test_a_file_that_cannot_be_read(home: Path) -> None:
+    """It is named and left out, and `doctor` goes on to tell what to do."""
+    files(home)[0].write_bytes(b"")
+    assert "it is empty" in kept.spamnb(home, "train", "--again", code=3)
+    assert "spamnb train --again" in kept.spamnb(home, "doctor")
+    kept.spamnb(home, "verify")
+
+
+def test_all_mail_that_is_there_is_read_again(home: Path) -> None:
+    """One command gives it the tokens of this tokenizer, exactly, whatever its folder, and decides nothing."""
+    before = kept.spamnb(home, "history", "--json")
+    kept.spamnb(home, "train", "--again")
+    assert kept.spamnb(home, "history", "--json") == before
+    mail = contents(home)
+    with ledger_of(home) as ledger, Ledger(str(home / "fresh.sqlite")) as fresh:
+        gone = ledger.lessons.read_otherwise()
+        assert len(gone) == _GONE
+        assert mail.keys().isdisjoint(gone)
+        ledger.lessons.forget(gone, "a test", 1.0, how=ledger.lessons.changes(0)[0].how)
+        for lesson in ledger.lessons.changes(0):
+            if lesson.label is not None:
+                reading = read(mail[lesson.digest])
+                fresh.lessons.learn([reading], lesson.label, "a test", 1.0, how=lesson.how, weak=lesson.weak)
+        assert exported(ledger) == exported(fresh)
+    assert all(verdict == name.partition("-")[0] for name, verdict in verdicts(home).items())
+
+
+def test_training_reads_again(home: Path) -> None:
+    """So does `train` of the folder in which it lies: what is learned so already, and what is corrected."""
+    junk = str(home / "Maildir" / ".Junk")
+    said = kept.spamnb(home, "train", "--spam", junk)
+    with ledger_of(home) as ledger:
+        spam = ledger.lessons.newest(Label.SPAM, 1000)
+        assert ledger.lessons.find(ledger.lessons.read_otherwise()[0]) is not None
+        assert {lesson.digest for lesson in spam}.isdisjoint(ledger.lessons.read_otherwise())
+        assert ledger.verify() == []
+    assert f"; {len(spam)} of them read again" in said or f"{len(spam) - 1} of them read again" in said
+    assert "read again" not in kept.spamnb(home, "train", "--spam", junk)
+    said = kept.spamnb(home, "train", "--spam", str(home / "Maildir"))
+    assert "of them corrected" in said and "of them read again" in said
+    kept.spamnb(home, "verify")
+
+
+def test_what_is_not_read_again_is_forgotten_exactly(home: Path) -> None:
+    """Lessons of before and lessons of today are taken back in one, and nothing of either is left."""
+    kept.spamnb(home, "train", "--spam", str(home / "Maildir" / ".Junk"))
+    kept.spamnb(home, "undo", "--yes", "--learned", "--since", "2000-01-01")
+    assert "The counts of 0 tokens are the sum of 0 ham and 0 spam messages." in kept.spamnb(home, "verify")
+
+
+def test_mail_that_was_learned_elsewhere_is_found(home: Path) -> None:
+    """A file outside of all mailboxes, and an mbox, are read again where they were learned."""
+    raw = (home / "unseen" / "spam-200.eml").read_bytes()
+    mbox = b"".join(b"From you@home Mon Nov 23 07:00:00 2026\n" + part + b"\n\n" for part in contents(home).values())
+    (home / "box").write_bytes(mbox)
+    (home / "file.eml").write_bytes(raw)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("store", "read_again"):
+            patch.setattr(f"spamnb.ledger.lessons.sqlite.{module}.VERSION", _FORMER)
+        kept.spamnb(home, "undo", "--yes", "--learned", "--since", "2000-01-01")
+        kept.spamnb(home, "train", "--spam", str(home / "file.eml"), str(home / "box"))
+    for path in files(home):
+        path.unlink()
+    said = kept.spamnb(home, "train", "--again")
+    assert "read 0" not in said and "no file is left" not in said
+    with ledger_of(home) as ledger:
+        assert ledger.lessons.describe().tokenizers == {VERSION}
+        assert ledger.verify() == []
+
+
+def test_paths_belong_to_a_label(home: Path) -> None:
+    """`train --again` finds its mail itself, and `train --ham` has to be told of it."""
+    assert "takes no PATH" in kept.spamnb(home, "train", "--again", str(home / "Maildir"), code=64)
+    assert "train what?" in kept.spamnb(home, "train", "--ham", code=64)
