@@ -478,6 +478,8 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: html(b'<p style="display:none">x</p>y'),
         {"html:hidden-text", "limit:html_chars", "limit:work"},
     ),
+    "styled": (lambda: plain("ａ 𝐚 ".encode()), {"limit:text_chars"}),
+    "styled-words": (lambda: plain("𝐚𝐛 ".encode()), {"ab", "body-styled", "limit:text_chars"}),
     "html-style-blanks": (lambda: html(b" ", b'<p style="color'), {"limit:html_chars"}),
     "html-style-long": (lambda: html(b'<p style="' + b"height " * 140 + b'">'), {"limit:html_chars"}),
     "html-style-blank": (lambda: html(b'<p style="' + b";" + b" " * 998 + b'">'), {"limit:html_chars"}),

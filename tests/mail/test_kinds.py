@@ -52,7 +52,7 @@ Subject:
 
 """
 SHOUTED = b"Subject: LUNCH AT NOON\n\nx\n"
-ODD = "Subject: FREE m\u200boney n\u043ew\n\nm\u200boney n\u043ew\n".encode()
+ODD = "Subject: FREE m\u200boney n\u043ew 𝐡𝐞𝐫𝐞\n\nm\u200boney n\u043ew 𝐡𝐞𝐫𝐞\n".encode()
 HTML = b"""Subject: picture
 Content-Type: text/html; charset=utf-8
 
