@@ -168,6 +168,29 @@ def test_shouting_and_punctuation():
     assert "shout:buy" not in found
 
 
+@pytest.mark.parametrize(
+    ("name", "extensions"),
+    [
+        ("a.pdf", {"pdf"}),
+        ("a", {""}),
+        ("a.tar.gz", {"tar.gz", "gz"}),
+        ("a.b.PDF.exe", {"pdf.exe", "exe"}),
+        ("google.com!example.org!1700000000!1700086399.zip", {"00000!1700086399.zip", "zip"}),
+        ("your invoice of november." + "x" * 300 + ".exe", {"x" * 16 + ".exe", "exe"}),
+        ("invoice " + "a" * 500 + ".zip", {"zip"}),
+        ("a." + "b" * 30, {"b" * 20}),
+    ],
+)
+def test_the_extension_of_an_attachment_is_the_end_of_its_name(name, extensions):
+    """The last two labels of a file's name, cut at their beginning, and the last alone; however long the name is."""
+    raw = b'Content-Type: application/x\nContent-Disposition: attachment; filename="%s"\n\nx' % name.encode()
+    found = {token for token in read(raw).tokens if token.startswith("attached-")}
+    assert {token for token in found if token.startswith("attached-extension:")} == {
+        f"attached-extension:{extension}" for extension in extensions
+    }
+    assert f"attached-name:{name.lower()[:40]}" in found
+
+
 def test_an_empty_message_has_tokens():
     """No message is without tokens, and one without text says so."""
     assert "body-empty" in read(b"").tokens

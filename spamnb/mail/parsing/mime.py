@@ -22,6 +22,7 @@ _LIKE_BOUNDARY = lazy_pattern(
 _AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*(?:\r*\n|\r|\r?\Z)")
 _NO_FIELDS = HeaderBlock(())
 _BYTES_A_UNIT = 100  # of work, of a body that is read again
+_NAME_CHARS = 200  # of a file's name, from each end: a long one hides what the file is
 
 
 class Part(NamedTuple):
@@ -197,7 +198,7 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
         size=size,
         charset=declared.get("charset", "").lower(),
         disposition=first_word(disposition),
-        filename=filename[:200],
+        filename=filename[:_NAME_CHARS] + filename[_NAME_CHARS:][-_NAME_CHARS:],
         flowed=flowed,
         notes=tuple(notes),
     )

@@ -16,6 +16,7 @@ from spamnb.mail.tokens.header import header_tokens
 from spamnb.mail.tokens.text import normalise
 
 _TOKEN_CHARS = 100  # of a whole token with its prefix
+_EXTENSION_CHARS = 20
 VERSION = 4  # raised when the same message yields other tokens; kept with what was learned
 
 
@@ -67,4 +68,7 @@ def _attachment(attachment: Attachment) -> Iterator[str]:
     if attachment.filename:
         name = normalise(attachment.filename.lower())[0]
         yield f"attached-name:{name[:40]}"
-        yield f"attached-extension:{'.'.join(name.split('.')[1:][-2:])[:20]}"
+        labels = name.split(".")[1:][-2:]
+        yield f"attached-extension:{'.'.join(labels)[-_EXTENSION_CHARS:]}"
+        if len(labels) > 1:
+            yield f"attached-extension:{labels[-1][-_EXTENSION_CHARS:]}"
