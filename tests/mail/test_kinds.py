@@ -116,7 +116,8 @@ MESSAGES += [(raw, limits) for limits, raw in LIMITED.items()]
 def tokens() -> set[str]:
     """All that the messages above hold, and what a ledger says of mail."""
     met = {token for raw, limits in MESSAGES for token in read(raw, limits).tokens}
-    with mock.patch("spamnb.mail.tokens.html.BeautifulSoup", side_effect=ValueError):  # no markup is known that does it
+    # No markup is known that does it.
+    with mock.patch("spamnb.mail.tokens.markup.BeautifulSoup", side_effect=ValueError):
         met |= read(HTML).tokens.keys()
     return met | set(tokens_of(Acquaintance))
 
