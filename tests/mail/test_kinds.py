@@ -92,6 +92,19 @@ Content-Disposition: attachment
 
 x
 """
+CALENDAR = b"""Subject: invitation
+Content-Type: text/calendar
+
+METHOD:REQUEST
+ORGANIZER:mailto:anna@example.org
+SUMMARY:lunch
+"""
+PAGE = b"""Subject: page
+Content-Type: text/html; name=a.html
+Content-Disposition: attachment
+
+<form action="http://form.example/"></form>
+"""
 BROKEN = b"Content-Type: multipart/mixed\n\nno parts, caf\xe9\n"
 # What a limit leaves out, by the limit.
 LIMITED = {
@@ -109,7 +122,7 @@ LIMITED = {
     Limits(tokens=9): PLAIN,
     Limits(work=9): PLAIN,
 }
-MESSAGES = [(raw, DEFAULT_LIMITS) for raw in (PLAIN, EMPTY, SHOUTED, ODD, HTML, PARTS, BROKEN, b"")]
+MESSAGES = [(raw, DEFAULT_LIMITS) for raw in (PLAIN, EMPTY, SHOUTED, ODD, HTML, PARTS, CALENDAR, PAGE, BROKEN, b"")]
 MESSAGES += [(raw, limits) for limits, raw in LIMITED.items()]
 
 
