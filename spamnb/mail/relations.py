@@ -125,6 +125,11 @@ def path_of(received: Sequence[str]) -> str:
     >>> path_of(["from hello (unknown [172.17.0.1]) by mx", "from b.example (a.b.example [9.9.9.7]) by mx"])
     ''
     """
+    return _path(tuple(received[: _MOST_RECEIVED + 1]))
+
+
+@lru_cache(maxsize=1)  # the tokens of a message and its relations ask for the same
+def _path(received: Sequence[str]) -> str:
     peer = _peer(received)
     if peer is None:
         return ""
@@ -132,8 +137,14 @@ def path_of(received: Sequence[str]) -> str:
     if not all(networks):  # one of them is private, and the other may be what a stranger called himself
         return ""
     names = [one or other for one, other in _NAMED.findall(peer)]
-    site = _site(names[0]) if len(networks) == 1 and len(names) == 1 else ""
+    site = site_of(names[0]) if len(networks) == 1 and len(names) == 1 else ""
     return site or " ".join(networks)
+
+
+def is_public(said: str) -> bool:
+    """Whether what a field says of the other machine, in lower case, has an address, and public ones alone."""
+    networks = [_network(written) for written in _IP.findall(said)]
+    return bool(networks) and all(networks)
 
 
 def _peer(received: Sequence[str]) -> str | None:
@@ -190,7 +201,7 @@ def _ip(written: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def _site(host: str) -> str:
+def site_of(host: str) -> str:
     """The registered domain of a host, as its labels let one suppose: the last two, or three of `a.example.co.uk`."""
     labels = host.strip(".").split(".")
     if len(labels) < 2 or labels[-1].isdigit():

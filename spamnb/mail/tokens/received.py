@@ -1,0 +1,72 @@
+"""The Received fields to tokens: the hosts of the way, and who handed the message over."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.relations import is_public, site_of
+from spamnb.mail.tokens.shapes import short_shape
+from spamnb.mail.tokens.urls import IPV4, hosts
+
+_FIELD_CHARS = 1000
+_MOST_RECEIVED = 12  # fields looked at, from the top
+_TOP_CHARS = 20
+_NAMES = lazy_pattern(r"[a-z0-9][a-z0-9.-]{3,100}")
+_LOOKED_UP = lazy_pattern(r"\((?:[\w.-]{1,64}@)?([a-z0-9_.-]{2,200})\.? \[")  # of sendmail and Postfix
+_HELO = lazy_pattern(r"[( ]helo[= ]([^\s()]{1,200})")  # of Exim and qmail, which have the name that was looked up first
+_DIGITS = lazy_pattern(r"[0-9]+")
+
+
+def received_tokens(values: Sequence[str]) -> Iterator[str]:
+    """The topmost Received field was written by the user's own server; those below it may be forged."""
+    yield f"received-number:{min(len(values), 8)}"
+    fields = [value[:_FIELD_CHARS].lower() for value in values[:_MOST_RECEIVED]]
+    for position, field in enumerate(fields):
+        prefix = "received" if position == 0 else "received-claimed"
+        dotted = " ".join([piece for piece in field.split() if "." in piece])  # the others take longer than these
+        for name in dict.fromkeys(_NAMES.findall(dotted)):
+            if "." in name:
+                yield from _server(prefix, name)
+    first = next((field for field in fields if field.startswith("from ")), "")
+    yield from _peer(first.partition(" by ")[0])
+
+
+@lru_cache(maxsize=2048)  # as those of `hosts`
+def _server(prefix: str, name: str) -> tuple[str, ...]:
+    """A name or an address of a server that a Received field names; nothing for anything else that has a full stop."""
+    if name.rpartition(".")[2].isalpha():
+        return hosts(prefix, name)
+    if IPV4.fullmatch(name):
+        a, b, c, d = name.split(".")
+        return (f"{prefix}-ip:{a}.{b}", f"{prefix}-ip:{a}.{b}.{c}", f"{prefix}-ip:{a}.{b}.{c}.{d}")
+    return ()
+
+
+def _peer(said: str) -> Iterator[str]:
+    """What a Received field says of the machine that handed the message over, where its address is public.
+
+    What that machine called itself (HELO), and the name that the server looked up for its address, forged or not.
+    """
+    if not is_public(said):
+        return
+    first = said.split(" ", 2)[1]
+    helo, name = first, ""
+    if announced := _HELO.search(said):
+        helo, name = announced[1], "" if first.startswith("[") else first
+    if in_brackets := _LOOKED_UP.search(said):
+        name = in_brackets[1]
+    label, _, parents = helo.strip("[]").partition(".")
+    top = parents.rpartition(".")[2]
+    yield f"helo-shape:{short_shape(label)}{f'.{top[:_TOP_CHARS]}' if top.isalpha() else ''}"
+    yield f"rdns:{_agreement(name, helo)}"
+    label = name.partition(".")[0]
+    yield f"rdns-shape:{short_shape(label) or 'none'}"
+    yield f"rdns-digits:{len(_DIGITS.findall(label))}"
+
+
+def _agreement(name: str, helo: str) -> str:
+    if name in ("", "unknown"):
+        return name or "none"
+    if name == helo:
+        return "helo"
+    return "site" if site_of(name) == site_of(helo) else "other"
