@@ -8,6 +8,7 @@ from spamnb.mail.relations import is_public, site_of
 from spamnb.mail.tokens.shapes import short_shape
 from spamnb.mail.tokens.urls import IPV4, hosts
 
+_TOPMOST = "received"  # of its tokens
 _FIELD_CHARS = 1000
 _MOST_RECEIVED = 12  # fields looked at, from the top
 _TOP_CHARS = 20
@@ -22,7 +23,7 @@ def received_tokens(values: Sequence[str]) -> Iterator[str]:
     yield f"received-number:{min(len(values), 8)}"
     fields = [value[:_FIELD_CHARS].lower() for value in values[:_MOST_RECEIVED]]
     for position, field in enumerate(fields):
-        prefix = "received" if position == 0 else "received-claimed"
+        prefix = _TOPMOST if position == 0 else "received-claimed"
         dotted = " ".join([piece for piece in field.split() if "." in piece])  # the others take longer than these
         for name in dict.fromkeys(_NAMES.findall(dotted)):
             if "." in name:
@@ -37,8 +38,9 @@ def _server(prefix: str, name: str) -> tuple[str, ...]:
     if name.rpartition(".")[2].isalpha():
         return hosts(prefix, name)
     if IPV4.fullmatch(name):
-        a, b, c, d = name.split(".")
-        return (f"{prefix}-ip:{a}.{b}", f"{prefix}-ip:{a}.{b}.{c}", f"{prefix}-ip:{a}.{b}.{c}.{d}")
+        a, b, c, _ = name.split(".")
+        networks = (f"{prefix}-ip:{a}.{b}", f"{prefix}-ip:{a}.{b}.{c}")
+        return (*networks, f"{prefix}-ip:{name}") if prefix == _TOPMOST else networks
     return ()
 
 

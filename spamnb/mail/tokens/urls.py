@@ -10,7 +10,7 @@ from spamnb.base.patterns import lazy_pattern
 _HOST_CHARS = 100
 IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ODD_IPV4 = lazy_pattern(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
-_ID_CHARS = 8  # a word of a path that is so long and has digits is an identifier, and is met once
+_ID_CHARS = 8  # a number of a path that is so long is an identifier, as letters with digits are: it is met once
 _PATH_WORD = lazy_pattern(r"[^\W_]{2,24}")
 _SCHEME = lazy_pattern(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _IGNORED = str.maketrans("", "", "\t\r\n")
@@ -92,7 +92,7 @@ def _web(rest: str) -> list[str]:
         for target in dict.fromkeys(_TARGET.findall(path)):
             found += ("url-redirects", *hosts("url", target))
     steps = _PATH_WORD.findall(path[:200])[:8]
-    found += [f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha()]
+    found += [f"url-path:{word}" for word in steps if word.isalpha() or (word.isdecimal() and len(word) < _ID_CHARS)]
     return found
 
 
