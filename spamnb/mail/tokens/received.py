@@ -24,12 +24,25 @@ def received_tokens(values: Sequence[str]) -> Iterator[str]:
     fields = [value[:_FIELD_CHARS].lower() for value in values[:_MOST_RECEIVED]]
     for position, field in enumerate(fields):
         prefix = _TOPMOST if position == 0 else "received-claimed"
-        dotted = " ".join([piece for piece in field.split() if "." in piece])  # the others take longer than these
+        way = _before_recipient(field)
+        dotted = " ".join([piece for piece in way.split() if "." in piece])  # the others take longer than these
         for name in dict.fromkeys(_NAMES.findall(dotted)):
             if "." in name:
                 yield from _server(prefix, name)
     first = next((field for field in fields if field.startswith("from ")), "")
     yield from _peer(first.partition(" by ")[0])
+
+
+def _before_recipient(field: str) -> str:
+    """A field without `for` and what follows: an address of the user's. What stands before `by` is a stranger's.
+
+    >>> _before_recipient("from a.example by b.example for <anna.lind@home.example>; mon")
+    'from a.example by b.example'
+    >>> _before_recipient("from a.example (waits for x@y.example) by b.example")
+    'from a.example (waits for x@y.example) by b.example'
+    """
+    before, _, recipient = field.rpartition(" for ")
+    return before if "@" in recipient and " by " not in recipient else field
 
 
 @lru_cache(maxsize=2048)  # as those of `hosts`
