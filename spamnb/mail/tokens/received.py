@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from ipaddress import IPv6Address
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.relations import is_public, site_of
@@ -13,6 +14,7 @@ _FIELD_CHARS = 1000
 _MOST_RECEIVED = 12  # fields looked at, from the top
 _TOP_CHARS = 20
 _NAMES = lazy_pattern(r"[a-z0-9][a-z0-9.-]{3,100}")
+_IPV6 = lazy_pattern(r"[\[(](?:ipv6:)?([0-9a-f]{1,4}(?::[0-9a-f]{0,4}){2,7})[\])]")
 _LOOKED_UP = lazy_pattern(r"\((?:[\w.-]{1,64}@)?([a-z0-9_.-]{2,200})\.? \[")  # of sendmail and Postfix
 _HELO = lazy_pattern(r"[( ]helo[= ]([^\s()]{1,200})")  # of Exim and qmail, which have the name that was looked up first
 _DIGITS = lazy_pattern(r"[0-9]+")
@@ -29,6 +31,9 @@ def received_tokens(values: Sequence[str]) -> Iterator[str]:
         for name in dict.fromkeys(_NAMES.findall(dotted)):
             if "." in name:
                 yield from _server(prefix, name)
+        if ":" in (before_date := way.partition(";")[0]):
+            for address in dict.fromkeys(_IPV6.findall(before_date)):
+                yield from _ipv6(prefix, address)
     first = next((field for field in fields if field.startswith("from ")), "")
     yield from _peer(first.partition(" by ")[0])
 
@@ -55,6 +60,16 @@ def _server(prefix: str, name: str) -> tuple[str, ...]:
         networks = (f"{prefix}-ip:{a}.{b}", f"{prefix}-ip:{a}.{b}.{c}")
         return (*networks, f"{prefix}-ip:{name}") if prefix == _TOPMOST else networks
     return ()
+
+
+@lru_cache(maxsize=2048)
+def _ipv6(prefix: str, written: str) -> tuple[str, ...]:
+    """The networks of an address, of 32 and 48 bits; the rest is a machine's, or changes by itself (RFC 8981)."""
+    try:
+        a, b, c, *_ = IPv6Address(written).exploded.split(":")
+    except ValueError:
+        return ()
+    return (f"{prefix}-ip:{a}:{b}", f"{prefix}-ip:{a}:{b}:{c}")
 
 
 def _peer(said: str) -> Iterator[str]:
