@@ -11,6 +11,8 @@ _HOST_CHARS = 100
 IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ODD_IPV4 = lazy_pattern(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
 _ID_CHARS = 8  # a number of a path that is so long is an identifier, as letters with digits are: it is met once
+_MOST_NUMBERS = 3  # in a label of a host: one with more is an identifier
+_DIGITS = lazy_pattern(r"[0-9]+")
 _PATH_WORD = lazy_pattern(r"[^\W_]{2,24}")
 _SCHEME = lazy_pattern(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _IGNORED = str.maketrans("", "", "\t\r\n")
@@ -30,10 +32,27 @@ def hosts(prefix: str, host: str) -> tuple[str, ...]:
     >>> hosts("url", "www.shop.example.com")
     ('url:www.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com')
     """
-    parents = [host.strip(".").lower()[-_HOST_CHARS:]]
+    parents = [_unnumbered(host.strip(".").lower()[-_HOST_CHARS:])]
     while len(parents) < 5 and (parent := parents[-1].partition(".")[2]):
         parents.append(parent)
     return tuple(f"{prefix}:{parent}" for parent in parents)
+
+
+def _unnumbered(host: str) -> str:
+    """A host of four labels or more, without the number of the machine or of the customer in its first label.
+
+    >>> _unnumbered("mail217.suw10.mcsv.example"), _unnumbered("20261102.mail.shop.example")
+    ('maild.suw10.mcsv.example', 'mail.shop.example')
+    """
+    label, _, parent = host.partition(".")
+    if parent.count(".") < 2 or label.isalpha():
+        return host
+    if label.isdecimal():
+        return host if len(label) < _ID_CHARS else parent
+    pieces = label.split("-")
+    if max(len(_DIGITS.findall(piece)) for piece in pieces) > _MOST_NUMBERS:
+        return parent
+    return f"{_DIGITS.sub('d', label)}.{parent}"
 
 
 def urls(written: Iterable[str]) -> Iterator[str]:
