@@ -10,7 +10,7 @@ from spamnb.mail.relations import path_of, site_of
 from spamnb.mail.tokens.dates import date_tokens
 from spamnb.mail.tokens.ignored_fields import is_never_read
 from spamnb.mail.tokens.received import received_tokens
-from spamnb.mail.tokens.shapes import shape, short_shape
+from spamnb.mail.tokens.shapes import id_shape, short_shape
 from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words, words
 from spamnb.mail.tokens.urls import hosts
 
@@ -74,7 +74,7 @@ def _message_id(value: str) -> Iterator[str]:
     else:
         yield "message-id:none"
         local = identifier
-    yield f"message-id-shape:{shape(local[:200])[:30]}"
+    yield f"message-id-shape:{id_shape(local[:200])[:30]}"
 
 
 def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
