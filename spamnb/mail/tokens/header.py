@@ -23,6 +23,7 @@ _MAILER = frozenset(
     """x-mailer user-agent x-mimeole x-originating-ip organization precedence x-priority importance
     x-msmail-priority auto-submitted content-language""".split()  # noqa: SIM905
 )
+_MAILER_CHARS = 12  # of a word in the name of a mail program
 
 
 def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
@@ -128,4 +129,9 @@ def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:
             continue
         yield f"field:{name}"
         if name in _MAILER:
-            yield from _prefixed(name, value[:200], limits)
+            yield from (f"{name}:{_without_id(word)}" for word in words(normalise(value[:200])[0], limits.token_chars))
+
+
+def _without_id(word: str) -> str:
+    """A word, or its shape where it is long and has digits: an identifier, as Mailchimp's of a customer."""
+    return id_shape(word) if len(word) > _MAILER_CHARS and any(map(str.isdigit, word)) else word
