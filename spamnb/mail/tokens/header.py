@@ -129,7 +129,8 @@ def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:
             continue
         yield f"field:{name}"
         if name in _MAILER:
-            yield from (f"{name}:{_without_id(word)}" for word in words(normalise(value[:200])[0], limits.token_chars))
+            for word in words(normalise(value[:200])[0], limits.token_chars):
+                yield f"{name}:{_without_id(word)}"
 
 
 def _without_id(word: str) -> str:

@@ -5,13 +5,12 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.relations import is_public, site_of
+from spamnb.mail.relations import MOST_RECEIVED, is_public, site_of
 from spamnb.mail.tokens.shapes import short_shape
 from spamnb.mail.tokens.urls import IPV4, hosts
 
 _TOPMOST = "received"  # of its tokens
 _FIELD_CHARS = 1000
-_MOST_RECEIVED = 12  # fields looked at, from the top
 _TOP_CHARS = 20
 _NAMES = lazy_pattern(r"[a-z0-9][a-z0-9.-]{3,100}")
 _IPV6 = lazy_pattern(r"[\[(](?:ipv6:)?([0-9a-f]{1,4}(?::[0-9a-f]{0,4}){2,7})[\])]")
@@ -23,7 +22,7 @@ _DIGITS = lazy_pattern(r"[0-9]+")
 def received_tokens(values: Sequence[str]) -> Iterator[str]:
     """The topmost Received field was written by the user's own server; those below it may be forged."""
     yield f"received-number:{min(len(values), 8)}"
-    fields = [value[:_FIELD_CHARS].lower() for value in values[:_MOST_RECEIVED]]
+    fields = [value[:_FIELD_CHARS].lower() for value in values[:MOST_RECEIVED]]
     for position, field in enumerate(fields):
         prefix = _TOPMOST if position == 0 else "received-claimed"
         way = _before_recipient(field)
@@ -85,18 +84,28 @@ def _peer(said: str) -> Iterator[str]:
         helo, name = announced[1], "" if first.startswith("[") else first
     if in_brackets := _LOOKED_UP.search(said):
         name = in_brackets[1]
-    label, _, parents = helo.strip("[]").partition(".")
-    top = parents.rpartition(".")[2]
-    yield f"helo-shape:{short_shape(label)}{f'.{top[:_TOP_CHARS]}' if top.isalpha() else ''}"
-    yield f"rdns:{_agreement(name, helo)}"
     label = name.partition(".")[0]
+    yield f"helo-shape:{_host_shape(helo)}"
+    yield f"rdns:{_agreement(name, helo)}"
     yield f"rdns-shape:{short_shape(label) or 'none'}"
     yield f"rdns-digits:{len(_DIGITS.findall(label))}"
 
 
+def _host_shape(host: str) -> str:
+    """The shape of the first label, and the last one as it is.
+
+    >>> _host_shape("mail-12.example.org"), _host_shape("localhost"), _host_shape("[192.0.2.1]")
+    ('a-d.org', 'a', 'd')
+    """
+    label, _, parents = host.strip("[]").partition(".")
+    top = parents.rpartition(".")[2]
+    return f"{short_shape(label)}.{top[:_TOP_CHARS]}" if top.isalpha() else short_shape(label)
+
+
 def _agreement(name: str, helo: str) -> str:
+    """How the name that was looked up agrees with what the machine called itself."""
     if name in ("", "unknown"):
         return name or "none"
     if name == helo:
         return "helo"
-    return "site" if site_of(name) == site_of(helo) else "other"
+    return "site" if site_of(name) == site_of(helo) != "" else "other"

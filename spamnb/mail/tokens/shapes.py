@@ -35,9 +35,9 @@ def id_shape(text: str) -> str:
     """
     shapes = []
     end = 0
-    for found in _LETTERS_AND_DIGITS.finditer(text):
-        shapes += shape(text[end : found.start()]), "uuid" if found[1] else _run_shape(found[0])
-        end = found.end()
+    for run in _LETTERS_AND_DIGITS.finditer(text):
+        shapes += [shape(text[end : run.start()]), "uuid" if run[1] else _run_shape(run[0])]
+        end = run.end()
     return "".join([*shapes, shape(text[end:])])
 
 

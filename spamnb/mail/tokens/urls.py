@@ -49,8 +49,7 @@ def _unnumbered(host: str) -> str:
         return host
     if label.isdecimal():
         return host if len(label) < _ID_CHARS else parent
-    pieces = label.split("-")
-    if max(len(_DIGITS.findall(piece)) for piece in pieces) > _MOST_NUMBERS:
+    if max([len(_DIGITS.findall(piece)) for piece in label.split("-")]) > _MOST_NUMBERS:
         return parent
     return f"{_DIGITS.sub('d', label)}.{parent}"
 
@@ -92,27 +91,27 @@ def _parts(url: str) -> tuple[str, str]:
 def _web(rest: str) -> list[str]:
     end = _AUTHORITY_END.search(rest)
     authority, path = (rest[: end.start()], rest[end.end() :]) if end else (rest, "")
-    found: list[str] = []
+    tokens: list[str] = []
     user, _, host = authority.rpartition("@")
     if user:
-        found.append("url-user")
+        tokens.append("url-user")
     if "%" in host:
-        found.append("url-host-escaped")
+        tokens.append("url-host-escaped")
     host = unquote(host[:255]).lower()
     if host.startswith("["):
-        found += ("url-ip", f"url:{host.partition(']')[0][1:41]}")
+        tokens += ("url-ip", f"url:{host.partition(']')[0][1:41]}")
     else:
         host, _, port = host.partition(":")
         if port.isdecimal() and port not in {"80", "443"}:
-            found.append("url-port")
-        found += _host(_HOST_END.split(host, maxsplit=1)[0].strip("."))
+            tokens.append("url-port")
+        tokens += _host(_HOST_END.split(host, maxsplit=1)[0].strip("."))
     path = unquote(path[:600]).lower()
     if "http" in path:
         for target in dict.fromkeys(_TARGET.findall(path)):
-            found += ("url-redirects", *hosts("url", target))
+            tokens += ("url-redirects", *hosts("url", target))
     steps = _PATH_WORD.findall(path[:200])[:8]
-    found += [f"url-path:{word}" for word in steps if word.isalpha() or (word.isdecimal() and len(word) < _ID_CHARS)]
-    return found
+    tokens += [f"url-path:{step}" for step in steps if step.isalpha() or (step.isdecimal() and len(step) < _ID_CHARS)]
+    return tokens
 
 
 @lru_cache(maxsize=2048)  # as those of `hosts`
