@@ -3,6 +3,7 @@
 import string
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import lru_cache
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.relations import MOST_RECEIVED
@@ -45,12 +46,20 @@ def _minutes(written: str) -> int | None:
     if match is None:
         return None
     day, month, year, hour, minute, sign, zone_hours, zone_minutes = match.groups()
-    try:
-        days = date(int(year), _MONTHS.index(month) + 1, int(day)).toordinal()
-    except ValueError:  # the year 0, the 31st of June
+    days = _days(year, month, day)
+    if days is None:
         return None
     east = int(f"{sign}1") * (int(zone_hours) * 60 + int(zone_minutes)) if sign else 0
     return (days * 24 + int(hour)) * 60 + int(minute) - east
+
+
+@lru_cache(maxsize=64)  # the dates of a message are mostly of one day
+def _days(year: str, month: str, day: str) -> int | None:
+    """The days from the year 1; None for the year 0 and the 31st of June."""
+    try:
+        return date(int(year), _MONTHS.index(month) + 1, int(day)).toordinal()
+    except ValueError:
+        return None
 
 
 def _power(minutes: int) -> int:

@@ -1,7 +1,7 @@
 """The header to tokens: sender and receivers, the way that the message took, its subject, its other fields."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from spamnb.mail.limits import Limits
 from spamnb.mail.parsing.fields import address, addresses
@@ -33,14 +33,15 @@ def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
     yield from _subject(first.get("subject", ""), limits)
     for name in ("from", "reply-to", "to", "cc"):
         yield from _addresses(name, fields.get(name, []), limits)
-    yield from _reply_to(first.get("reply-to", ""), first.get("from", ""))
+    sender = address(first.get("from", "")[:500])
+    yield from _reply_to(first.get("reply-to", ""), sender[1])
     received = fields.get("received", [])
     yield from received_tokens(received)
     yield from _message_id(first.get("message-id", ""))
     if date := first.get("date"):
         yield from date_tokens(date, received)
     if date or received:
-        yield from _sender_facts(first.get("from", ""), received)
+        yield from _sender_facts(*sender, path_of(received))
     yield from (f"refers:{name}" for name in ("in-reply-to", "references") if first.get(name))
     yield from _other_fields(first, limits)
     for subject in message.subjects:
@@ -102,15 +103,14 @@ def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
 
 def _reply_to(reply: str, sender: str) -> Iterator[str]:
     if reply:
-        sites = {address(value[:500])[1].rpartition("@")[2].lower() for value in (reply, sender)}
+        sites = {written.rpartition("@")[2].lower() for written in (address(reply[:500])[1], sender)}
         yield "reply-to-elsewhere" if len(sites) > 1 else "reply-to-same"
 
 
-def _sender_facts(value: str, received: Sequence[str]) -> Iterator[str]:
+def _sender_facts(name: str, sender: str, path: str) -> Iterator[str]:
     """How the first sender is written, and whether the server that delivered the message is of the sender's site."""
-    name, sender = address(value[:500])
     local, _, host = sender.rpartition("@")
-    yield f"agree:from-path:{_agreement(host.lower(), path_of(received))}"
+    yield f"agree:from-path:{_agreement(host.lower(), path)}"
     yield f"from-shape:{short_shape(local)}"
     yield f"from-name-shape:{short_shape(name)}"
 

@@ -71,13 +71,14 @@ def _ipv6(prefix: str, written: str) -> tuple[str, ...]:
     return (f"{prefix}-ip:{a}:{b}", f"{prefix}-ip:{a}:{b}:{c}")
 
 
-def _peer(said: str) -> Iterator[str]:
+@lru_cache(maxsize=2048)
+def _peer(said: str) -> tuple[str, ...]:
     """What a Received field says of the machine that handed the message over, where its address is public.
 
     What that machine called itself (HELO), and the name that the server looked up for its address, forged or not.
     """
     if not is_public(said):
-        return
+        return ()
     first = said.split(" ", 2)[1]
     helo, name = first, ""
     if announced := _HELO.search(said):
@@ -85,10 +86,12 @@ def _peer(said: str) -> Iterator[str]:
     if in_brackets := _LOOKED_UP.search(said):
         name = in_brackets[1]
     label = name.partition(".")[0]
-    yield f"helo-shape:{_host_shape(helo)}"
-    yield f"rdns:{_agreement(name, helo)}"
-    yield f"rdns-shape:{short_shape(label) or 'none'}"
-    yield f"rdns-digits:{len(_DIGITS.findall(label))}"
+    return (
+        f"helo-shape:{_host_shape(helo)}",
+        f"rdns:{_agreement(name, helo)}",
+        f"rdns-shape:{short_shape(label) or 'none'}",
+        f"rdns-digits:{len(_DIGITS.findall(label))}",
+    )
 
 
 def _host_shape(host: str) -> str:
