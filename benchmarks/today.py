@@ -1,7 +1,9 @@
 """What a filter that learned a corpus of other years makes of spam of today, and what it takes to read it.
 
 All of CORPUS is learned. Then the spam of DIRECTORY, a message a file, in the order of the files' names, is judged by
-what CORPUS alone taught; and then online: each message is judged, and learned.
+what CORPUS alone taught; and then online: each message is judged, and learned. What such a filter makes of honest mail
+of today, the twenty honest messages of `tests/mail/today` tell, which CORPUS alone judges too, as the twenty spam
+beside them.
 
 "tokens" are the distinct ones of a message; "new" those that neither CORPUS nor an earlier message has; "noise" the
 share, in percent, of tokens that hold an id (`tests/mail/today/noise.py`). "bytes" is what the ledger grows by when
@@ -21,7 +23,7 @@ from pathlib import Path
 import common
 from footprint import learn, learned_messages
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # what noise is, the tests say
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages are the tests'
 from spamnb.base.label import Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
@@ -29,6 +31,7 @@ from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.protocols import Learner, online
 from spamnb.mail.reading import Reading, read
+from tests.mail.today.library import LIBRARY
 from tests.mail.today.noise import is_noise
 
 _SECONDS = 0.25
@@ -72,10 +75,14 @@ def main() -> None:
     for sample in corpus:
         learner.learn(sample)
     alone = [learner.judge(sample) for sample in spam]
+    ours = [learner.judge(Sample(mail.name, mail.label, read(mail.raw))) for mail in LIBRARY.values()]
     corrected = list(online(spam, learner))
     figures: dict[str, float] = {"messages": len(spam), "faults": len(reader.faults)}
     figures |= {f"{verdict} %": value for verdict, value in _verdicts(alone).items()}
     figures |= {f"{verdict} %, online": value for verdict, value in _verdicts(corrected).items()}
+    for label in Label:
+        of_label = _verdicts([outcome for outcome in ours if outcome.label is label])
+        figures |= {f"{verdict} %, our {label.word}": value for verdict, value in of_label.items()}
     figures |= _tokens(corpus, spam) | {"bytes": _bytes(corpus, spam)}
     slowest = max(reader.seconds, key=lambda name: reader.seconds[name])
     figures["cpu ms"] = 1000 * statistics.mean(reader.seconds.values())

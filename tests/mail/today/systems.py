@@ -30,8 +30,10 @@ def numbered_sender(draft: Draft) -> bytes:
     fields = [
         f"Return-Path: <bounces+{customer}-{ids.hexadecimal(4)}-anna.lind=home.example@em{ids.digits(4)}.{draft.site}>",
         _delivered(draft, ids, host, "208.67.222.222"),
-        f"Received: by recvd-{ids.hexadecimal(10)}-{ids.mixed(5)} with SMTP id recvd-{ids.hexadecimal(10)}-1-3D",
-        f"Received: from {ids.mixed(11)} (unknown) by {pod} (SG) with HTTP id {ids.mixed(22)}",
+        f"Received: by recvd-{ids.hexadecimal(10)}-{ids.mixed(5)} with SMTP id recvd-{ids.hexadecimal(10)}-1-3D\n"
+        f"\t{ids.day():%Y-%m-%d %H:%M}:03.917416271 +0000 UTC m=+{ids.digits(6)}.{ids.digits(9)}",
+        f"Received: from {ids.mixed(11)} (unknown)\n\tby {pod} (SG) with HTTP\n\tid {ids.mixed(22)}\n"
+        f"\t{ids.day():%a, %d %b %Y %H:%M}:02.334 +0000 (UTC)",
         _signature(ids, draft.site, "s1"),
         *_written(draft, f"{ids.mixed(22)}@{pod}"),
         f"Feedback-ID: {customer}:SG",
