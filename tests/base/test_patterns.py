@@ -45,6 +45,7 @@ VALUE = DEFAULT_LIMITS.field_chars
 HEAD = 256 << 10  # as much of a header as the identity reads
 LINE = 8 << 10  # of a request
 TEXT = DEFAULT_LIMITS.text_chars
+PAGE = DEFAULT_LIMITS.html_chars
 CSS = 1000
 SHEET = 100_000
 URL = 2000
@@ -312,6 +313,10 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.text._CYRILLIC_OR_GREEK": (every, (fill("я", TEXT), fill("é", TEXT))),
     "mail.text._INVISIBLE": (every, (fill("\u200b", TEXT), fill("a\u200b", TEXT))),
     "mail.text._COMBINING": (every, (fill("\u0300", TEXT), fill("a\u0300", TEXT))),
+    "mail.text._EAST_ASIAN": (every, (fill("漢", TEXT), fill("a", TEXT))),
+    "mail.text._STYLED": (every, (fill("𝐚", TEXT), fill("a", TEXT))),
+    "mail.text._STYLED_WORD": (every, (fill("ａ ", TEXT), fill("a", TEXT), fill("𝐚 a", TEXT))),
+    "mail.text._STYLED_EAST_ASIAN": (every, (fill("𝐚 ", TEXT), fill("a", TEXT), fill("ａ", TEXT))),
     "mail.text._UNSPACED": (every, (fill("漢", TEXT), fill("漢a", TEXT))),
     "mail.text._ASCII_WORD": (
         every,
@@ -344,7 +349,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.text._BETWEEN": (every, (fill(" ", 100), fill("a.", 100))),
     "mail.text._DIGIT": (every, (fill("1", TEXT), fill("a", TEXT))),
-    "mail.html._XML_DECLARATION": (every, (fill(" ", TEXT), fill("<?xml", TEXT), fill("\n", TEXT, after="<?xml"))),
+    "mail.markup._XML_DECLARATION": (every, (fill(" ", TEXT), fill("<?xml", TEXT), fill("\n", TEXT, after="<?xml"))),
     "mail.html._HOST": (match, (fill("a", URL), fill(" ", URL), fill("a", URL, "//"), fill("a+", URL, after="://"))),
     "mail.html._SHOWN_HOST": (
         match,
@@ -365,6 +370,22 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.css._COLOURS": (every, (fill("a", CSS), fill("#", CSS), fill("rgb(", CSS), fill("1", CSS, "rgb("))),
     "mail.css._RGB": (match, (fill(" ", 60, "rgb("), fill(" ", 60, "rgb(1,"), fill("1 ", 60, "rgba("))),
     "mail.css._HEX": (fullmatch, (fill("a", 60), fill("a", 60, "#"))),
+    "mail.calendar._PROPERTY": (
+        every,
+        (
+            fill("\n", TEXT),
+            fill("organizer;", TEXT),
+            fill('"', TEXT, "organizer;"),
+            fill('a"', TEXT, "organizer;"),
+            fill("a;", TEXT, 'organizer;"'),
+            fill('\norganizer;"', TEXT),
+            fill("\nbegin:x", TEXT),
+        ),
+    ),
+    "mail.calendar._METHOD": (match, (fill("a", TEXT), fill("-", TEXT))),
+    "mail.calendar._MARKUP": (every, (fill("<", TEXT), fill("<table", TEXT), fill("<a>", TEXT))),
+    "mail.page._CALLS": (every, (fill("a", PAGE), fill("eval ", PAGE), fill("document.", PAGE), fill("at", PAGE))),
+    "mail.page._URL": (every, (fill("http", PAGE), fill("https://", PAGE), fill("https://a ", PAGE))),
     "mail.urls.IPV4": (fullmatch, (fill("1.", 255), fill("1", 255), fill("111.", 255))),
     "mail.urls._ODD_IPV4": (fullmatch, (fill("1.", 255), fill("1", 255), fill("0x", 255), fill("0x1.", 255))),
     "mail.urls._SCHEME": (match, (fill("a", URL), fill("a+", URL))),

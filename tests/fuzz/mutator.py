@@ -22,7 +22,8 @@ CHARSETS = (
 ).split()
 MEDIA_TYPES = (
     b"text/plain text/html text/rtf application/xhtml+xml application/pdf image/png multipart/mixed"
-    b" multipart/alternative multipart/related message/rfc822 message/partial application/ics /"
+    b" multipart/alternative multipart/related message/rfc822 message/partial application/ics"
+    b" text/calendar image/svg+xml /"
 ).split()
 ENCODINGS = b"base64 quoted-printable 7bit 8bit x-uuencode".split()
 FIELDS = b"Content-Type Content-Transfer-Encoding Subject From To Received Date Message-ID".split()

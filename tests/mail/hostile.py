@@ -104,6 +104,16 @@ def attached(media_type: bytes, content: bytes) -> bytes:
     return b"Subject: see attached\n" + fields % media_type + base64.encodebytes(content)
 
 
+def calendar(unit: bytes, before: bytes = b"BEGIN:VCALENDAR\n") -> bytes:
+    """An invitation that is `unit` again and again."""
+    return b"Content-Type: text/calendar\n\n" + before + filled(unit)
+
+
+def page(unit: bytes, before: bytes = b"", kind: bytes = b"text/html") -> bytes:
+    """An attached page that is `unit` again and again."""
+    return b"Content-Type: %s\nContent-Disposition: attachment\n\n" % kind + before + filled(unit)
+
+
 SPACED = b"a b c d e f g h i j k l m n o p q r s t u v w x y z aa "
 
 _FIELD_LIMITS = {"limit:field_chars", "limit:header_bytes"}
@@ -200,6 +210,71 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "attachments": (
         lambda: many_parts(99, b"Content-Disposition: attachment; filename=%s\n\nx\n" % filled(b"a.b", 4000)),
         set(),
+    ),
+    # Invitations.
+    "calendar-folds": (lambda: calendar(b"\n a", b"SUMMARY:b"), {"b…66660", "limit:text_chars"}),
+    "calendar-folds-blank": (lambda: calendar(b"\n \t"), {"limit:text_chars"}),
+    "calendar-lines": (lambda: calendar(b"\n"), {"limit:text_chars"}),
+    "calendar-returns": (lambda: calendar(b"\r"), {"limit:text_chars"}),
+    "calendar-nuls": (lambda: calendar(b"\0"), {"limit:text_chars"}),
+    "calendar-properties": (
+        lambda: b"Content-Type: text/calendar\n\n" + b"".join(b"SUMMARY:w%x\n" % n for n in range(90_000)),
+        {"limit:text_chars", "limit:tokens"},
+    ),
+    "calendar-organizers": (
+        lambda: (
+            b"Content-Type: application/ics\n\n"
+            + b"".join(b'ORGANIZER;CN="%x:;":mailto:a@%x.b.c.d.e.f\n' % (n, n) for n in range(30_000))
+        ),
+        {"limit:text_chars", "organizer:b.c.d.e.f"},
+    ),
+    "calendar-quotes": (lambda: calendar(b'";', b"ORGANIZER;"), {"limit:text_chars"}),
+    "calendar-quotes-open": (lambda: calendar(b'ORGANIZER;"a:b\n'), {"limit:text_chars", "organizer:b"}),
+    "calendar-escapes": (lambda: calendar(b"\\\\", b"SUMMARY:"), {"limit:text_chars"}),
+    "calendar-escaped-lines": (lambda: calendar(b"a\\n", b"SUMMARY:"), {"a", "limit:text_chars"}),
+    "calendar-alarms": (lambda: calendar(b"BEGIN:VALARM\nSUMMARY:a\n"), {"limit:text_chars"}),
+    "calendar-markup": (
+        lambda: calendar(b"<b>", b"SUMMARY:"),
+        {"limit:html_depth", "limit:html_tags", "limit:text_chars"},
+    ),
+    "calendar-charset": (lambda: calendar(b"\xff\xc3", b"SUMMARY:"), {"limit:text_chars", "limit:work"}),
+    "calendar-utf-16": (
+        lambda: b"Content-Type: text/calendar; charset=utf-16\n\n" + filled(b"\xd8\x00"),
+        {"limit:text_chars", "limit:work"},
+    ),
+    "calendar-parts": (
+        lambda: many_parts(90, b"Content-Type: text/calendar\n\nSUMMARY:" + filled(b"w\\n", 11_000) + b"\n"),
+        {"limit:text_chars", "limit:work"},
+    ),
+    # Attached pages.
+    "page-programs": (
+        lambda: page(b"<script>eval(a)</script>"),
+        {"attached-html:eval", "attached-html:script", "limit:html_chars"},
+    ),
+    "page-program": (lambda: page(b"at ob(", b"<script>"), {"attached-html:script", "limit:html_chars"}),
+    "page-handlers": (lambda: page(b" onx=location", b"<p"), {"limit:html_chars"}),
+    "page-links": (
+        lambda: page(b"<a href=javascript:x><a href=data:x><a href=http://a.b/c>"),
+        {"attached-html:data-url", "attached-url:a.b", "limit:html_chars"},
+    ),
+    "page-urls": (
+        lambda: (
+            b"Content-Type: text/html\nContent-Disposition: attachment\n\n<script>"
+            + b" ".join(b"http://%x.a.b.c.d.e" % n for n in range(40_000))
+        ),
+        {"attached-url:a.b.c.d.e", "limit:html_chars", "limit:links"},
+    ),
+    "page-depth": (lambda: page(b"<div>"), {"limit:html_chars", "limit:html_tags"}),
+    "page-charset": (lambda: page(b"\xff\xc3"), {"limit:html_chars", "limit:work"}),
+    "page-noise": (lambda: b"Content-Type: image/svg+xml\n\n" + noise(4), {"limit:html_chars", "limit:work"}),
+    "page-drawing": (
+        lambda: page(b'<a xlink:href="http://a.b/"><script/></a>', b"<svg>", b"image/svg+xml"),
+        {"attached-html:script", "limit:html_chars"},
+    ),
+    "page-drawing-names": (lambda: page(b" xmlns:a=b a:href=c", b"<svg", b"image/svg+xml"), {"limit:html_chars"}),
+    "pages": (
+        lambda: many_parts(90, b"Content-Type: image/svg+xml\n\n" + filled(b"<script>eval(1)", 11_000) + b"\n"),
+        {"attached-html:eval", "limit:html_chars"},
     ),
     # The header.
     "fields-many": (lambda: filled(b"A: b\n"), {"limit:header_bytes", "limit:header_fields"}),
@@ -403,6 +478,8 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "look-alikes": (lambda: plain("vіаgra ".encode()), {"body-lookalike", "limit:text_chars", "viagra"}),
     "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars"}),
+    "styled": (lambda: plain("ａ 𝐚 ".encode()), {"limit:text_chars"}),
+    "styled-words": (lambda: plain("𝐚𝐛 ".encode()), {"ab", "body-styled", "limit:text_chars"}),
     "combining": (lambda: plain(b"a\xcc\x80\xcc\x96"), {"limit:text_chars"}),
     "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars"}),
     "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars"}),

@@ -32,7 +32,29 @@ _ASIAN = (
     + "你好，世界 ｖіаgra\u200b é\u0301".encode("gb18030")
 )
 _SHIFTED = b"Subject: x\nContent-Type: text/plain; charset=%s\n\n" + "こんにちは text 中".encode("iso-2022-jp")
-MESSAGES = (_MIXED, _PAGE, _ASIAN, _SHIFTED % b"iso-2022-jp", _SHIFTED % b"utf-7", _SHIFTED % b"hz")
+_INVITATION = (
+    b"Subject: lunch\r\nContent-Type: text/calendar; charset=utf-8; method=REQUEST\r\n\r\nBEGIN:VCALENDAR\r\n"
+    b'METHOD:REQUEST\r\nBEGIN:VEVENT\r\nORGANIZER;CN="A: B":mailto:a@shop.example\r\nSUMMARY;LANGUAGE=en:Lunch\r\n'
+    b" at noon\\, caf\xc3\xa9\r\nDESCRIPTION:<p>See\\n<a href='http://shop.example/'>menu</a></p>\r\nLOCATION:Garden\r\n"
+    b"BEGIN:VALARM\r\nDESCRIPTION:Reminder\r\nEND:VALARM\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+_DRAWING = (
+    b"Subject: drawing\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nsee the drawing\n--b\n"
+    b'Content-Type: image/svg+xml; name=a.svg\n\n<?xml version="1.0"?><svg xmlns:xlink="x" onload="location=1">\n'
+    b'<a xlink:href="https://shop.example/x">go</a><script><![CDATA[atob("eA==") + "https:\\/\\/b.example"]]>\n'
+    b"</script></svg>\n--b\nContent-Type: text/html\nContent-Disposition: attachment; filename=a.html\n\n"
+    b"<meta http-equiv=refresh content='0;url=//c.example/'><form action=d><input type=password></form>\n--b--\n"
+)
+MESSAGES = (
+    _MIXED,
+    _PAGE,
+    _INVITATION,
+    _DRAWING,
+    _ASIAN,
+    _SHIFTED % b"iso-2022-jp",
+    _SHIFTED % b"utf-7",
+    _SHIFTED % b"hz",
+)
 
 _CHARSETS = (b"utf-7", b"utf-16", b"hz", b"iso-2022-kr", b"zlib", b"idna", b"cp932", b"utf-8-sig", b"utf-32", b"mbcs")
 

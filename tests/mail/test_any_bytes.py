@@ -13,7 +13,9 @@ FRAGMENTS = st.sampled_from(
     [b"\n", b"\n\n", b"\r\n", b": ", b"Subject: ", b"From: ", b"To: ", b"=?utf-8?q?", b"?=", b"--b", b"--", b"<a href=",
      b"Content-Type: multipart/mixed; boundary=b\n", b"Content-Type: text/html; charset=", b"utf-7", b"iso-2022-jp",
      b"Content-Transfer-Encoding: base64\n", b"\0", b"\xff", b"\xed\xa0\x80", b"+2AA-", b"http://", b"@", b"&#xd800;",
-     b"begin 644 x\n", b"; name*0*=", b"'", b'"', b"\\", b"(", b"<p style='color:", b"message/rfc822", b"\x1b$B"]
+     b"begin 644 x\n", b"; name*0*=", b"'", b'"', b"\\", b"(", b"<p style='color:", b"message/rfc822", b"\x1b$B",
+     b"Content-Type: text/calendar\n", b"Content-Disposition: attachment; filename=a.html\n", b"SUMMARY", b"ORGANIZER;",
+     b"BEGIN:VALARM\n", b"\n ", b":", b"\\n", b"<script>", b"<svg:a xlink:href=", b"atob("]
 )  # fmt: skip  # a list of fragments is read more easily in lines
 
 

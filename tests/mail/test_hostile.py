@@ -40,8 +40,8 @@ def test_messages_of_any_size_are_read(name, tmp_path):
 
 
 @pytest.mark.parametrize("media_type", [b"application/zip", b"image/png", b"text/plain", b"text/html"])
-def test_attachments_are_never_opened(media_type):
-    """Whatever is in an attachment, the tokens are the same: only its type, its name and its size are read."""
+def test_attachments_are_never_unpacked(media_type):
+    """Whatever is in an attachment, the tokens are the same: of a page, too, no word is one."""
     one, other = (read(attached(media_type, content)) for content in (b"PK\3\4 inside one", b"PK\3\4 within two"))
     assert one.digest != other.digest
     assert one.tokens == other.tokens

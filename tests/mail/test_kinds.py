@@ -52,7 +52,7 @@ Subject:
 
 """
 SHOUTED = b"Subject: LUNCH AT NOON\n\nx\n"
-ODD = "Subject: FREE m\u200boney n\u043ew\n\nm\u200boney n\u043ew\n".encode()
+ODD = "Subject: FREE m\u200boney n\u043ew 𝐡𝐞𝐫𝐞\n\nm\u200boney n\u043ew 𝐡𝐞𝐫𝐞\n".encode()
 HTML = b"""Subject: picture
 Content-Type: text/html; charset=utf-8
 
@@ -92,6 +92,19 @@ Content-Disposition: attachment
 
 x
 """
+CALENDAR = b"""Subject: invitation
+Content-Type: text/calendar
+
+METHOD:REQUEST
+ORGANIZER:mailto:anna@example.org
+SUMMARY:lunch
+"""
+PAGE = b"""Subject: page
+Content-Type: text/html; name=a.html
+Content-Disposition: attachment
+
+<form action="http://form.example/"></form>
+"""
 BROKEN = b"Content-Type: multipart/mixed\n\nno parts, caf\xe9\n"
 # What a limit leaves out, by the limit.
 LIMITED = {
@@ -109,14 +122,15 @@ LIMITED = {
     Limits(tokens=9): PLAIN,
     Limits(work=9): PLAIN,
 }
-MESSAGES = [(raw, DEFAULT_LIMITS) for raw in (PLAIN, EMPTY, SHOUTED, ODD, HTML, PARTS, BROKEN, b"")]
+MESSAGES = [(raw, DEFAULT_LIMITS) for raw in (PLAIN, EMPTY, SHOUTED, ODD, HTML, PARTS, CALENDAR, PAGE, BROKEN, b"")]
 MESSAGES += [(raw, limits) for limits, raw in LIMITED.items()]
 
 
 def tokens() -> set[str]:
     """All that the messages above hold, and what a ledger says of mail."""
     met = {token for raw, limits in MESSAGES for token in read(raw, limits).tokens}
-    with mock.patch("spamnb.mail.tokens.html.BeautifulSoup", side_effect=ValueError):  # no markup is known that does it
+    # No markup is known that does it.
+    with mock.patch("spamnb.mail.tokens.markup.BeautifulSoup", side_effect=ValueError):
         met |= read(HTML).tokens.keys()
     return met | set(tokens_of(Acquaintance))
 

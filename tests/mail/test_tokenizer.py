@@ -50,13 +50,25 @@ def test_ascii_text_has_the_words_that_any_text_has(text):
     ("text", "shown", "notes"),
     [
         ("plain", "plain", []),
-        ("ｖiаgra", "viagra", ["lookalike"]),
+        ("ｖiаgra", "viagra", ["styled", "lookalike"]),
         ("привет", "привет", []),
         ("vi\u200bagra", "viagra", ["invisible"]),
         ("vi\u200dag\ufe0fra", "viagra", ["invisible"]),
         ("❤\ufe0f 👨\u200d👩\u200d👧 1\ufe0f\u20e3 می\u200cخواهم", "❤ 👨👩👧 1\u20e3 میخواهم", []),
         ("ﬁne ①", "fine 1", []),
-        ("𝐯𝐢𝐚𝐠𝐫𝐚", "viagra", []),
+        ("𝐯𝐢𝐚𝐠𝐫𝐚", "viagra", ["styled"]),
+        ("vi𝐚gra", "viagra", ["styled"]),
+        ("ｆｒｅｅ", "free", ["styled"]),
+        ("Ⓕree ⓕⓡⓔⓔ", "Free free", ["styled"]),
+        ("🄵🅁🄴🄴", "FREE", ["styled"]),
+        ("ⒸⒽⒺⒶⓅ", "CHEAP", ["styled"]),
+        ("ＡＢＣ社 ＡＢＣです", "ABC社 ABCです", []),
+        ("ＡＢＣ 주식회사", "ABC 주식회사", []),
+        ("无料 𝗙𝗿𝗲𝗲", "无料 Free", ["styled"]),
+        ("１２３ ！ ａ", "123 ! a", []),
+        ("𝑥 = 2𝑎 + Ⓑ", "x = 2a + B", []),
+        ("Ⓒ Acme ⒸAcme AcmeⓇ ⒜First", "C Acme CAcme AcmeR (a)First", []),
+        ("Word™ 20℃ № ½ ﬂy ² ª ℡ Ⅳ", "WordTM 20°C No 1⁄2 fly 2 a TEL IV", []),
         ("e\u0301", "é", []),
         ("a\u0300\u0316\u0300b", "ab", []),
     ],
@@ -70,6 +82,8 @@ def test_a_disguise_is_a_token():
     """That a word was disguised is a token beside the word."""
     assert {"viagra", "body-lookalike", "body-invisible"} <= tokens("vіа\u200bgra").keys()
     assert "subject-lookalike" in read("Subject: vіagra\n\nx".encode()).tokens
+    assert {"free", "body-styled"} <= tokens("𝗙𝗿𝗲𝗲").keys()
+    assert "subject-styled" in read("Subject: 𝗙𝗿𝗲𝗲\n\nx".encode()).tokens
 
 
 def test_a_thousand_combining_marks_are_normalised():
@@ -152,6 +166,29 @@ def test_shouting_and_punctuation():
     found = tokens("BUY NOWADAYS!!!! really?! $$$$ -----")
     assert {"shout:nowadays", "!!!", "?!", "$$$", "---", "nowadays"} <= found.keys()
     assert "shout:buy" not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "extensions"),
+    [
+        ("a.pdf", {"pdf"}),
+        ("a", {""}),
+        ("a.tar.gz", {"tar.gz", "gz"}),
+        ("a.b.PDF.exe", {"pdf.exe", "exe"}),
+        ("google.com!example.org!1700000000!1700086399.zip", {"00000!1700086399.zip", "zip"}),
+        ("your invoice of november." + "x" * 300 + ".exe", {"x" * 16 + ".exe", "exe"}),
+        ("invoice " + "a" * 500 + ".zip", {"zip"}),
+        ("a." + "b" * 30, {"b" * 20}),
+    ],
+)
+def test_the_extension_of_an_attachment_is_the_end_of_its_name(name, extensions):
+    """The last two labels of a file's name, cut at their beginning, and the last alone; however long the name is."""
+    raw = b'Content-Type: application/x\nContent-Disposition: attachment; filename="%s"\n\nx' % name.encode()
+    found = {token for token in read(raw).tokens if token.startswith("attached-")}
+    assert {token for token in found if token.startswith("attached-extension:")} == {
+        f"attached-extension:{extension}" for extension in extensions
+    }
+    assert f"attached-name:{name.lower()[:40]}" in found
 
 
 def test_an_empty_message_has_tokens():

@@ -7,15 +7,18 @@ from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
+from spamnb.mail.parsing.calendar import Calendar, read_calendar
 from spamnb.mail.parsing.charset_guess import likely_codec
 from spamnb.mail.parsing.charsets import codec_name, declared_in, decode, is_telling, is_utf8
 from spamnb.mail.parsing.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.parsing.mime import Entity, Part, parse_entity
+from spamnb.mail.parsing.part_forms import HTML, Form
 
-_HTML = frozenset({"text/html", "application/xhtml+xml", "text/x-amp-html"})
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
+_SHOWN = (Form.TEXT, Form.HTML)
 _SIGNATURE_SPACE = "-- "
 _UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, for a hundred bytes
+_UNITS_CALENDAR = 10  # for a hundred characters
 
 
 class Text(NamedTuple):
@@ -27,7 +30,7 @@ class Text(NamedTuple):
 
 
 class Attachment(NamedTuple):
-    """A part that is not read: what it is declared as, and its size in bytes."""
+    """A part that is not shown: what it is declared as, and its size in bytes."""
 
     media_type: str
     filename: str
@@ -37,14 +40,17 @@ class Attachment(NamedTuple):
 class Message(NamedTuple):
     """What a message holds. Field names are in lower case; values are decoded and unfolded.
 
-    `subjects` are those of forwarded messages. `structure` are the media types from the root to each leaf, `notes`
-    what was odd or left out, `work` the units of work that are left for what comes of it.
+    `subjects` are those of forwarded messages. `calendars` are invitations, attached or not; `pages` the markup of
+    attached HTML and SVG files. `structure` are the media types from the root to each leaf, `notes` what was odd or
+    left out, `work` the units of work that are left for what comes of it.
     """
 
     fields: tuple[tuple[str, str], ...]
     subjects: tuple[str, ...]
     texts: tuple[Text, ...]
     attachments: tuple[Attachment, ...]
+    calendars: tuple[Calendar, ...]
+    pages: tuple[str, ...]
     structure: tuple[tuple[str, ...], ...]
     charsets: tuple[str, ...]
     notes: tuple[str, ...]
@@ -77,34 +83,22 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     work.rejoin(some)
     notes.extend(entity.notes)
     spoken = cache(lambda: _spoken(entity))
-    texts, attachments, charsets = [], [], []
-    left = {False: limits.text_chars, True: limits.html_chars}
-    tags_left = limits.html_tags
+    reader = _Parts(limits, spoken)
+    texts, attachments, calendars, pages = [], [], [], []
     for part in entity.parts:
         notes.extend(part.notes)
-        if not part.content or part.disposition == "attachment":  # a text file that is attached is only named
+        if part.is_attached:
             attachments.append(Attachment(part.media_type, decode_field(part.filename, spoken), part.size))
-            continue
-        is_html = part.media_type in _HTML
-        text, fault = _decode_text(_affordable(part, work), is_html, spoken)
-        if fault:
-            notes.append(f"charset-{fault}")
-        charsets.append(part.charset or "none")
-        if part.media_type in {"text/enriched", "text/richtext"}:
-            text = _ENRICHED.sub("", text)
-        if part.flowed and not is_html:
-            text = unflow(text, part.flowed == "delsp")
-        if len(text) > left[is_html]:
-            notes.append("limit:html_chars" if is_html else "limit:text_chars")
-            text = text[: left[is_html]]
-        left[is_html] -= len(text)
-        if is_html:
-            tags = text.count("<")
-            if tags > tags_left:
-                notes.append("limit:html_tags")
-                text = "<".join(text.split("<", tags_left + 1)[:-1])
-            tags_left = max(0, tags_left - tags)
-        texts.append(Text(text, is_html, part.group))
+        if part.form in _SHOWN:
+            texts.append(reader.text(part, work))
+    some = work.quarter()  # what is attached must not use up what the text needs, and so comes behind it
+    for part in entity.parts:
+        if part.form is Form.CALENDAR:
+            calendars.append(reader.calendar(part, some))
+        elif part.form is Form.PAGE:
+            pages.append(reader.page(part, some))
+    work.rejoin(some)
+    notes.extend(reader.notes)
     some = work.quarter()
     fields = decode_fields(entity.fields, spoken, some)
     inner = decode_fields(tuple([field for field in entity.inner if field[0] == "subject"]), spoken, some)
@@ -116,11 +110,67 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         subjects=tuple([value for _, value in inner]),
         texts=tuple(texts),
         attachments=tuple(attachments),
+        calendars=tuple(calendars),
+        pages=tuple(pages),
         structure=tuple(part.path for part in entity.parts),
-        charsets=tuple(charsets),
+        charsets=tuple([part.charset or "none" for part in entity.parts if not part.is_attached]),
         notes=tuple(dict.fromkeys(notes)),
         work=work.left,
     )
+
+
+class _Parts:
+    """Reads the parts of one message, as far as its limits let that be."""
+
+    def __init__(self, limits: Limits, spoken: Callable[[], str]) -> None:
+        self.notes: list[str] = []
+        self._limits = limits
+        self._spoken = spoken
+        self._chars = {False: limits.text_chars, True: limits.html_chars}
+        self._tags = limits.html_tags
+
+    def text(self, part: Part, work: Work) -> Text:
+        """What a part shows."""
+        is_html = part.form is Form.HTML
+        text = self._decoded(part, is_html, work)
+        if part.media_type in {"text/enriched", "text/richtext"}:
+            text = _ENRICHED.sub("", text)
+        if part.flowed and not is_html:
+            text = unflow(text, part.flowed == "delsp")
+        return Text(self._cut(text, is_html), is_html, part.group)
+
+    def calendar(self, part: Part, work: Work) -> Calendar:
+        """What an invitation shows."""
+        written = self._decoded(part, False, work)
+        if len(written) > self._limits.text_chars:
+            self.notes.append("limit:text_chars")
+            written = written[: self._limits.text_chars]
+        calendar = read_calendar(written[: work.share(len(written), _UNITS_CALENDAR)])
+        return calendar._replace(text=self._cut(calendar.text, calendar.is_html), group=part.group)
+
+    def page(self, part: Part, work: Work) -> str:
+        """The markup of an attached page."""
+        return self._cut(_decode_text(_affordable(part, work), True, self._spoken)[0], True)
+
+    def _decoded(self, part: Part, is_html: bool, work: Work) -> str:
+        text, fault = _decode_text(_affordable(part, work), is_html, self._spoken)
+        if fault:
+            self.notes.append(f"charset-{fault}")
+        return text
+
+    def _cut(self, text: str, is_html: bool) -> str:
+        """As much of a text as is still read."""
+        if len(text) > self._chars[is_html]:
+            self.notes.append("limit:html_chars" if is_html else "limit:text_chars")
+            text = text[: self._chars[is_html]]
+        self._chars[is_html] -= len(text)
+        if is_html:
+            tags = text.count("<")
+            if tags > self._tags:
+                self.notes.append("limit:html_tags")
+                text = "<".join(text.split("<", self._tags + 1)[:-1])
+            self._tags = max(0, self._tags - tags)
+        return text
 
 
 def _affordable(part: Part, work: Work) -> Part:
@@ -145,7 +195,7 @@ def _spoken(entity: Entity) -> str:
     fields = entity.fields + entity.inner
     declared: list[str] = []
     for part in entity.parts:
-        declared += [part.charset, declared_in(part.content) if part.media_type in _HTML else ""]
+        declared += [part.charset, declared_in(part.content) if part.media_type in HTML else ""]
     declared += [charset for _, value in fields for charset in charsets_of(value)]
     if codec := next(filter(is_telling, map(codec_name, declared)), None):
         return codec

@@ -13,6 +13,7 @@ from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.fields import first_word, media_type, parameters, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_fields, without_envelope
+from spamnb.mail.parsing.part_forms import Form, form_of
 from spamnb.mail.parsing.readings import MESSAGES, is_text_type, readings, undone
 from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
 
@@ -22,19 +23,21 @@ _LIKE_BOUNDARY = lazy_pattern(
 _AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*(?:\r*\n|\r|\r?\Z)")
 _NO_FIELDS = HeaderBlock(())
 _BYTES_A_UNIT = 100  # of work, of a body that is read again
+_NAME_CHARS = 200  # of a file's name, from each end: a long one hides what the file is
 
 
 class Part(NamedTuple):
     """A leaf of the MIME tree.
 
     `path` holds the media types from the root down to this part's own. `content` is the body with its transfer
-    encoding undone, for text parts only; of other parts only the size in bytes is kept. `notes` say what was
-    odd: `base64-broken`, `charset-wrong`, …
+    encoding undone, for text parts and what else is read; of other parts only the size in bytes is kept. `form` is how
+    it is read. `notes` say what was odd: `base64-broken`, `charset-wrong`, …
     """
 
     path: tuple[str, ...]
     group: int  # the same number for the alternatives of one multipart/alternative, else 0
     content: bytes
+    form: Form
     size: int
     charset: str
     disposition: str
@@ -46,6 +49,11 @@ class Part(NamedTuple):
     def media_type(self) -> str:
         """The part's own media type, in lower case."""
         return self.path[-1]
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether it is shown as a file, if at all."""
+        return not self.content or self.disposition == "attachment" or not is_text_type(self.media_type)
 
 
 class Entity(NamedTuple):
@@ -190,14 +198,17 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     flowed = ""
     if declared.get("format", "").lower() == "flowed":
         flowed = "delsp" if declared.get("delsp", "").lower() == "yes" else "flowed"
+    filename = filename[:_NAME_CHARS] + filename[_NAME_CHARS:][-_NAME_CHARS:]
+    form = form_of(path[-1], first_word(disposition), filename) if content else Form.FILE
     return Part(
         path=path,
         group=group,
-        content=content if textual else b"",
+        content=content if textual or form is not Form.FILE else b"",
+        form=form,
         size=size,
         charset=declared.get("charset", "").lower(),
         disposition=first_word(disposition),
-        filename=filename[:200],
+        filename=filename,
         flowed=flowed,
         notes=tuple(notes),
     )

@@ -2,11 +2,13 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.parsing.message import Message
+from spamnb.mail.parsing.calendar import Calendar
+from spamnb.mail.parsing.message import Message, Text
 from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
 from spamnb.mail.tokens.urls import hosts, urls
 
@@ -31,7 +33,8 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> Counter[str]:
     """All texts; of the alternatives of one content each token counts as often as in the one that has most."""
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
-    for text in message.texts:
+    texts: tuple[Text | Calendar, ...] = (*message.texts, *message.calendars)
+    for text in texts:
         found = _html(text.text, limits, work) if text.is_html else _plain(text.text, limits, work)
         if text.group:
             groups[text.group] = groups[text.group] | found if text.group in groups else found
@@ -40,6 +43,8 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> Counter[str]:
     for found in groups.values():
         total.update(found)
     total = total or Counter(["body-empty"])
+    for markup in message.pages:
+        total.update(_page(markup, limits, work))
     if work.is_spent:
         total["limit:work"] = 1
     return total
@@ -89,8 +94,7 @@ def _units(text: str) -> int:
 def _html(markup: str, limits: Limits, work: Work) -> Counter[str]:
     from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
 
-    units = _UNITS_MARKUP + 100 * _UNITS_A_TAG * markup.count("<") // (len(markup) or 1)
-    read: HtmlText = read_html(markup[: work.share(len(markup), units)], limits, work)
+    read: HtmlText = read_html(_affordable(markup, work), limits, work)
     tokens = _plain(read.visible[: limits.text_chars], limits, work)
     if max(len(read.visible), len(read.hidden)) > limits.text_chars:
         tokens["limit:text_chars"] = 1
@@ -106,3 +110,15 @@ def _html(markup: str, limits: Limits, work: Work) -> Counter[str]:
         more.append("html:image-instead-of-text")
     tokens.update(more)
     return tokens
+
+
+def _page(markup: str, limits: Limits, work: Work) -> Iterator[str]:
+    from spamnb.mail.tokens.page import page_tokens  # noqa: PLC0415 - as above
+
+    return page_tokens(_affordable(markup, work), limits)
+
+
+def _affordable(markup: str, work: Work) -> str:
+    """As much of some markup as there is work left for."""
+    units = _UNITS_MARKUP + 100 * _UNITS_A_TAG * markup.count("<") // (len(markup) or 1)
+    return markup[: work.share(len(markup), units)]

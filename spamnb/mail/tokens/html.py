@@ -1,23 +1,16 @@
-"""HTML to what a reader sees, and to what the sender hides from the reader.
-
-BeautifulSoup reads the markup with the lxml builder, but no tree is built: `_Reader` is the builder, and writes the
-text down as the parser's events come. That is several times faster than a tree, of which a filter has no use.
-"""
+"""HTML to what a reader sees, and to what the sender hides from the reader."""
 
 import inspect
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
-
-from bs4 import BeautifulSoup
-from bs4.builder import LXMLTreeBuilder, ParserRejectedMarkup  # type: ignore[attr-defined]  # bs4 sets the first late
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.tokens.css import NOTHING, STYLING, Sheet, Style, styled
+from spamnb.mail.tokens.markup import Events
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
 _INLINE = frozenset(
@@ -33,7 +26,6 @@ _LINKING = frozenset({"a", "area", "img", "form"})
 _Text = list[str] | deque[str]
 _UNITS_STYLED = 15  # of work, to find out how an element looks
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
-_XML_DECLARATION = lazy_pattern(r"\A\s*<\?xml[^>]{0,200}\?>")
 _HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
 _SHOWN_HOST = lazy_pattern(
     r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
@@ -62,20 +54,15 @@ def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText
     if len(markup) > limits.html_chars:
         read.notes.append("limit:html_chars")
         markup = markup[: limits.html_chars]
-    markup = _XML_DECLARATION.sub("", markup).replace("\0", "")
-    if "<" not in markup:  # BeautifulSoup warns of "markup" that might be a file's name
-        markup = "<p>" + markup
     reader = _Reader(read, limits, work or Work(limits.work))
-    try:
-        BeautifulSoup(markup, builder=reader)
-    except (ParserRejectedMarkup, AssertionError, ValueError, RecursionError):
+    if not reader.feed_all(markup):
         read.notes.append("html-broken")
     read.visible, read.hidden = "".join(reader.visible), "".join(reader.hidden)
     return read
 
 
-class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
-    """A builder that builds nothing: it takes the parser's events, whose signatures are lxml's."""
+class _Reader(Events):
+    """Writes the text down as the parser's events come."""
 
     def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         super().__init__()
@@ -92,10 +79,6 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
         self._open: list[tuple[Style | None, _Text]] = [(Style(), self.visible)]
         self._met: set[str] = set()  # names of elements
         self._link: tuple[str, int] | None = None
-
-    def prepare_markup(self, markup: str, *_: Any, **__: Any) -> Iterator[tuple[str, None, None, bool]]:
-        """One reading: text needs no second try in another encoding."""
-        yield markup.removeprefix("\ufeff"), None, None, False
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
         """Note what an element means for the text in it."""
@@ -136,15 +119,9 @@ class _Reader(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
         """Write text down where a reader would, or would not, see it."""
         self._open[-1][1].append(text)
 
-    def comment(self, _: str) -> None:
+    def comment(self, text: str) -> None:
         """Note that there are comments."""
         self._read.features.add("comment")
-
-    def pi(self, target: str, data: str) -> None:
-        """Nothing is kept of an instruction."""
-
-    def doctype(self, name: str, pubid: str, system: str) -> None:
-        """Nothing is kept of a declaration."""
 
     def _meet(self, name: str) -> None:
         """Note an element of a kind that was not met before."""

@@ -20,6 +20,16 @@ _CYRILLIC_OR_GREEK = lazy_pattern("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
 _INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
+# Latin letters in another form, which NFKC makes plain: those of mathematics, in circles but for Ⓒ Ⓜ Ⓟ Ⓡ, in squares.
+_FORMS = "\U0001d400-\U0001d6a5\u24b6\u24b7\u24b9-\u24c1\u24c3\u24c4\u24c6\u24c8-\u24e9\U0001f130-\U0001f149"
+_FULL_WIDTH = "\uff21-\uff3a\uff41-\uff5a"  # ordinary beside East Asian scripts
+_EAST_ASIAN = lazy_pattern("[\u3001-\u30ff\u3400-\u9fff\uac00-\ud7af\uff66-\uff9f]")
+_STYLED = lazy_pattern("[\u24b6-\u24e9\uff21-\uff5a\U0001d400-\U0001f149]")  # a quick look
+# One letter alone is a sign or a variable.
+_STYLED_WORD = lazy_pattern(
+    f"[{_FORMS}{_FULL_WIDTH}][A-Za-z{_FORMS}{_FULL_WIDTH}]|(?<=[A-Za-z])[{_FORMS}{_FULL_WIDTH}]"
+)
+_STYLED_EAST_ASIAN = lazy_pattern(f"[{_FORMS}][A-Za-z{_FORMS}]|(?<=[A-Za-z])[{_FORMS}]")
 # Emoji are put together with these, and Persian and India's scripts are spelt with them; Latin letters have no use.
 _JOINER = "[\u200c\u200d\ufe00-\ufe0f]"
 _JOINED = lazy_pattern(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
@@ -68,11 +78,11 @@ _PUNCTUATION = lazy_pattern(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
     """Compatibility forms folded (NFKC), invisible characters removed, look-alike letters made Latin.
 
-    Returns the text, and notes on what had been disguised: `invisible`, `lookalike`. It may end anywhere behind `most`
-    characters: one ligature is made eighteen letters.
+    Returns the text, and notes on what had been disguised: `invisible`, `styled`, `lookalike`. It may end anywhere
+    behind `most` characters: one ligature is made eighteen letters.
 
     >>> normalise("ｖiаgra")  # a full-width v, a Cyrillic a
-    ('viagra', ['lookalike'])
+    ('viagra', ['styled', 'lookalike'])
     """
     text = text.replace("\xa0", " ")  # what NFKC makes of it; most texts have nothing else beyond ASCII
     if text.isascii():
@@ -86,6 +96,10 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
             notes.append("invisible")
     if _COMBINING.search(visible):
         shown = _COMBINING.sub("", shown)
+    if _STYLED.search(visible):
+        styled = _STYLED_EAST_ASIAN if _EAST_ASIAN.search(visible) else _STYLED_WORD
+        if styled.search(shown):
+            notes.append("styled")
     shown = _compatible(shown, most)
     if _CYRILLIC_OR_GREEK.search(_beyond_ascii(shown)):
         folded = re.sub(r"\w+", _fold_lookalikes, shown)

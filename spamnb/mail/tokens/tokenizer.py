@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from itertools import chain
 
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
+from spamnb.mail.parsing.calendar import Calendar
 from spamnb.mail.parsing.message import Attachment, Message
 from spamnb.mail.tokens.body import body_tokens
 from spamnb.mail.tokens.header import header_tokens
 from spamnb.mail.tokens.text import normalise
+from spamnb.mail.tokens.urls import hosts
 
 _TOKEN_CHARS = 100  # of a whole token with its prefix
+_EXTENSION_CHARS = 20
+_ORGANIZERS = 20
 VERSION = 4  # raised when the same message yields other tokens; kept with what was learned
 
 
@@ -59,6 +63,8 @@ def _structure(message: Message) -> Iterator[str]:
     yield from message.notes
     for attachment in message.attachments:
         yield from _attachment(attachment)
+    for calendar in message.calendars:
+        yield from _invitation(calendar)
 
 
 def _attachment(attachment: Attachment) -> Iterator[str]:
@@ -67,4 +73,16 @@ def _attachment(attachment: Attachment) -> Iterator[str]:
     if attachment.filename:
         name = normalise(attachment.filename.lower())[0]
         yield f"attached-name:{name[:40]}"
-        yield f"attached-extension:{'.'.join(name.split('.')[1:][-2:])[:20]}"
+        labels = name.split(".")[1:][-2:]
+        yield f"attached-extension:{'.'.join(labels)[-_EXTENSION_CHARS:]}"
+        if len(labels) > 1:
+            yield f"attached-extension:{labels[-1][-_EXTENSION_CHARS:]}"
+
+
+def _invitation(calendar: Calendar) -> Iterator[str]:
+    if calendar.method:
+        yield f"ics-method:{calendar.method}"
+    for organizer in calendar.organizers[:_ORGANIZERS]:
+        address = organizer.lower()
+        yield f"organizer:{address[:60]}"
+        yield from hosts("organizer", address.rpartition("@")[2])

@@ -1,0 +1,40 @@
+"""As what a part of a message is read."""
+
+from enum import Enum
+
+from spamnb.mail.parsing.encoded_words import decode_field
+from spamnb.mail.parsing.readings import is_text_type
+
+HTML = frozenset({"text/html", "application/xhtml+xml", "text/x-amp-html"})
+_CALENDARS = frozenset({"text/calendar", "application/ics"})
+_DRAWING = "image/svg+xml"
+_UNTOLD = frozenset({"application/octet-stream", "text/plain"})  # the name of the file tells what it is
+_PAGES = (".htm", ".html", ".shtml", ".xhtml", ".svg")  # a browser opens these
+
+
+class Form(Enum):
+    """TEXT and HTML are shown; a CALENDAR is shown in part; a PAGE is opened in a browser; a FILE is not read."""
+
+    TEXT = "text"
+    HTML = "html"
+    CALENDAR = "calendar"
+    PAGE = "page"
+    FILE = "file"
+
+
+def form_of(kind: str, disposition: str, filename: str) -> Form:
+    """As what a part of that media type is read, which may be attached under the name of a file, as it is written.
+
+    >>> form_of("text/html", "", "").name, form_of("application/octet-stream", "attachment", "a.html").name
+    ('HTML', 'PAGE')
+    """
+    if kind in _CALENDARS:
+        return Form.CALENDAR
+    if is_text_type(kind) and disposition != "attachment":
+        return Form.HTML if kind in HTML else Form.TEXT
+    name = decode_field(filename).rstrip(". ").lower() if kind in _UNTOLD else ""
+    if name.endswith(".ics"):
+        return Form.CALENDAR
+    if kind in HTML or kind == _DRAWING or name.endswith(_PAGES):
+        return Form.PAGE
+    return Form.FILE
