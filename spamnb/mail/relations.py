@@ -38,7 +38,7 @@ from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
 
 _HASH_BYTES = 8
-_MOST_RECEIVED = 12  # Received fields looked at, from the top
+MOST_RECEIVED = 12  # Received fields looked at, from the top
 _MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
 _MOST_RECIPIENTS = 50  # of one sent message; with more it is an announcement
 _ADDRESS_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
@@ -125,24 +125,35 @@ def path_of(received: Sequence[str]) -> str:
     >>> path_of(["from hello (unknown [172.17.0.1]) by mx", "from b.example (a.b.example [9.9.9.7]) by mx"])
     ''
     """
+    return _path(tuple(received[: MOST_RECEIVED + 1]))
+
+
+@lru_cache(maxsize=1)  # the tokens of a message and its relations ask for the same
+def _path(received: tuple[str, ...]) -> str:
     peer = _peer(received)
     if peer is None:
         return ""
     networks = list(dict.fromkeys(map(_network, _IP.findall(peer))))
     if not all(networks):  # one of them is private, and the other may be what a stranger called himself
         return ""
-    names = [one or other for one, other in _NAMED.findall(peer)]
-    site = _site(names[0]) if len(networks) == 1 and len(names) == 1 else ""
+    names = [in_brackets or of_exim for in_brackets, of_exim in _NAMED.findall(peer)]
+    site = site_of(names[0]) if len(networks) == 1 and len(names) == 1 else ""
     return site or " ".join(networks)
+
+
+def is_public(said: str) -> bool:
+    """Whether what a field says of the other machine, in lower case, has an address, and public ones alone."""
+    networks = [_network(written) for written in _IP.findall(said)]
+    return bool(networks) and all(networks)
 
 
 def _peer(received: Sequence[str]) -> str | None:
     """What the first field that tells of another machine says of it, in lower case; None where all stayed on one."""
-    for field in received[:_MOST_RECEIVED]:
+    for field in received[:MOST_RECEIVED]:
         said, _, by = field[:_FIELD_CHARS].lower().partition(" by ")
         if said.startswith("from") and (" by " in by or not (_is_inside(by) or _is_local(said))):
             return said  # a second `by` is from what a stranger called himself
-    return None if len(received) <= _MOST_RECEIVED else ""
+    return None if len(received) <= MOST_RECEIVED else ""
 
 
 def _is_inside(by: str) -> bool:
@@ -190,7 +201,7 @@ def _ip(written: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def _site(host: str) -> str:
+def site_of(host: str) -> str:
     """The registered domain of a host, as its labels let one suppose: the last two, or three of `a.example.co.uk`."""
     labels = host.strip(".").split(".")
     if len(labels) < 2 or labels[-1].isdigit():

@@ -42,6 +42,17 @@ Content-Transfer-Encoding: 8bit
 Dear friends, LUNCH is at noon. Write to anna@example.org or see http://user@www.example.org:8080/menu/today and
 http://192.0.2.7/ http://0x7f.1/ http://%65xample.com/ http://xn--bcher-kva.example/ http://t.example/?http://u.example/
 """
+DELIVERED = [  # by a server whose name was looked up, with every outcome
+    b"From: anna@example.org\nDate: Mon, 2 Nov 2026 10:00:00 +0100\n"
+    b"Received: from " + server + b" by home.example; Mon, 2 Nov 2026 10:01:00 +0100\n\nx\n"
+    for server in (
+        b"mx.example.org (mx.example.org [9.9.9.7])",
+        b"mx.example.org (mx2.example.org [9.9.9.7])",
+        b"mx.example.org (mx.example.net [9.9.9.7])",
+        b"mx.example.org (unknown [9.9.9.7])",
+        b"mx.example.org ([9.9.9.7])",
+    )
+]
 EMPTY = b"""From: <anna@example.org>
 Reply-To: "bert@example.net" <anna@other.example>
 To: dora@example.org
@@ -122,7 +133,9 @@ LIMITED = {
     Limits(tokens=9): PLAIN,
     Limits(work=9): PLAIN,
 }
-MESSAGES = [(raw, DEFAULT_LIMITS) for raw in (PLAIN, EMPTY, SHOUTED, ODD, HTML, PARTS, CALENDAR, PAGE, BROKEN, b"")]
+MESSAGES = [
+    (raw, DEFAULT_LIMITS) for raw in (PLAIN, *DELIVERED, EMPTY, SHOUTED, ODD, HTML, PARTS, CALENDAR, PAGE, BROKEN, b"")
+]
 MESSAGES += [(raw, limits) for limits, raw in LIMITED.items()]
 
 

@@ -1,17 +1,18 @@
 """The header to tokens: sender and receivers, the way that the message took, its subject, its other fields."""
 
 import re
-import string
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 
-from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits
 from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
+from spamnb.mail.relations import path_of, site_of
+from spamnb.mail.tokens.dates import date_tokens
 from spamnb.mail.tokens.ignored_fields import is_never_read
+from spamnb.mail.tokens.received import received_tokens
+from spamnb.mail.tokens.shapes import id_shape, short_shape
 from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words, words
-from spamnb.mail.tokens.urls import IPV4, hosts
+from spamnb.mail.tokens.urls import hosts
 
 # Have functions of their own; `_other_fields` skips them.
 _OWN_WAY = frozenset(
@@ -22,14 +23,7 @@ _MAILER = frozenset(
     """x-mailer user-agent x-mimeole x-originating-ip organization precedence x-priority importance
     x-msmail-priority auto-submitted content-language""".split()  # noqa: SIM905
 )
-_NAMES = lazy_pattern(r"[a-z0-9][a-z0-9.-]{3,100}")
-_RUN = lazy_pattern(r"(.)\1+")
-_SHAPE = str.maketrans(
-    dict.fromkeys(string.ascii_lowercase, "a")
-    | dict.fromkeys(string.ascii_uppercase, "A")
-    | dict.fromkeys(string.digits, "d")
-)
-_ZONE = lazy_pattern(r"([+-]\d{4})\s*(?:\(|\Z)")
+_MAILER_CHARS = 12  # of a word in the name of a mail program
 
 
 def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
@@ -40,11 +34,13 @@ def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
     for name in ("from", "reply-to", "to", "cc"):
         yield from _addresses(name, fields.get(name, []), limits)
     yield from _reply_to(first.get("reply-to", ""), first.get("from", ""))
-    yield from _received(fields.get("received", []))
+    received = fields.get("received", [])
+    yield from received_tokens(received)
     yield from _message_id(first.get("message-id", ""))
     if date := first.get("date"):
-        zone = _ZONE.search(date)
-        yield f"date-zone:{zone[1] if zone else 'none'}"
+        yield from date_tokens(date, received)
+    if date or received:
+        yield from _sender_facts(first.get("from", ""), received)
     yield from (f"refers:{name}" for name in ("in-reply-to", "references") if first.get(name))
     yield from _other_fields(first, limits)
     for subject in message.subjects:
@@ -79,8 +75,7 @@ def _message_id(value: str) -> Iterator[str]:
     else:
         yield "message-id:none"
         local = identifier
-    shape = _RUN.sub(r"\1", local[:200].translate(_SHAPE))
-    yield f"message-id-shape:{shape[:30]}"
+    yield f"message-id-shape:{id_shape(local[:200])[:30]}"
 
 
 def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
@@ -111,26 +106,21 @@ def _reply_to(reply: str, sender: str) -> Iterator[str]:
         yield "reply-to-elsewhere" if len(sites) > 1 else "reply-to-same"
 
 
-def _received(values: list[str]) -> Iterator[str]:
-    """The topmost Received field was written by the user's own server; those below it may be forged."""
-    yield f"received-number:{min(len(values), 8)}"
-    for position, value in enumerate(value[:1000].lower() for value in values[:12]):
-        prefix = "received" if position == 0 else "received-claimed"
-        dotted = " ".join([piece for piece in value.split() if "." in piece])  # the others take longer than these
-        for name in dict.fromkeys(_NAMES.findall(dotted)):
-            if "." in name:
-                yield from _server(prefix, name)
+def _sender_facts(value: str, received: Sequence[str]) -> Iterator[str]:
+    """How the first sender is written, and whether the server that delivered the message is of the sender's site."""
+    name, sender = address(value[:500])
+    local, _, host = sender.rpartition("@")
+    yield f"agree:from-path:{_agreement(host.lower(), path_of(received))}"
+    yield f"from-shape:{short_shape(local)}"
+    yield f"from-name-shape:{short_shape(name)}"
 
 
-@lru_cache(maxsize=2048)  # as those of `hosts`
-def _server(prefix: str, name: str) -> tuple[str, ...]:
-    """A name or an address of a server that a Received field names; nothing for anything else that has a full stop."""
-    if name.rpartition(".")[2].isalpha():
-        return hosts(prefix, name)
-    if IPV4.fullmatch(name):
-        a, b, c, d = name.split(".")
-        return (f"{prefix}-ip:{a}.{b}", f"{prefix}-ip:{a}.{b}.{c}", f"{prefix}-ip:{a}.{b}.{c}.{d}")
-    return ()
+def _agreement(host: str, path: str) -> str:
+    if not path:
+        return "none"
+    if site_of(path) != path:
+        return "ip"
+    return "same" if site_of(host) == path else "other"
 
 
 def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:
@@ -139,4 +129,10 @@ def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:
             continue
         yield f"field:{name}"
         if name in _MAILER:
-            yield from _prefixed(name, value[:200], limits)
+            for word in words(normalise(value[:200])[0], limits.token_chars):
+                yield f"{name}:{_without_id(word)}"
+
+
+def _without_id(word: str) -> str:
+    """A word, or its shape where it is long and has digits: an identifier, as Mailchimp's of a customer."""
+    return id_shape(word) if len(word) > _MAILER_CHARS and any(map(str.isdigit, word)) else word

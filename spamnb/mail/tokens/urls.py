@@ -10,7 +10,9 @@ from spamnb.base.patterns import lazy_pattern
 _HOST_CHARS = 100
 IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ODD_IPV4 = lazy_pattern(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
-_ID_CHARS = 8  # a word of a path that is so long and has digits is an identifier, and is met once
+_ID_CHARS = 8  # a number of a path that is so long is an identifier, as letters with digits are: it is met once
+_MOST_NUMBERS = 3  # in a label of a host: one with more is an identifier
+_DIGITS = lazy_pattern(r"[0-9]+")
 _PATH_WORD = lazy_pattern(r"[^\W_]{2,24}")
 _SCHEME = lazy_pattern(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _IGNORED = str.maketrans("", "", "\t\r\n")
@@ -30,10 +32,26 @@ def hosts(prefix: str, host: str) -> tuple[str, ...]:
     >>> hosts("url", "www.shop.example.com")
     ('url:www.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com')
     """
-    parents = [host.strip(".").lower()[-_HOST_CHARS:]]
+    parents = [_unnumbered(host.strip(".").lower()[-_HOST_CHARS:])]
     while len(parents) < 5 and (parent := parents[-1].partition(".")[2]):
         parents.append(parent)
     return tuple(f"{prefix}:{parent}" for parent in parents)
+
+
+def _unnumbered(host: str) -> str:
+    """A host of four labels or more, without the number of the machine or of the customer in its first label.
+
+    >>> _unnumbered("mail217.suw10.mcsv.example"), _unnumbered("20261102.mail.shop.example")
+    ('maild.suw10.mcsv.example', 'mail.shop.example')
+    """
+    label, _, parent = host.partition(".")
+    if parent.count(".") < 2 or label.isalpha():
+        return host
+    if label.isdecimal():
+        return host if len(label) < _ID_CHARS else parent
+    if max([len(_DIGITS.findall(piece)) for piece in label.split("-")]) > _MOST_NUMBERS:
+        return parent
+    return f"{_DIGITS.sub('d', label)}.{parent}"
 
 
 def urls(written: Iterable[str]) -> Iterator[str]:
@@ -73,27 +91,27 @@ def _parts(url: str) -> tuple[str, str]:
 def _web(rest: str) -> list[str]:
     end = _AUTHORITY_END.search(rest)
     authority, path = (rest[: end.start()], rest[end.end() :]) if end else (rest, "")
-    found: list[str] = []
+    tokens: list[str] = []
     user, _, host = authority.rpartition("@")
     if user:
-        found.append("url-user")
+        tokens.append("url-user")
     if "%" in host:
-        found.append("url-host-escaped")
+        tokens.append("url-host-escaped")
     host = unquote(host[:255]).lower()
     if host.startswith("["):
-        found += ("url-ip", f"url:{host.partition(']')[0][1:41]}")
+        tokens += ("url-ip", f"url:{host.partition(']')[0][1:41]}")
     else:
         host, _, port = host.partition(":")
         if port.isdecimal() and port not in {"80", "443"}:
-            found.append("url-port")
-        found += _host(_HOST_END.split(host, maxsplit=1)[0].strip("."))
+            tokens.append("url-port")
+        tokens += _host(_HOST_END.split(host, maxsplit=1)[0].strip("."))
     path = unquote(path[:600]).lower()
     if "http" in path:
         for target in dict.fromkeys(_TARGET.findall(path)):
-            found += ("url-redirects", *hosts("url", target))
+            tokens += ("url-redirects", *hosts("url", target))
     steps = _PATH_WORD.findall(path[:200])[:8]
-    found += [f"url-path:{word}" for word in steps if len(word) < _ID_CHARS or word.isalpha()]
-    return found
+    tokens += [f"url-path:{step}" for step in steps if step.isalpha() or (step.isdecimal() and len(step) < _ID_CHARS)]
+    return tokens
 
 
 @lru_cache(maxsize=2048)  # as those of `hosts`

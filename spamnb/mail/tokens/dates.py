@@ -1,0 +1,63 @@
+"""The date of a message to tokens: how it is written, and how far it is from the dates of its way."""
+
+import string
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.relations import MOST_RECEIVED
+
+_DATE_CHARS, _SHAPE_CHARS = 100, 40
+_LONGEST = 20  # a difference of two years, as a power of two of minutes
+_ZONE = lazy_pattern(r"([+-]\d{4})\s*(?:\(|\Z)")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE = lazy_pattern(
+    rf"(\d{{1,2}}) +({'|'.join(_MONTHS)}) +(\d{{4}}) +(\d{{1,2}}):(\d\d)(?::\d\d)?"
+    r" *(?:([+-])(\d\d)(\d\d)|gmt|utc?\b)"
+)
+_AS_WRITTEN = str.maketrans(dict.fromkeys(string.ascii_letters, "a") | dict.fromkeys(string.digits, "d"))
+
+
+def date_tokens(written: str, received: Sequence[str]) -> Iterator[str]:
+    """The zone and the shape of a date, and what lies between it and the topmost and the lowest Received field.
+
+    A difference is the power of two of its minutes, below 0 where the message arrived before it was written. It has no
+    token where one of the dates cannot be read.
+    """
+    zone = _ZONE.search(written)
+    yield f"date-zone:{zone[1] if zone else 'none'}"
+    yield f"date-shape:{written[:_SHAPE_CHARS].translate(_AS_WRITTEN)}"
+    sent = _minutes(written)
+    if sent is None or not received:
+        return
+    for kind, field in (("skew", received[0]), ("skew-first", received[:MOST_RECEIVED][-1])):
+        passed = _minutes(field.rpartition(";")[2])
+        if passed is not None:
+            yield f"{kind}:{_power(passed - sent):+d}"
+
+
+def _minutes(written: str) -> int | None:
+    """The minutes from the year 1 to a date whose zone is a number or UTC (RFC 5322, 3.3); None for any other text.
+
+    Not by `email.utils`, which takes long to import, and guesses at what it cannot read.
+    """
+    match = _DATE.search(written[:_DATE_CHARS].lower())
+    if match is None:
+        return None
+    day, month, year, hour, minute, sign, zone_hours, zone_minutes = match.groups()
+    try:
+        days = date(int(year), _MONTHS.index(month) + 1, int(day)).toordinal()
+    except ValueError:  # the year 0, the 31st of June
+        return None
+    east = int(f"{sign}1") * (int(zone_hours) * 60 + int(zone_minutes)) if sign else 0
+    return (days * 24 + int(hour)) * 60 + int(minute) - east
+
+
+def _power(minutes: int) -> int:
+    """The power of two of a number of minutes and one more, with its sign.
+
+    >>> _power(0), _power(1), _power(62), _power(-63), _power(10**9)
+    (0, 1, 5, -6, 20)
+    """
+    power = min((1 + abs(minutes)).bit_length() - 1, _LONGEST)
+    return power if minutes >= 0 else -power
