@@ -10,7 +10,7 @@ from spamnb.mail.reading import read
 from tests.mail.today.library import LIBRARY, Mail
 from tests.mail.today.noise import is_noise, is_uuid
 
-MOST_NOISE = 1.0  # percent of the library's tokens
+MOST_NOISE = 0.3  # percent of the library's tokens; it has 0.13
 HOSTS = {"received", "received-claimed", "message-id", "url", "image-url", "mail", "attached-url"}
 MARKS_OF_A_CALENDAR = {"begin", "vcalendar", "vevent", "vtimezone", "valarm", "dtstart", "tzid", "rrule", "attendee"}
 REGION = "eurprd08."  # all machines of a region have it behind their names
@@ -19,7 +19,7 @@ LARGE_SENDERS = {"numbered_sender", "cloud_sender", "list_sender"}
 MUST = {
     # invitations
     "invitation-to-a-rehearsal": {
-        "ics-method:request", "organizer:webpost.example", "movement", "opening-pair:summer rehearsal",
+        "ics-method:request", "organizer:webpost.example", "second", "movement", "opening-pair:summer rehearsal",
     },
     "renewal-in-a-calendar": {"ics-method:request", "organizer:webpost.example", "refund", "antivirus"},
     "cancelled-meeting": {"ics-method:cancel", "organizer:northmill.example", "skagen", "auditors"},
@@ -41,7 +41,8 @@ MUST = {
     "report-that-is-a-program": {"attached-extension:pdf.exe", "attached-extension:exe"},
     # relays over IPv6, and servers without a name
     "letter-over-ipv6": {
-        "received-ip:2606:4700", "received-ip:2606:4700:4700", "rdns:unknown", "agree:from-path:ip",
+        "received-ip:2606:4700", "received-ip:2606:4700:4700", "received-claimed-ip:2620:00fe", "rdns:unknown",
+        "agree:from-path:ip",
     },
     # who delivers for whom
     "letter-from-an-own-server": {"agree:from-path:same", "rdns:helo", "message-id-shape:uuid", "skew:+0"},
@@ -53,6 +54,7 @@ MUST = {
     "boss-fraud": {"reply-to-elsewhere"},
 }  # fmt: skip  # a message's tokens are read more easily together
 MUST_NOT = {
+    "invitation-to-a-rehearsal": {"vcalendar", "dtstart", "tzid", "econd", "reminder"},
     "voicemail-with-html": {"voice portal", "portal", "var", "onload"},  # the page's words are not read
     "letter-of-a-school": {"body-styled", "subject-styled"},
     "newsletter-of-a-choir": {"html:image-attached"},

@@ -31,10 +31,10 @@ def judged(learned: set[str]) -> list[Outcome]:
 def test_other_systems(learned: set[str]) -> None:
     """Who learned ten honest messages and ten spam loses no honest mail of systems never met.
 
-    Most of it stays unsure after so few: no spam is missed but what is written as letters of one's own are.
+    Much stays unsure after so few; one spam of ten is missed, which is written as a letter of a known person is.
     """
     outcomes = judged(learned)
     ham = [outcome for outcome in outcomes if outcome.label is Label.HAM]
     spam = [outcome for outcome in outcomes if outcome.label is Label.SPAM]
     assert [outcome.name for outcome in ham if outcome.verdict is Verdict.SPAM] == []
-    assert len([outcome.name for outcome in spam if outcome.verdict is Verdict.HAM]) <= 2
+    assert len([outcome.name for outcome in spam if outcome.verdict is Verdict.HAM]) <= 1
