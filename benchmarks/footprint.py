@@ -62,12 +62,12 @@ def main() -> None:
 
 def _ledger(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> list[tuple[str, float, str]]:
     """Learn a corpus in its order."""
-    empty = _learn(spamnb, [])
+    empty = learn(spamnb, [])
     last_tenth = len(messages) - len(messages) // 10
-    before = _learn(spamnb, _read(messages[:last_tenth]))
-    learned_before = _learned(spamnb)
-    after = _learn(spamnb, _read(messages[last_tenth:]))
-    learned = _learned(spamnb)
+    before = learn(spamnb, _read(messages[:last_tenth]))
+    learned_before = learned_messages(spamnb)
+    after = learn(spamnb, _read(messages[last_tenth:]))
+    learned = learned_messages(spamnb)
     return [
         ("ledger: learned messages", learned, ""),
         ("ledger: empty", empty, "bytes"),
@@ -82,7 +82,7 @@ def _read(messages: Sequence[Labelled]) -> Iterator[tuple[Reading, Label]]:
         yield read(Path(each.path).read_bytes()), each.label
 
 
-def _learn(spamnb: common.Spamnb, lessons: Iterable[tuple[Reading, Label]]) -> int:
+def learn(spamnb: common.Spamnb, lessons: Iterable[tuple[Reading, Label]]) -> int:
     """Learn in transactions of a few messages; the ledger's bytes once all of it is in the one file."""
     waiting = iter(lessons)
     with Ledger(str(spamnb.ledger)) as ledger:
@@ -97,7 +97,8 @@ def _learn(spamnb: common.Spamnb, lessons: Iterable[tuple[Reading, Label]]) -> i
     return spamnb.ledger.stat().st_size
 
 
-def _learned(spamnb: common.Spamnb) -> int:
+def learned_messages(spamnb: common.Spamnb) -> int:
+    """How many messages the ledger has learned."""
     with Ledger(str(spamnb.ledger)) as ledger:
         return int(ledger.lessons.totals()[:2].sum())
 
@@ -106,7 +107,7 @@ def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
     """Fill the ledger with words, and look at the service at work."""
     with Ledger(str(spamnb.ledger)) as ledger:
         missing = max(0, tokens - int(ledger.lessons.totals()[6]))
-    _learn(spamnb, made_up_lessons(missing))
+    learn(spamnb, made_up_lessons(missing))
     with Ledger(str(spamnb.ledger)) as ledger:
         vocabulary = int(ledger.lessons.totals()[6])
     with spamnb.service() as process:

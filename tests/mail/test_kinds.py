@@ -134,8 +134,7 @@ LIMITED = {
     Limits(work=9): PLAIN,
 }
 MESSAGES = [
-    (raw, DEFAULT_LIMITS)
-    for raw in (PLAIN, *DELIVERED, EMPTY, SHOUTED, ODD, HTML, PARTS, CALENDAR, PAGE, BROKEN, b"")
+    (raw, DEFAULT_LIMITS) for raw in (PLAIN, *DELIVERED, EMPTY, SHOUTED, ODD, HTML, PARTS, CALENDAR, PAGE, BROKEN, b"")
 ]
 MESSAGES += [(raw, limits) for limits, raw in LIMITED.items()]
 

@@ -13,7 +13,7 @@ _LONGEST = 20  # a difference of two years, as a power of two of minutes
 _ZONE = lazy_pattern(r"([+-]\d{4})\s*(?:\(|\Z)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATE = lazy_pattern(
-    rf"(\d{{1,2}}) +({'|'.join(_MONTHS)}) +(\d{{4}}) +(\d{{1,2}}):(\d\d)(?::\d\d)?"
+    rf"(\d{{1,2}}) +({'|'.join(_MONTHS)}) +(\d{{4}}) +(\d{{1,2}}):(\d\d)(?::\d\d(?:\.\d{{1,6}})?)?"
     r" *(?:([+-])(\d\d)(\d\d)|gmt|utc?\b)"
 )
 _AS_WRITTEN = str.maketrans(dict.fromkeys(string.ascii_letters, "a") | dict.fromkeys(string.digits, "d"))
@@ -40,9 +40,10 @@ def date_tokens(written: str, received: Sequence[str]) -> Iterator[str]:
 def _minutes(written: str) -> int | None:
     """The minutes from the year 1 to a date whose zone is a number or UTC (RFC 5322, 3.3); None for any other text.
 
-    Not by `email.utils`, which takes long to import, and guesses at what it cannot read.
+    Not by `email.utils`, which takes long to import, and guesses at what it cannot read. QUIRK: SendGrid writes the
+    date of a Received field behind an id, without the semicolon of RFC 5321, 4.4, and with fractions of seconds.
     """
-    match = _DATE.search(written[:_DATE_CHARS].lower())
+    match = _DATE.search(written[-_DATE_CHARS:].lower())
     if match is None:
         return None
     day, month, year, hour, minute, sign, zone_hours, zone_minutes = match.groups()

@@ -23,7 +23,7 @@ _INVISIBLE = lazy_pattern(
 # Latin letters in another form, which NFKC makes plain: those of mathematics, in circles but for Ⓒ Ⓜ Ⓟ Ⓡ, in squares.
 _FORMS = "\U0001d400-\U0001d6a5\u24b6\u24b7\u24b9-\u24c1\u24c3\u24c4\u24c6\u24c8-\u24e9\U0001f130-\U0001f149"
 _FULL_WIDTH = "\uff21-\uff3a\uff41-\uff5a"  # ordinary beside East Asian scripts
-_EAST_ASIAN = lazy_pattern("[\u3001-\u30ff\u3400-\u9fff\uac00-\ud7af\uff66-\uff9f]")
+_EAST_ASIAN_LETTER = lazy_pattern("[\u3001-\u30ff\u3400-\u9fff\uac00-\ud7af\uff66-\uff9f]")
 _STYLED = lazy_pattern("[\u24b6-\u24e9\uff21-\uff5a\U0001d400-\U0001f149]")  # a quick look
 # One letter alone is a sign or a variable.
 _STYLED_WORD = lazy_pattern(
@@ -97,7 +97,7 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
     if _COMBINING.search(visible):
         shown = _COMBINING.sub("", shown)
     if _STYLED.search(visible):
-        styled = _STYLED_EAST_ASIAN if _EAST_ASIAN.search(visible) else _STYLED_WORD
+        styled = _STYLED_EAST_ASIAN if _EAST_ASIAN_LETTER.search(visible) else _STYLED_WORD
         if styled.search(shown):
             notes.append("styled")
     shown = _compatible(shown, most)
