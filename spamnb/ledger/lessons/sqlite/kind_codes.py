@@ -14,8 +14,8 @@ that writes its tokens anew and adds up those that are there in both forms: an i
 an earlier program, which does not know the code, must refuse the ledger. U needed no such step: it came before the
 first release, when no ledger had tokens of its kind. (\\ is left out, which JSON escapes.)
 
-The first 20 kinds that have one save most, over csdmc2010 and Enron together: 99 % of what codes for all 60 would. For a kind
-with few distinct tokens (`tag:`, `charset:`) a code saves nothing.
+The first 20 kinds that have one save most, over csdmc2010 and Enron together: 99 % of what codes for all 60 would. For
+a kind with few distinct tokens (`tag:`, `charset:`) a code saves nothing.
 """
 
 from collections.abc import Iterator
