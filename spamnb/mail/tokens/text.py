@@ -237,15 +237,15 @@ def pairs(prefix: str, found: Sequence[str]) -> Iterator[str]:
     return (f"{prefix}:{one} {other}" for one, other in dict.fromkeys(pairwise(found)))
 
 
-def grams(prefix: str, text: str) -> list[str]:
+def grams(prefix: str, text: str) -> dict[str, int]:
     """The beginnings and ends of words: runs of four characters, the first or the last of them a blank; each once.
 
     Blanks in a row are one, and one is before and behind the text. Scripts from the East Asian ones on have none: their
     words are not set apart.
 
-    >>> grams("4:", "an old hat")
+    >>> list(grams("4:", "an old hat"))
     ['4: an ', '4: old', '4:old ', '4: hat', '4:hat ']
-    >>> grams("4:", "a b")
+    >>> list(grams("4:", "a b"))
     ['4: a b', '4:a b ']
     """
     found = text[:_GRAMS_WITHIN].split()
@@ -257,7 +257,7 @@ def grams(prefix: str, text: str) -> list[str]:
         runs.append(spaced[blank - 3 : blank + 1])
     if not spaced.isascii():
         runs = [run for run in runs if max(run, default="") < _EAST_ASIAN]
-    return [prefix + run for run in dict.fromkeys(runs) if len(run) == 4]
+    return {prefix + run: 1 for run in dict.fromkeys(runs) if len(run) == 4}
 
 
 def runs_of_marks(text: str) -> Iterator[str]:
