@@ -41,8 +41,9 @@ TOKENS: dict[str, Callable[[str], bool]] = {
     "without Received": without("received", "received-ip", "received-claimed", "received-claimed-ip"),
     "without shouted words": without("shout"),
 }
-CONSTANTS: dict[str, tuple[str, float]] = {
-    "all tokens of one weight": ("weights", 1.0),
+CONSTANTS: dict[str, tuple[str, float | Callable[[float], float]]] = {
+    "all tokens of one strength": ("strength", lambda _: 1.0),
+    "without the mean of the grams": ("GRAMS_WEIGHT", 0.0),
     "large groups in full": ("CROWD", 0.0),
     "no caution": ("CAUTION", 1e-9),
     "unknown tokens not counted": ("UNKNOWN", 0.0),
@@ -118,31 +119,21 @@ def filtered(examples: Sequence[Sample], keep: Callable[[str], bool]) -> list[Sa
     return [Sample(name, label, kept(reading)) for name, label, reading in examples]
 
 
-def changed(examples: Sequence[Sample], constant: str, value: float) -> float:
+def changed(examples: Sequence[Sample], constant: str, value: float | Callable[[float], float]) -> float:
     """(1−ROCA)% with a constant of the score changed."""
     with patched(constant, value):
         return area(examples, Learner(Scoring()))
 
 
 @contextmanager
-def patched(constant: str, value: float) -> Iterator[None]:
-    """Another value for a constant of the score; "weights" gives all known tokens the same."""
-    import spamnb.filter.judge
-
-    if constant == "weights":
-        kept = spamnb.filter.judge.weights
-        spamnb.filter.judge.weights = lambda log_odds, kinds: [value] * len(log_odds)
-        try:
-            yield
-        finally:
-            spamnb.filter.judge.weights = kept
-    else:
-        before = getattr(scoring, constant)
-        setattr(scoring, constant, value)
-        try:
-            yield
-        finally:
-            setattr(scoring, constant, before)
+def patched(constant: str, value: float | Callable[[float], float]) -> Iterator[None]:
+    """Another value for a constant or a function of the score."""
+    before = getattr(scoring, constant)
+    setattr(scoring, constant, value)
+    try:
+        yield
+    finally:
+        setattr(scoring, constant, before)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.calendar import Calendar
 from spamnb.mail.parsing.message import Message, Text
-from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
+from spamnb.mail.tokens.text import count_forms, forms, grams, normalise, pairs, runs_of_marks, split_words
 from spamnb.mail.tokens.urls import hosts, urls
 
 if TYPE_CHECKING:
@@ -29,13 +29,18 @@ _UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, for a hundr
 _UNITS_A_TAG = 6
 
 
-def body_tokens(message: Message, limits: Limits, work: Work) -> Counter[str]:
-    """All texts; of the alternatives of one content each token counts as often as in the one that has most."""
+def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
+    """All texts; of the alternatives of one content each token counts as often as in the one that has most.
+
+    Grams count once, and come first: a text has fewer than a thousand, which leaves room for words.
+    """
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
+    edges: dict[str, int] = {}  # the grams of all texts
     texts: tuple[Text | Calendar, ...] = (*message.texts, *message.calendars)
     for text in texts:
-        found = _html(text.text, limits, work) if text.is_html else _plain(text.text, limits, work)
+        read = _html if text.is_html else _plain
+        found = read(text.text, limits, work, edges)
         if text.group:
             groups[text.group] = groups[text.group] | found if text.group in groups else found
         else:
@@ -47,10 +52,10 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> Counter[str]:
         total.update(_page(markup, limits, work))
     if work.is_spent:
         total["limit:work"] = 1
-    return total
+    return edges | total
 
 
-def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
+def _plain(text: str, limits: Limits, work: Work, edges: dict[str, int]) -> Counter[str]:
     text = text[: work.share(len(text), _units(text))]
     if "-----BEGIN " in text:
         text = _ARMOUR.sub("", text)
@@ -78,6 +83,7 @@ def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
     more.extend(f"opening:{word}" for word in dict.fromkeys(first[:_OPENING]))
     more.extend(pairs("opening-pair", ["^", *first[:_OPENING_PAIRS]]))
     more.extend(f"closing:{word}" for word in dict.fromkeys(forms(found[-_CLOSING:], limits.token_chars)))
+    edges.update(grams("4:", lower))
     tokens = Counter(count_forms(found, limits.token_chars))
     tokens.update(more)  # once for all: a call costs much more than a word
     return tokens
@@ -91,11 +97,11 @@ def _units(text: str) -> int:
     return _UNITS_ASCII + (_UNITS_BEYOND - _UNITS_ASCII) * beyond // len(text)
 
 
-def _html(markup: str, limits: Limits, work: Work) -> Counter[str]:
+def _html(markup: str, limits: Limits, work: Work, edges: dict[str, int]) -> Counter[str]:
     from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
 
     read: HtmlText = read_html(_affordable(markup, work), limits, work)
-    tokens = _plain(read.visible[: limits.text_chars], limits, work)
+    tokens = _plain(read.visible[: limits.text_chars], limits, work, edges)
     if max(len(read.visible), len(read.hidden)) > limits.text_chars:
         tokens["limit:text_chars"] = 1
     more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]
