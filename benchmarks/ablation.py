@@ -31,7 +31,7 @@ from spamnb.evaluation.runs import in_orders
 from spamnb.mail.tokens.kinds import is_header
 
 _RESAMPLES = 1000
-_WEIGHTS = "spamnb.filter.judge.weights"
+_JUDGE, _SCORE = "spamnb.filter.judge", "spamnb.bayes.score_plain"
 
 
 def without(*kinds: str) -> Callable[[str], bool]:
@@ -75,7 +75,7 @@ PARTS = {
         *("agree", "skew", "skew-first", "date-shape", "from-shape", "from-name-shape"),
         *("helo-shape", "rdns", "rdns-shape", "rdns-digits"),
     ),
-    "one crowd for HTML": Change(values={"spamnb.filter.judge.kind": prefix}),
+    "one crowd for HTML": Change(values={f"{_JUDGE}.crowd_of": prefix}),
     "the second mean": left_out("4"),
 }
 CHANGES = {
@@ -92,10 +92,13 @@ CHANGES = {
     "without Received": left_out("received", "received-ip", "received-claimed", "received-claimed-ip"),
     "without shouted words": left_out("shout"),
     **{f"without {name}": change for name, change in PARTS.items()},
-    "all tokens weigh alike": Change(values={_WEIGHTS: lambda log_odds, kinds: [1.0] * len(log_odds)}),
-    "many tokens of one kind weigh in full": Change(values={"spamnb.bayes.score_plain.CROWD": 0.0}),
-    "no caution": Change(values={"spamnb.bayes.score_plain.CAUTION": 1e-9}),
-    "unknown tokens not counted": Change(values={"spamnb.bayes.score_plain.UNKNOWN": 0.0}),
+    "the sum instead of the mean": Change(
+        [without("4")], {f"{_JUDGE}.weights": lambda log_odds, crowds: [1.0] * len(log_odds)}
+    ),
+    "all tokens weigh alike": Change(values={f"{_SCORE}.strength": lambda log_odds: 1.0, f"{_SCORE}.CROWD": 0.0}),
+    "many tokens of one kind weigh in full": Change(values={f"{_SCORE}.CROWD": 0.0}),
+    "no caution": Change(values={f"{_SCORE}.CAUTION": 1e-9}),
+    "unknown tokens not counted": Change(values={f"{_SCORE}.UNKNOWN": 0.0}),
     "α = 0.001": Change(scoring=Scoring(alpha=0.001)),
     "α = 0.1": Change(scoring=Scoring(alpha=0.1)),
     "α = 1": Change(scoring=Scoring(alpha=1.0)),
