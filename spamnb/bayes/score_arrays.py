@@ -8,7 +8,14 @@ from spamnb.base.label import Label
 from spamnb.bayes.arrays import FloatArray, IntArray, log_difference
 from spamnb.bayes.base import Counts, log_prob
 from spamnb.bayes.estimate import Estimate
-from spamnb.bayes.score_plain import CROWD, NOTHING, UNKNOWN, mean
+from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, NOTHING, UNKNOWN, parts
+
+_OF_GRAMS = 1
+
+
+def first_numbers() -> dict[str, int]:
+    """The numbers of the crowds that `weights_of` knows: 0 of bare words, 1 of grams. Others have any above."""
+    return {"": 0, GRAMS: _OF_GRAMS}
 
 
 def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
@@ -21,14 +28,24 @@ def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
     return np.where(counts.messages.any(axis=0), log_odds, 0.0)
 
 
-def weights_of(log_odds: FloatArray, crowd: IntArray) -> FloatArray:
-    """The weight of each token, float64 (n,), for log-odds (n,) that are 0 for tokens never learned.
+def weights_of(log_odds: FloatArray, crowds: IntArray, lengths: IntArray) -> FloatArray:
+    """The weight of each token of several messages in their scores, float64 (n_entries,); they follow one another.
 
-    crowd: int64 (n,), how many tokens of the message are of its kind.
+    log_odds: float64 (n_entries,), 0 for tokens never learned. crowds: int64 (n_entries,), the number of each one's
+    crowd, as `first_numbers` has them. lengths: int64 (n_messages,), how many of the entries are of each message.
     """
-    size = np.abs(log_odds)
-    strength = np.where(size > NOTHING, size, UNKNOWN)
-    return strength * crowd.astype(np.float64) ** CROWD
+    message = np.repeat(np.arange(len(lengths)), lengths)
+    cell = message * (int(crowds.max(initial=0)) + 1) + crowds
+    size = np.bincount(cell)[cell] if len(cell) else cell
+    is_gram = crowds == _OF_GRAMS
+    amount = np.abs(log_odds)
+    share = np.where(amount > NOTHING, amount, UNKNOWN)
+    share *= np.where(is_gram, 1.0, size.astype(np.float64) ** CROWD)
+    mean = 2 * message + is_gram
+    sums = np.bincount(mean, share, 2 * len(lengths))
+    grams = np.bincount(message, is_gram, len(lengths)).astype(np.int64)
+    of_score = np.array([parts(number) for number in grams.tolist()], dtype=np.float64).ravel()
+    return np.asarray(share * (of_score / (CAUTION + sums))[mean])
 
 
 def scores_of(log_odds: FloatArray, weight: FloatArray, lengths: IntArray) -> FloatArray:
@@ -36,9 +53,8 @@ def scores_of(log_odds: FloatArray, weight: FloatArray, lengths: IntArray) -> Fl
 
     log_odds, weight: float64 (n_entries,). lengths: int64 (n_messages,), how many of the entries are of each.
 
-    >>> scores_of(np.array([3.0, -1.0, 3.0]), np.array([3.0, 1.0, 3.0]), np.array([2, 0, 1])).round(4).tolist()
-    [0.3333, 0.0, 0.3913]
+    >>> scores_of(np.array([3.0, -1.0, 3.0]), np.array([0.2, 0.1, 0.5]), np.array([2, 0, 1])).round(4).tolist()
+    [0.5, 0.0, 1.5]
     """
     message = np.repeat(np.arange(len(lengths)), lengths)
-    evidence, weights_ = (np.bincount(message, part, len(lengths)) for part in (weight * log_odds, weight))
-    return mean(evidence.astype(np.float64), weights_.astype(np.float64))
+    return np.bincount(message, weight * log_odds, len(lengths)).astype(np.float64)

@@ -18,88 +18,90 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from operator import mul
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from spamnb.bayes.arrays import FloatArray
-
-    Quantity = TypeVar("Quantity", float, FloatArray)
+from itertools import compress
+from operator import mul, not_
 
 # What pulls a message with little evidence to 0, in units of one token's log-odds. Without it:
 # 0.020 / 0.101 / 0.187 / 0.156.
 CAUTION = 20.0
 
-# Tokens of one kind, such as the hosts of all Received fields, repeat one another. Dividing by the fourth root of their
-# number gives a large group less weight; without it: 0.024 / 0.104 / 0.177 / 0.135, and on second halves 0.007 for
-# 0.002.
+# Tokens of one crowd, such as the hosts of all Received fields, repeat one another. Dividing by the fourth root of
+# their number gives a large crowd less weight; without it: 0.024 / 0.104 / 0.177 / 0.135, and on second halves 0.007
+# for 0.002.
 CROWD = -0.25
 
 # A token never learned has no evidence, but weighs as much as a weak one. Without: 0.020 / 0.098 / 0.171 / 0.127, and
 # 0.024 for 0.021 over shuffled orders of csdmc2010.
 UNKNOWN = 1.0
 
+# The crowd of the grams, whose mean is one of its own. They are many, and in one mean with all others they harm.
+GRAMS = "4:"
+
+# What the mean of the grams weighs beside that of all other tokens.
+GRAMS_WEIGHT = 0.3
+
+# With fewer grams their mean is left out: it says nothing yet.
+LEAST_GRAMS = 20
+
 # Log-odds below this are 0 but for rounding, which differs between versions of numpy: the weight must not depend on it.
 NOTHING = 1e-12
 
 
-def weights(log_odds: Sequence[float], kinds: Sequence[str]) -> list[float]:
-    """The weight of each token of a message, for log-odds that are 0 for tokens never learned, and their kinds.
+def weights(log_odds: Sequence[float], crowds: Sequence[str]) -> list[float]:
+    """The weight of each token of a message in its score, for log-odds that are 0 for tokens never learned.
 
-    |log-odds| · crowd^CROWD, with UNKNOWN in the place of |log-odds| for a token without evidence. crowd: how many of
-    the tokens are of its kind.
+    crowds: of each token. In a mean it has |log-odds| · size^CROWD, with UNKNOWN in the place of |log-odds| for a token
+    without evidence, and the size of its crowd in the message; divided by CAUTION and the sum of these.
 
-    >>> weights([3.0, -1.0, 0.0], ["", "subject:", "subject:"])  # 3 · 1, 1 · 2^-¼, 1 · 2^-¼
-    [3.0, 0.8408964152537145, 0.8408964152537145]
+    >>> weights([3.0, -1.0], ["", "subject:"])  # 3 / (20 + 4), 1 / (20 + 4)
+    [0.125, 0.041666666666666664]
     """
-    return in_crowd(map(strength, log_odds), kinds)
+    return in_message(map(strength, log_odds), crowds)
 
 
 def strength(log_odds: float) -> float:
-    """The weight of a token that is alone of its kind."""
+    """What a token has in its mean that is alone in its crowd."""
     size = abs(log_odds)
     return size if size > NOTHING else UNKNOWN
 
 
-def in_crowd(strengths: Iterable[float], kinds: Sequence[str]) -> list[float]:
+def in_message(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]:
     """The weights of tokens with these strengths: as `weights`, for many messages that share tokens."""
-    factors: dict[str, float] = {of: number**CROWD for of, number in Counter(kinds).items()}
-    return list(map(mul, strengths, map(factors.__getitem__, kinds)))
+    sizes = Counter(crowds)
+    factors: dict[str, float] = {crowd: size**CROWD for crowd, size in sizes.items()} | {GRAMS: 1.0}
+    shares = list(map(mul, strengths, map(factors.__getitem__, crowds)))
+    is_gram = [crowd == GRAMS for crowd in crowds]
+    of_tokens, of_grams = parts(sizes[GRAMS])
+    scale = (
+        of_tokens / (CAUTION + sum(compress(shares, map(not_, is_gram)))),
+        of_grams / (CAUTION + sum(compress(shares, is_gram))),
+    )
+    return list(map(mul, shares, map(scale.__getitem__, is_gram)))
+
+
+def parts(grams: int) -> tuple[float, float]:
+    """What the two means are of the score, where a message has so many grams: that of the other tokens, and theirs."""
+    weight = GRAMS_WEIGHT if grams >= LEAST_GRAMS else 0.0
+    return 1 / (1 + weight), weight / (1 + weight)
 
 
 def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
-    """Σ w · log-odds / (CAUTION + Σ w), for the tokens of a message.
+    """Σ w · log-odds of the tokens of a message. What each of them adds is its weight times its log-odds.
 
-    >>> score([3.0, -1.0], [3.0, 1.0])  # (9 - 1) / (20 + 4)
+    >>> score([3.0, -1.0], weights([3.0, -1.0], ["", "subject:"]))  # (9 - 1) / (20 + 4)
     0.3333333333333333
     """
-    evidence: float = sum(map(mul, weights, log_odds))
-    return mean(evidence, sum(weights))
-
-
-def shares(log_odds: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """What each token adds to the score, which is their sum; CAUTION and tokens never learned only pull it to 0.
-
-    >>> shares([3.0, -1.0], [3.0, 1.0])  # 9 / (20 + 4), -1 / (20 + 4)
-    [0.375, -0.041666666666666664]
-    """
-    weight = sum(weights)
-    return [mean(each * odds, weight) for odds, each in zip(log_odds, weights, strict=True)]
+    total: float = sum(map(mul, weights, log_odds))
+    return total
 
 
 def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
-    """The part of the weight, from 0 to 1, that speaks for nothing: CAUTION, and tokens without evidence.
+    """The part of the score, from 0 to 1, that speaks for nothing: CAUTION, and tokens without evidence.
 
-    >>> silent([3.0, 0.0], [3.0, 1.0])  # 21 / (20 + 4)
+    >>> silent([3.0, 0.0], weights([3.0, 0.0], ["", "subject:"]))  # 21 / (20 + 4)
     0.875
     """
-    known = sum(weight for odds, weight in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)
-    return 1 - mean(known, sum(weights))
-
-
-def mean(evidence: Quantity, weight: Quantity) -> Quantity:
-    """Evidence of so much weight, as a score."""
-    return evidence / (CAUTION + weight)
+    return 1 - sum(weight for odds, weight in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)
 
 
 def kind(token: str) -> str:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from spamnb.base.label import Label, Verdict
 from spamnb.bayes.calibration import SLOPE, probability
 from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
-from spamnb.bayes.score_plain import in_crowd, kind, score, shares, silent, strength, weights
+from spamnb.bayes.score_plain import in_message, score, silent, strength, weights
 from spamnb.config import Model, Scoring, Senders
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence, Evident
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
+from spamnb.mail.tokens.kinds import crowd_of
 
 if TYPE_CHECKING:  # numpy is not imported to judge one message
     from spamnb.ledger.lessons.port import Lessons, Teacher
@@ -29,7 +30,7 @@ ESTIMATES: dict[Model, Estimate] = {
 
 
 class Judgement(NamedTuple):
-    """A verdict, the calibrated probability of spam, and the score (mean log-odds) it was made from.
+    """A verdict, the calibrated probability of spam, and the score (a mean of log-odds) it was made from.
 
     listed: the pattern of `senders` that has made the verdict, whatever the probability; or "".
     """
@@ -43,8 +44,8 @@ class Judgement(NamedTuple):
 class Clue(NamedTuple):
     """One token's part in a verdict. `log_odds` above 0 speaks for spam; ham and spam: learned messages that hold it.
 
-    `weight`: of the token in the score. `share`: what it adds to the log-odds of the probability; the shares of all
-    clues sum to these.
+    `weight`: of the token in the score, from 0 to 1. `share`: what it adds to the log-odds of the probability; the
+    shares of all clues sum to these.
     """
 
     token: str
@@ -56,14 +57,14 @@ class Clue(NamedTuple):
 
     @property
     def contribution(self) -> float:
-        """What the token adds to the score's numerator: its weight times its log-odds."""
+        """What the token adds to the score: its weight times its log-odds."""
         return self.weight * self.log_odds
 
 
 class Explanation(NamedTuple):
     """A judgement with its clues, by what they contribute, and the messages that taught the first of them.
 
-    history: what the person's decisions and sent mail say of the sender. silent: the part of the weight, from 0 to 1,
+    history: what the person's decisions and sent mail say of the sender. silent: the part of the score, from 0 to 1,
     that speaks for nothing.
     """
 
@@ -101,7 +102,7 @@ class Filter:
         judgement = UNTAUGHT
         if evidence.is_taught:
             odds = _log_odds(tokens, evidence, self._scoring)
-            judgement = judged(score(odds, weights(odds, list(map(kind, tokens)))), self._scoring)
+            judgement = judged(score(odds, weights(odds, list(map(crowd_of, tokens)))), self._scoring)
         return _as_listed(judgement, reading.relations, self._senders)
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
@@ -114,14 +115,14 @@ class Filter:
         tokens = [*reading.tokens, *tokens_of(history)]
         evidence = self._lessons.evidence(tokens, without)
         odds = _log_odds(tokens, evidence, self._scoring)
-        weight = weights(odds, list(map(kind, tokens)))
+        weight = weights(odds, list(map(crowd_of, tokens)))
         judgement = judged(score(odds, weight), self._scoring) if evidence.is_taught else UNTAUGHT
-        share = [SLOPE * part if evidence.is_taught else 0.0 for part in shares(odds, weight)]
+        slope = SLOPE if evidence.is_taught else 0.0
         clues = []
-        for token, *of_token in zip(tokens, odds, weight, share, strict=True):
+        for token, of_token, its_weight in zip(tokens, odds, weight, strict=True):
             counts = evidence.counts.get(token, ())
             if any(counts):
-                clues.append(Clue(token, counts[0], counts[1], *of_token))
+                clues.append(Clue(token, counts[0], counts[1], of_token, its_weight, slope * its_weight * of_token))
         clues.sort(key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
         teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
         judgement = _as_listed(judgement, reading.relations, self._senders)
@@ -135,7 +136,7 @@ class FrozenFilter:
         self._lessons = lessons
         self._scoring = scoring
         self._senders = senders
-        self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and kind of each token
+        self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and crowd of each token
 
     def judge_all(self, messages: Sequence[Content]) -> list[Judgement]:
         """Judge several messages, each as `Filter.judge` does."""
@@ -152,8 +153,8 @@ class FrozenFilter:
     def _judge_met(self, tokens: Sequence[str]) -> Judgement:
         if not tokens:
             return judged(score((), ()), self._scoring)
-        odds, strengths, kinds = zip(*map(self._met.__getitem__, tokens), strict=True)
-        return judged(score(odds, in_crowd(strengths, kinds)), self._scoring)
+        odds, strengths, crowds = zip(*map(self._met.__getitem__, tokens), strict=True)
+        return judged(score(odds, in_message(strengths, crowds)), self._scoring)
 
     def _look_up(self, vocabulary: Iterable[str]) -> bool:
         """Look up the tokens that are new; whether the filter has learned anything of both classes."""
@@ -163,16 +164,16 @@ class FrozenFilter:
         evidence = self._lessons.evidence(new)
         if evidence.is_taught:
             odds = _log_odds(new, evidence, self._scoring)
-            self._met.update(zip(new, zip(odds, map(strength, odds), map(kind, new), strict=True), strict=True))
+            self._met.update(zip(new, zip(odds, map(strength, odds), map(crowd_of, new), strict=True), strict=True))
         return evidence.is_taught
 
 
-def judged(mean: float, scoring: Scoring) -> Judgement:
+def judged(score: float, scoring: Scoring) -> Judgement:
     """The judgement that follows from a score."""
-    p = probability(mean)
+    p = probability(score)
     if p >= scoring.spam_cutoff:
-        return Judgement(Verdict.SPAM, p, mean)
-    return Judgement(Verdict.HAM if p <= scoring.ham_cutoff else Verdict.UNSURE, p, mean)
+        return Judgement(Verdict.SPAM, p, score)
+    return Judgement(Verdict.HAM if p <= scoring.ham_cutoff else Verdict.UNSURE, p, score)
 
 
 def _as_listed(judgement: Judgement, relations: Relations, senders: Senders) -> Judgement:

@@ -101,15 +101,16 @@ class LeaveOneOut:
         """Some of the messages, by what is left without their groups."""
         part, counts = _part(learned, messages), others.counts(messages)
         log_odds = log_odds_of(counts, self._estimate, self._scoring.alpha)
-        weight = weights_of(log_odds, self._crowd(part))
-        means = scores_of(log_odds, weight, part.lengths).tolist()
+        weight = weights_of(log_odds, self._kinds[part.ids][part.columns], part.lengths)
+        scores = scores_of(log_odds, weight, part.lengths)
         is_taught = others.is_taught[messages]
         judgements = [
-            judged(mean, self._scoring) if taught else UNTAUGHT for mean, taught in zip(means, is_taught, strict=True)
+            judged(score, self._scoring) if taught else UNTAUGHT
+            for score, taught in zip(scores.tolist(), is_taught, strict=True)
         ]
         if not clues:
             return list(map(JudgedWithoutItself, part.lessons, judgements))
-        strongest = self._clues(part, counts, log_odds, weight, np.array(means), clues)
+        strongest = self._clues(part, counts, log_odds, weight, scores, clues)
         return list(map(JudgedWithoutItself, part.lessons, judgements, strongest))
 
     def _clues(
@@ -118,11 +119,11 @@ class LeaveOneOut:
         counts: Counts,
         log_odds: NDArray[np.float64],
         weight: NDArray[np.float64],
-        means: NDArray[np.float64],
+        scores: NDArray[np.float64],
         most: int,
     ) -> list[tuple[Clue, ...]]:
         """Of each message the strongest clues on the side of its score, the strongest first."""
-        support = np.repeat(np.sign(means), learned.lengths) * weight * log_odds
+        support = np.repeat(np.sign(scores), learned.lengths) * weight * log_odds
         rows = _rows(learned)
         order = np.lexsort((-support, rows))
         places = np.arange(len(order)) - np.repeat(np.cumsum(learned.lengths) - learned.lengths, learned.lengths)
@@ -134,13 +135,6 @@ class LeaveOneOut:
         for row, id_, *values in zip(rows[chosen].tolist(), ids, *columns, strict=True):
             clues[row].append(Clue(texts[id_], *values))
         return list(map(tuple, clues))
-
-    def _crowd(self, learned: LearnedTokens) -> NDArray[np.int64]:
-        """How many tokens of its message are of each one's kind, int64 (n_entries,)."""
-        kinds = self._kinds[learned.ids][learned.columns]
-        cells = _rows(learned) * (int(kinds.max(initial=0)) + 1) + kinds
-        sizes: NDArray[np.int64] = np.bincount(cells)[cells] if len(cells) else cells
-        return sizes
 
 
 def _rows(learned: LearnedTokens) -> NDArray[np.int64]:

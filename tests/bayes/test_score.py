@@ -1,17 +1,15 @@
 """The score: a mean of log-odds, each weighted by its own strength."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spamnb.bayes import score_arrays
-from spamnb.bayes.score_plain import CAUTION, UNKNOWN, score, weights
+from spamnb.bayes.score_plain import CAUTION, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, score, silent, weights
 
-NUMBERS = st.lists(st.floats(-20, 20, allow_nan=False), min_size=1, max_size=50)
-KINDS = st.lists(st.sampled_from(["", "a:", "b:"]), min_size=50, max_size=50)
+NUMBERS = st.lists(st.floats(-20, 20, allow_nan=False), min_size=1, max_size=80)
+KINDS = st.lists(st.sampled_from(["", "a:", GRAMS, GRAMS]), min_size=80, max_size=80)
 
 
 def of(log_odds: list[float], kinds: list[str] | None = None) -> float:
@@ -27,8 +25,7 @@ def test_arithmetic() -> None:
 
 def test_a_crowd_is_heard_less() -> None:
     """Each of 16 tokens of one kind is heard half as much as it would be alone."""
-    (alone,) = weights([2.0], [""])
-    assert weights([2.0] * 16, [""] * 16) == pytest.approx([alone / 2] * 16)
+    assert weights([2.0] * 16, [""] * 16) == pytest.approx([1 / (CAUTION + 16)] * 16)
 
 
 def test_unknown_tokens_dilute() -> None:
@@ -41,6 +38,27 @@ def test_nothing_known_is_zero() -> None:
     """A message without a known token, or without any, scores 0."""
     assert of([0.0] * 3) == 0.0
     assert of([]) == 0.0
+
+
+def test_grams_have_a_mean_of_their_own() -> None:
+    """A message of 20 grams has two means, in neither of which the tokens of the other are; one of 19 has the first."""
+    words = 9 / (CAUTION + 3)
+    grams = 20 * 4 / (CAUTION + 20 * 2)
+    assert LEAST_GRAMS == 20
+    assert of([3.0] + [2.0] * 20, [""] + [GRAMS] * 20) == pytest.approx(
+        (words + GRAMS_WEIGHT * grams) / (1 + GRAMS_WEIGHT)
+    )
+    assert of([3.0] + [2.0] * 19, [""] + [GRAMS] * 19) == pytest.approx(words)
+    assert weights([3.0] + [2.0] * 19, [""] + [GRAMS] * 19)[1:] == [0.0] * 19
+
+
+@given(NUMBERS, KINDS)
+def test_what_is_silent_and_what_speaks_are_all(values: list[float], kinds: list[str]) -> None:
+    """The weights of tokens with evidence, and what is silent, are 1 together."""
+    of_all = weights(values, kinds[: len(values)])
+    speaking = sum(weight for value, weight in zip(values, of_all, strict=True) if abs(value) > 1e-12)
+    assert speaking + silent(values, of_all) == pytest.approx(1)
+    assert 0 < silent(values, of_all) <= 1
 
 
 @given(NUMBERS)
@@ -59,8 +77,10 @@ def test_bounded_by_the_strongest(values: list[float]) -> None:
 @given(NUMBERS, KINDS)
 def test_many_messages_are_scored_as_one(values: list[float], kinds: list[str]) -> None:
     """Arrays of several messages give each the score that it has by itself."""
-    of_kind = Counter(kinds[: len(values)])
-    crowd = np.array([of_kind[kind] for kind in kinds[: len(values)]])
-    weight = score_arrays.weights_of(np.array(values), crowd)
-    together = score_arrays.scores_of(np.tile(values, 2), np.tile(weight, 2), np.array([len(values)] * 2))
-    assert together == pytest.approx([of(values, kinds[: len(values)])] * 2)
+    numbers = score_arrays.first_numbers()
+    crowds = np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds[: len(values)]])
+    lengths = np.array([len(values), 0, len(values)])
+    log_odds = np.tile(values, 2)
+    weight = score_arrays.weights_of(log_odds, np.tile(crowds, 2), lengths)
+    alone = of(values, kinds[: len(values)])
+    assert score_arrays.scores_of(log_odds, weight, lengths) == pytest.approx([alone, 0.0, alone])

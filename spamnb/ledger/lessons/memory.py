@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
+from spamnb.bayes.score_arrays import first_numbers
 from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
@@ -31,6 +32,7 @@ from spamnb.ledger.lessons.port import (
 )
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from spamnb.mail.tokens.kinds import crowd_of
 from spamnb.mail.tokens.tokenizer import VERSION
 
 
@@ -60,7 +62,7 @@ class MemoryLessons:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
-        self._kind_numbers: dict[str, int] = {}
+        self._crowd_numbers = first_numbers()
         self._kinds: list[int] = []  # of the first ids, as far as they were asked for
         self._counts: NDArray[np.int64] = np.zeros((4, 1 << 16), dtype=np.int64)
         self._totals: NDArray[np.int64] = np.zeros(7, dtype=np.int64)
@@ -134,10 +136,10 @@ class MemoryLessons:
         return LearnedTokens([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
 
     def kinds(self) -> NDArray[np.int64]:
-        """Which tokens are of one kind: int64 (n,), a number for each id."""
-        numbers = self._kind_numbers
+        """Which tokens are of one crowd: int64 (n,), a number for each id."""
+        numbers = self._crowd_numbers
         new = islice(self._ids, len(self._kinds), None)
-        self._kinds += [numbers.setdefault(kind(token), len(numbers)) for token in new]
+        self._kinds += [numbers.setdefault(crowd_of(token), len(numbers)) for token in new]
         return np.array(self._kinds, dtype=np.int64)
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:

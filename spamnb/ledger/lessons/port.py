@@ -238,7 +238,7 @@ class Lessons(Protocol):
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
 
     def kinds(self) -> NDArray[np.int64]:
-        """Which tokens are of one kind: int64 (n,), a number for each of `LearnedTokens.ids`."""
+        """Which tokens are of one crowd: int64 (n,), a number for each id, as `first_numbers` has it."""
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """The tokens of these ids."""

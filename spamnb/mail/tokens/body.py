@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.message import Message
-from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words
+from spamnb.mail.tokens.text import count_forms, forms, grams, normalise, pairs, runs_of_marks, split_words
 from spamnb.mail.tokens.urls import hosts, urls
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
     if "@" in lower:
         for host in _AT_HOST.findall(lower)[: limits.links]:
             more.extend(hosts("mail", host))
+    more.extend(grams("4:", lower))
     more.extend([f"shout:{word.lower()}" for word in _SHOUTED.findall(shown)])
     more.extend(runs_of_marks(shown))
     found = split_words(lower)

@@ -10,7 +10,7 @@ from spamnb.mail.limits import Limits
 from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
 from spamnb.mail.tokens.ignored_fields import is_never_read
-from spamnb.mail.tokens.text import count_forms, forms, normalise, pairs, runs_of_marks, split_words, words
+from spamnb.mail.tokens.text import count_forms, forms, grams, normalise, pairs, runs_of_marks, split_words, words
 from spamnb.mail.tokens.urls import IPV4, hosts
 
 # Have functions of their own; `_other_fields` skips them.
@@ -65,6 +65,7 @@ def _subject(value: str, limits: Limits) -> Iterator[str]:
     if not text.strip():
         yield "subject:"
     yield from (f"subject:{run}" for run in runs_of_marks(text))
+    yield from grams("4:s", text.lower())
     letters = "".join(filter(str.isalpha, text))
     if len(letters) > 5 and all(map(str.isupper, letters)):
         yield "subject-shouts"

@@ -12,7 +12,8 @@ class Kind(NamedTuple):
 
     words: what stands before the text, for a person; first, last: instead of it where the text is a pair whose place is
     the first or the last of all. of_header: it speaks of the header alone; Subject is read by a person and does not.
-    page: under what the page Words shows it. code: the character for the prefix on disk, "" for none.
+    page: under what the page Words shows it. code: the character for the prefix on disk, "" for none. crowd: what it is
+    weighed with, where that is not this kind alone.
     """
 
     prefix: str
@@ -22,6 +23,7 @@ class Kind(NamedTuple):
     first: str = ""
     last: str = ""
     code: str = ""
+    crowd: str = ""
 
 
 class Note(NamedTuple):
@@ -33,6 +35,9 @@ class Note(NamedTuple):
 
 
 _TO_THE = "below 2 to the power of"  # of what is told in bits
+# All of them say that a message is HTML, which to a young filter is spam. (1−ROCA)% of csdmc2010 over four orders, as
+# crowds of their own 0.0193, as one 0.0186; without `mime:` in it 0.0187, without `image-*:` 0.0191. Enron has no HTML.
+_HTML = "html:"
 
 _KINDS = (
     Kind("", "the word", page="text"),
@@ -85,7 +90,7 @@ _KINDS = (
     Kind("content-language", "the language that it names,", of_header=True),
     Kind("transfer", "the transfer encoding", of_header=True),
     Kind("charset", "the character set"),
-    Kind("mime", "the structure"),
+    Kind("mime", "the structure", crowd=_HTML),
     Kind("mime-parts", f"the number of parts, {_TO_THE}"),
     Kind("attached", "an attachment of type"),
     Kind("attached-extension", "an attachment that ends in"),
@@ -96,16 +101,17 @@ _KINDS = (
     Kind("url-path", "in a link,", page="link", code="H"),
     Kind("url-scheme", "a link that begins with"),
     Kind("mail", "an address at", page="link"),
-    Kind("image-url", "a picture from", page="link", code="P"),
-    Kind("image-url-ip", "a picture from the bare address"),
-    Kind("image-url-path", "in a picture's address,", code="I"),
-    Kind("image-url-scheme", "a picture whose address begins with"),
-    Kind("image-mail", "a picture that leads to an address at"),
+    Kind("image-url", "a picture from", page="link", code="P", crowd=_HTML),
+    Kind("image-url-ip", "a picture from the bare address", crowd=_HTML),
+    Kind("image-url-path", "in a picture's address,", code="I", crowd=_HTML),
+    Kind("image-url-scheme", "a picture whose address begins with", crowd=_HTML),
+    Kind("image-mail", "a picture that leads to an address at", crowd=_HTML),
     Kind("html", "in the HTML,"),
-    Kind("html-images", f"the number of pictures, {_TO_THE}"),
-    Kind("html-links", f"the number of links, {_TO_THE}"),
-    Kind("tag", "the HTML element"),
+    Kind("html-images", f"the number of pictures, {_TO_THE}", crowd=_HTML),
+    Kind("html-links", f"the number of links, {_TO_THE}", crowd=_HTML),
+    Kind("tag", "the HTML element", crowd=_HTML),
     Kind("limit", "more than is read,"),
+    Kind("4", "at the ends of words,", code="U"),
 )
 _NOTES = (
     Note("body-empty", "that it has no text"),
@@ -184,6 +190,7 @@ _NOTES = (
 )
 KINDS: Final = {kind.prefix: kind for kind in _KINDS}
 NOTES: Final = {note.token: note for note in _NOTES}
+_CROWDS = {f"{kind.prefix}:": kind.crowd for kind in _KINDS if kind.crowd}
 
 
 def row_of(token: str) -> Kind | Note | None:
@@ -203,3 +210,13 @@ def is_header(token: str) -> bool:
     """
     row = row_of(token)
     return row is not None and row.of_header
+
+
+def crowd_of(token: str) -> str:
+    """With which tokens of a message a token shares its weight: those of its kind, "" for bare words, or of several.
+
+    >>> crowd_of("subject:hello"), crowd_of("hello"), crowd_of("tag:p"), crowd_of("image-url:example.org")
+    ('subject:', '', 'html:', 'html:')
+    """
+    prefix = token[: token.find(":") + 1]
+    return _CROWDS.get(prefix, prefix)

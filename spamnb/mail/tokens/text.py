@@ -60,6 +60,13 @@ _OUTLINE = bytes(
 _CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 behind a character's first
 _DIGIT = lazy_pattern(r"\d")
 _ASCII_DIGITS = str.maketrans(string.digits, "d" * 10)
+_EAST_ASIAN = "\u2e80"  # the first of their characters
+# How far into a text its grams reach. (1−ROCA)% of csdmc2010 / Enron1 / Enron3 / Enron6, by the score:
+#     700 characters    0.0182 / 0.161 / 0.058 / 0.106
+#     1,000             0.0178 / 0.157 / 0.057 / 0.102
+#     1,500             0.0177 / 0.155 / 0.059 / 0.105
+# Digits as one character save a sixth of all grams, and give 0.0184 / 0.156 / 0.057 / 0.103.
+_GRAMS_WITHIN = 1000
 # A quick look, and the pattern for where it finds something.
 _MARKS = lazy_pattern(r"[!?$*#=_~.,+-][!?$*#=_~.,+-]+")  # `re` finds a set faster than a repeated one
 _PUNCTUATION = lazy_pattern(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
@@ -228,6 +235,29 @@ def _in_any_script(word: str, longest: int) -> Iterator[str]:
 def pairs(prefix: str, found: Sequence[str]) -> Iterator[str]:
     """Neighbouring words, each pair once."""
     return (f"{prefix}:{one} {other}" for one, other in dict.fromkeys(pairwise(found)))
+
+
+def grams(prefix: str, text: str) -> list[str]:
+    """The beginnings and ends of words: runs of four characters, the first or the last of them a blank; each once.
+
+    Blanks in a row are one, and one is before and behind the text. Scripts from the East Asian ones on have none: their
+    words are not set apart.
+
+    >>> grams("4:", "an old hat")
+    ['4: an ', '4: old', '4:old ', '4: hat', '4:hat ']
+    >>> grams("4:", "a b")
+    ['4: a b', '4:a b ']
+    """
+    found = text[:_GRAMS_WITHIN].split()
+    spaced = f" {' '.join(found)} "
+    runs, blank = [], 0
+    for word in found:
+        runs.append(spaced[blank : blank + 4])
+        blank += len(word) + 1
+        runs.append(spaced[blank - 3 : blank + 1])
+    if not spaced.isascii():
+        runs = [run for run in runs if max(run, default="") < _EAST_ASIAN]
+    return [prefix + run for run in dict.fromkeys(runs) if len(run) == 4]
 
 
 def runs_of_marks(text: str) -> Iterator[str]:

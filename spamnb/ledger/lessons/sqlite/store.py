@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
+from spamnb.bayes.score_arrays import first_numbers
 from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.batch import Batch
@@ -37,6 +38,7 @@ from spamnb.ledger.lessons.sqlite.words import beginning_with, often
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from spamnb.mail.tokens.kinds import crowd_of
 from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
@@ -142,27 +144,29 @@ class SqliteLessons(SqliteEvidence):
         return LearnedTokens([_lesson(row[:-1]) for row in rows], lengths, columns, occurrences, ids, sums)
 
     def kinds(self) -> NDArray[np.int64]:
-        """Which tokens are of one kind: int64 (n,), a number for each id."""
+        """Which tokens are of one crowd: int64 (n,), a number for each id."""
+        numbers = first_numbers()
         with self._db.snapshot():
             (last,) = total(self._db, "last_token")
             kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
-            for number, bounds in enumerate(self._spans_of_kinds(), 1):
+            for prefix, *bounds in self._spans_of_kinds():
                 (ids,) = self._db.row(_BETWEEN, bounds)
                 if ids is not None:
+                    number = numbers.setdefault(crowd_of(prefix), len(numbers))
                     kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
 
-    def _spans_of_kinds(self) -> Iterator[tuple[str, str | bytes]]:
-        """Where the tokens of each kind with a prefix begin on disk, and what none of them reaches."""
+    def _spans_of_kinds(self) -> Iterator[tuple[str, str, str | bytes]]:
+        """Each prefix that tokens have, where they begin on disk, and what none of them reaches."""
         for first, end, code in spans():
             if code:
-                yield first, end
+                yield decode(code), first, end
                 continue
             begin = first
             while (row := self._db.row(_NEXT_WITH_PREFIX, (begin, end))) is not None:
                 prefix = kind(decode(row[0]))
                 begin = encode(f"{prefix[:-1]};")
-                yield encode(prefix), begin
+                yield prefix, encode(prefix), begin
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """The tokens of these ids; all of the dictionary is looked through for them."""
