@@ -22,6 +22,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.bayes.score_plain import kind
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
@@ -37,6 +38,11 @@ _JUDGE, _SCORE = "spamnb.filter.judge", "spamnb.bayes.score_plain"
 def without(*kinds: str) -> Callable[[str], bool]:
     """Keep all tokens but those of these kinds; a kind is what is before the colon."""
     return lambda token: token.partition(":")[0] not in kinds or ":" not in token
+
+
+def is_no_gram_of_a_subject(token: str) -> bool:
+    """Its grams have a letter more than those of a text."""
+    return not (token.startswith("4:s") and len(token) == len("4:s") + 4)
 
 
 @dataclass(frozen=True)
@@ -64,24 +70,19 @@ def left_out(*kinds: str) -> Change:
     return Change([without(*kinds)])
 
 
-def prefix(token: str) -> str:
-    """The kind of a token where each prefix is a crowd of its own."""
-    return token[: token.find(":") + 1]
-
-
 DEFAULT = Change()
 PARTS = {
     "the facts of the header": left_out(
         *("agree", "skew", "skew-first", "date-shape", "from-shape", "from-name-shape"),
         *("helo-shape", "rdns", "rdns-shape", "rdns-digits"),
     ),
-    "one crowd for HTML": Change(values={f"{_JUDGE}.crowd_of": prefix}),
+    "one crowd for HTML": Change(values={f"{_JUDGE}.crowd_of": kind}),
     "the second mean": left_out("4"),
 }
 CHANGES = {
     "the default": DEFAULT,
     "without the header (subject kept)": Change([lambda token: not is_header(token)]),
-    "without the subject": left_out("subject", "subject-pair"),
+    "without the subject": Change([without("subject", "subject-pair"), is_no_gram_of_a_subject]),
     "without subject pairs": left_out("subject-pair"),
     "without body words": Change([lambda token: ":" in token]),
     "without the opening words": left_out("opening"),
