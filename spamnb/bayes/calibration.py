@@ -2,9 +2,12 @@
 
 import math
 
-# Fitted to each of csdmc2010 and Enron1-6 by itself, the slope is 2.5 to 3.1, so it holds for any mail; the intercept
-# is -1.2 to 2.9 and does not: 0 errs towards keeping mail. They are not fitted to the user's own mail: people correct
-# the filter where it is wrong and do nothing where it is right, and a map fitted to the mistakes alone would be wrong.
+# Fitted to the scores behind the first 200 messages of csdmc2010 and Enron1-6 together, without an intercept, the slope
+# is 3.2; to each by itself 2.7 to 3.7, so it holds for any mail. A lower one errs towards keeping mail: in two orders
+# of Enron4 3.25 loses 30 of 3,000 ham, and 3 loses 21. An intercept would be -0.8 to 2.1, and hold for its corpus alone.
+# The calibration error of csdmc2010 is 0.31 %; slopes of 2.5, 3.25 and 3.5 have 0.43, 0.25 and 0.23 %. They are not
+# fitted to the user's own mail: people correct the filter where it is wrong and do nothing where it is right, and a map
+# fitted to the mistakes alone would be wrong.
 SLOPE = 3.0
 INTERCEPT = 0.0
 

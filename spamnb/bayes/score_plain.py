@@ -1,4 +1,6 @@
-"""The score that ranks messages: a mean of their tokens' log-odds, each weighted by its own strength.
+"""The score that ranks messages: means of their tokens' log-odds, each weighted by its own strength.
+
+One mean is of the grams (the beginnings and ends of words), the other of all other tokens; the score is both together.
 
 Of one message it is worked out in plain numbers, here; of many in arrays (`score_arrays`).
 
@@ -9,7 +11,7 @@ order / with subject and body only / on Enron1 / on Enron6:
     the sum, α = 1                                0.320 / 0.587 / 0.396 / 1.546
     the mean                                      0.025 / 0.100 / 0.201 / 0.148
     the mean without weak tokens (|p − ½| < 0.4)  0.022 / 0.091 / 0.192 / 0.202
-    this score                                    0.020 / 0.097 / 0.170 / 0.137
+    the mean by strength                          0.020 / 0.097 / 0.170 / 0.137
 
 Weighting by strength does what dropping weak tokens does, without a threshold.
 """
@@ -34,10 +36,16 @@ CROWD = -0.25
 # 0.024 for 0.021 over shuffled orders of csdmc2010.
 UNKNOWN = 1.0
 
-# The crowd of the grams, whose mean is one of its own. They are many, and in one mean with all others they harm.
+# The crowd of the grams. They are many and repeat what the words say: in one mean with all other tokens they harm. In
+# theirs they share no crowd's weight: dividing by the fourth root of their number costs Enron1 3 and Enron3 7 %.
 GRAMS = "4:"
 
-# What the mean of the grams weighs beside that of all other tokens.
+# What the mean of the grams weighs, where that of the other tokens weighs 1. (1−ROCA)% over four orders of csdmc2010
+# and two each of Enron1 / 2 / 3 / 4 / 5 / 6, with HTML as one crowd:
+#     0 (without it)  0.0186 / 0.176 / 0.065 / 0.072 / 0.101 / 0.033 / 0.135
+#     0.2             0.0170 / 0.160 /       / 0.059 /       /       / 0.108
+#     0.3             0.0172 / 0.157 / 0.053 / 0.057 / 0.088 / 0.030 / 0.102
+#     0.4             0.0175 / 0.156 /       / 0.056 /       /       / 0.100
 GRAMS_WEIGHT = 0.3
 
 # With fewer grams their mean is left out: it says nothing yet.

@@ -29,6 +29,7 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
+from spamnb.mail.tokens.kinds import visible
 
 _DIGITS = 2
 _TOTAL = (
@@ -122,7 +123,7 @@ def _of_itself(known: Lesson | None, without: bool) -> Iterator[str]:
 
 def _shares(explanation: Explanation, most: int) -> Iterator[str]:
     """The clues of each side, the strongest first, in numbers that sum to the log-odds of the probability."""
-    sides = {sign: [clue for clue in explanation.clues if sign * clue.log_odds > 0] for sign in (1, -1)}
+    sides = {sign: [clue for clue in explanation.clues if sign * clue.contribution > 0] for sign in (1, -1)}
     shown = [clue for side in sides.values() for clue in side[:most]]
     if not shown:
         return
@@ -131,7 +132,7 @@ def _shares(explanation: Explanation, most: int) -> Iterator[str]:
     parts = adding_up([*(clue.share for clue in shown), *weaker], total, _DIGITS)
     shares, rests = iter(parts[: len(shown)]), iter(parts[len(shown) :])
     rows: list[tuple[object, ...]] = [("token", "in ham", "in spam", "log-odds", "contributes")]
-    rows += [(one.token, one.ham, one.spam, f"{one.log_odds:+.2f}", f"{next(shares):+.2f}") for one in shown]
+    rows += [(visible(one.token), one.ham, one.spam, f"{one.log_odds:+.2f}", f"{next(shares):+.2f}") for one in shown]
     lines = iter(table(rows).splitlines())
     head = next(lines)
     yield f"\n{head}"
@@ -165,6 +166,6 @@ def _explained(
     if taught:
         yield "\nLearned from:"
     for token, teachers in taught.items():
-        yield f"  {escaped(token)}"
+        yield f"  {escaped(visible(token))}"
         for teacher in teachers:
             yield f"    {teacher.label.word:4}  {clock(teacher.learned_at)}  {escaped(teacher.summary)}"

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from spamnb.base.label import Verdict
+from spamnb.bayes.score_plain import GRAMS
 from spamnb.filter.judge import Clue, Explanation, Filter, Judgement
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.mail.reading import Reading
-from spamnb.mail.tokens.kinds import Note, row_of
+from spamnb.mail.tokens.kinds import Note, gram_in_words, row_of
 
 _MOST_REMOVED = 12
 _SAID = 3
@@ -43,6 +44,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
     ('a subject that begins with', 'hello')
     >>> named(Clue("charset-wrong", 3, 0, -2.0, 1.0)).kind
     'a text in another character set than it names'
+    >>> named(Clue("4:ing ", 3, 0, -2.0, 1.0)).kind
+    'words that end in'
     """
     share = abs(clue.contribution) / strongest if strongest else 0.0
     row = row_of(clue.token)
@@ -50,6 +53,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
         return Named(clue, "the mark", clue.token, share)
     if isinstance(row, Note):
         return Named(clue, row.words, "", share)
+    if clue.token.startswith(GRAMS):
+        return Named(clue, *gram_in_words(clue.token), share)
     text = clue.token.removeprefix(f"{row.prefix}:")
     if row.first and text.startswith(_FIRST):
         return Named(clue, row.first, text.removeprefix(_FIRST), share)
@@ -63,8 +68,8 @@ def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:
     strongest = max((abs(clue.contribution) for clue in explanation.clues), default=0.0)
     clues: dict[Verdict, list[Named]] = {Verdict.SPAM: [], Verdict.HAM: []}
     for clue in explanation.clues:
-        if clue.log_odds:
-            clues[Verdict.SPAM if clue.log_odds > 0 else Verdict.HAM].append(named(clue, strongest))
+        if clue.contribution:
+            clues[Verdict.SPAM if clue.contribution > 0 else Verdict.HAM].append(named(clue, strongest))
     return clues
 
 

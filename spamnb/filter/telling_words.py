@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import log_odds_of
+from spamnb.bayes.score_plain import GRAMS
 from spamnb.config import Scoring
 from spamnb.filter.judge import ESTIMATES
 from spamnb.ledger.ledger import Ledger
@@ -41,7 +42,8 @@ class TellingWords:
     def most(self, most: int, kinds: Sequence[str] | None = None, *, bare: bool = False) -> dict[Label, list[Word]]:
         """For each class the tokens that tell most of it, by |log-odds| times the root of the messages they are in.
 
-        kinds: only tokens with one of these prefixes (`subject:`). bare: only words of the text.
+        kinds: only tokens with one of these prefixes (`subject:`), else all but grams: those of a telling word speak as
+        it does. bare: only words of the text.
         """
         learned = int(self._lessons.totals()[:2].sum())
         often = self._ledger.lessons.often(max(_LEAST, round(_OF_LEARNED * learned)), kinds)
@@ -49,7 +51,7 @@ class TellingWords:
         ham, spam = messages
         strength = log_odds * np.sqrt(messages.sum(axis=0))
         order = np.argsort(strength, kind="stable")
-        reading = _LOOKED_AT if bare else most
+        reading = _LOOKED_AT if bare or kinds is None else most
         chosen = {Label.HAM: order[:reading], Label.SPAM: order[::-1][:reading]}
         texts = self._lessons.texts({int(often.ids[place]) for places in chosen.values() for place in places})
 
@@ -58,7 +60,8 @@ class TellingWords:
             sign = 1 if label is Label.SPAM else -1
             for place in places.tolist():
                 word = Word(texts[int(often.ids[place])], int(ham[place]), int(spam[place]), float(log_odds[place]))
-                if sign * word.log_odds > 0 and not (bare and ":" in word.token):
+                is_asked = ":" not in word.token if bare else kinds is not None or not word.token.startswith(GRAMS)
+                if sign * word.log_odds > 0 and is_asked:
                     words[label].append(word)
         return {label: side[:most] for label, side in words.items()}
 

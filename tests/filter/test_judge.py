@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 
 import spamnb.filter.judge
 from spamnb.base.label import How, Label, Verdict
+from spamnb.bayes import score_plain
+from spamnb.bayes.calibration import SLOPE
 from spamnb.config import Model, Scoring
+from spamnb.filter.explain import sides
 from spamnb.filter.judge import Filter, FrozenFilter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, Reading
 
-TOKENS = st.dictionaries(st.from_regex(r"([ab]:)?[xyz]{0,2}", fullmatch=True), st.integers(1, 3), max_size=6)
+TOKENS = st.dictionaries(st.from_regex(r"([ab4]:)?[xyz]{0,2}", fullmatch=True), st.integers(1, 3), max_size=6)
 LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
 
 
@@ -49,6 +52,7 @@ def test_many_messages_are_judged_as_each_by_itself(
     alone, together = Filter(learned, Scoring()), FrozenFilter(learned, Scoring())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spamnb.filter.judge, "_MOST_REMEMBERED", remembered)
+        patch.setattr(score_plain, "LEAST_GRAMS", 2)
         for batch in batches:
             readings = [reading(tokens) for tokens in batch]
             for one, other in zip(
@@ -67,3 +71,22 @@ def test_a_filter_that_knows_one_class_is_unsure(label: int) -> None:
     assert Filter(learned, Scoring()).judge(message).verdict is Verdict.UNSURE
     both = FrozenFilter(learned, Scoring()).judge_all([Content(message.tokens)] * 2)
     assert [found.verdict for found in both] == ["unsure"] * 2
+
+
+@pytest.mark.parametrize(("grams", "means"), [(19, 1), (20, 2)])
+def test_the_shares_are_of_the_whole_score(grams: int, means: int) -> None:
+    """The shares of the clues sum to the log-odds of the probability; too few grams have none, and are no reason."""
+    of_ham = dict.fromkeys(["x", "tag:x", *(f"4:{chr(97 + n)}ab " for n in range(grams))], 1)
+    learned = taught([(0, of_ham), (1, {"y": 1, "subject:y": 1})])
+    message = reading(of_ham | {"y": 1, "new": 1})
+    explanation = Filter(learned, Scoring()).explain(message)
+    judgement = explanation.judgement
+    assert judgement == Filter(learned, Scoring()).judge(message)
+    assert sum(clue.share for clue in explanation.clues) == pytest.approx(SLOPE * judgement.log_odds)
+    assert [SLOPE * clue.contribution for clue in explanation.clues] == pytest.approx(
+        [clue.share for clue in explanation.clues]
+    )
+    speaking = sum(clue.weight for clue in explanation.clues if clue.log_odds)
+    assert explanation.silent == pytest.approx(1 - speaking)
+    of_sides = [clue.clue.token for side in sides(explanation).values() for clue in side]
+    assert any(token.startswith("4:") for token in of_sides) == (means == 2)

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spamnb.base.label import How, Label, Verdict
+from spamnb.bayes import score_plain
 from spamnb.config import Model, Scoring
 from spamnb.filter.judge import Filter, Judgement
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
@@ -19,7 +20,20 @@ from spamnb.mail.reading import Reading
 from tests.lessons import learn, sample_lessons
 
 HAM, SPAM = Label
-TOKENS = ["a", "b", "c", "d", "subject:a", "subject:b", "from:a@b", "url:x:y"]
+TOKENS = [
+    "a",
+    "b",
+    "c",
+    "subject:a",
+    "subject:b",
+    "from:a@b",
+    "url:x:y",
+    "tag:a",
+    "mime:a",
+    "4:ing ",
+    "4: of ",
+    "4:sing ",
+]
 MODELS: tuple[Model, ...] = get_args(Model)  # each that may score
 MESSAGES = st.lists(
     st.tuples(
@@ -32,6 +46,13 @@ MESSAGES = st.lists(
     max_size=9,
 )
 Drawn = list[tuple[Label, dict[str, int], bool, int]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_grams_have_a_mean() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(score_plain, "LEAST_GRAMS", 2)
+        yield
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 
 TOKENS = {
-    Label.HAM: {"garden": 1, "subject:lunch": 2, "both": 1, "from:anna@friends.example": 1},
-    Label.SPAM: {"pills": 3, "subject:offer": 1, "both": 1, "url:deals.example": 1},
+    Label.HAM: {"garden": 1, "4:den ": 1, "subject:lunch": 2, "both": 1, "from:anna@friends.example": 1},
+    Label.SPAM: {"pills": 3, "4:lls ": 1, "subject:offer": 1, "both": 1, "url:deals.example": 1},
 }
 
 
@@ -46,6 +46,7 @@ def test_of_one_kind(ledger: Ledger) -> None:
     assert [one.token for one in telling.most(10, ["subject:"])[Label.HAM]] == ["subject:lunch"]
     assert [one.token for one in telling.most(10, ["url:", "from:"])[Label.SPAM]] == ["url:deals.example"]
     assert [one.token for one in telling.most(10, bare=True)[Label.SPAM]] == ["pills"]
+    assert [one.token for one in telling.most(10, ["4:"])[Label.HAM]] == ["4:den "]
     assert telling.most(10, ["nothing:"]) == {Label.HAM: [], Label.SPAM: []}
 
 

@@ -13,7 +13,7 @@ from spamnb.ledger.lessons.sqlite.kind_codes import ESCAPE, decode, encode, in_o
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.kinds import KINDS
 
-# What ledgers hold. No line is ever changed; a new kind may have one of U to Z, [, ] and ^.
+# What ledgers hold. No line is ever changed; a new kind may have one of V to Z, [, ] and ^.
 FROZEN = {
     "A": "opening-pair",
     "B": "subject-pair",
@@ -35,13 +35,14 @@ FROZEN = {
     "R": "to-name",
     "S": "to",
     "T": "received-ip",
+    "U": "4",
 }
 BEGINNINGS = [f"{prefix}:" for prefix in KINDS] + [
     *FROZEN,
     *FROZEN.values(),
     ESCAPE,
     "@F",
-    "U",
+    "V",
     "Z:",
     "^",
     "_",
@@ -62,6 +63,12 @@ SOME = [
     "Fx",
     "F:x",
     "U:x",
+    "V:x",
+    "4",
+    "4: of ",
+    "4:sing ",
+    "40",
+    "3:",
     "^",
     "z",
 ]

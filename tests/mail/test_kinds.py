@@ -6,13 +6,14 @@ from unittest import mock
 
 import pytest
 
+from spamnb.bayes.score_plain import GRAMS
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
-from spamnb.mail.tokens.kinds import KINDS, NOTES, Kind, Note, row_of
+from spamnb.mail.tokens.kinds import KINDS, NOTES, Kind, Note, crowd_of, row_of
 from tests.documents import ROOT
 
 PLAIN = b"""Received: from mx.example.org (mx.example.org [192.0.2.9]) by home.example; Mon, 2 Nov 2026 10:00:00 +0100
@@ -123,7 +124,7 @@ def tokens() -> set[str]:
 
 def prefixes(text: str) -> Iterator[str]:
     """The prefixes that a document names."""
-    return (found for found in re.findall(r"`([a-z-]+):[^`]*`", text))
+    return (found for found in re.findall(r"`([a-z0-9-]+):[^`]*`", text))
 
 
 def test_every_token_has_words() -> None:
@@ -172,6 +173,14 @@ def test_words_are_plain(row: Kind | Note) -> None:
         ("opening-pair:^ dear", "a text that begins with", "dear"),
         ("from:a@example.org", "the sender", "a@example.org"),
         ("url:2001:db8::1", "a link to", "2001:db8::1"),
+        ("4: off", "words that begin with", "off"),
+        ("4:ing ", "words that end in", "ing"),
+        ("4: of ", "the short word", "of"),
+        ("4: a b", "two words that begin with", "a b"),
+        ("4:a b ", "two words that end in", "a b"),
+        ("4:sing ", "in the subject, words that end in", "ing"),
+        ("4:s at ", "in the subject, the short word", "at"),
+        ("4:", "at the ends of words,", ""),
         ("later:x", "the mark", "later:x"),
     ],
 )
@@ -179,6 +188,14 @@ def test_in_words(token: str, kind: str, text: str) -> None:
     """A token is told by its kind and what was met; one of a kind that is not known here as it stands."""
     found = named(Clue(token, 1, 0, -1.0, 1.0))
     assert (found.kind, found.text) == (kind, text)
+
+
+def test_what_is_weighed_together() -> None:
+    """What says that a message is HTML is one crowd; all else is one with its kind, grams with all other grams."""
+    html = {token.partition(":")[0] for token in tokens() if crowd_of(token) == "html:"}
+    assert html == {kind.prefix for kind in KINDS.values() if kind.crowd} | {"html"}
+    assert {crowd_of("mime-parts:1"), crowd_of("url-image:x"), crowd_of("html")} == {"mime-parts:", "url-image:", ""}
+    assert crowd_of("4: of ") == crowd_of("4:sing ") == GRAMS
 
 
 def test_the_document_lists_the_kinds() -> None:

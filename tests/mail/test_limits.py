@@ -2,6 +2,8 @@ import os
 import subprocess
 import sys
 from dataclasses import fields, replace
+from itertools import islice, product
+from random import Random
 
 import pytest
 
@@ -56,6 +58,17 @@ def test_the_number_of_tokens_is_never_above_the_limit():
     """A message of more distinct tokens than the limit has exactly as many as the limit, with the note."""
     raw = b"Subject: x\n\n" + b" ".join(b"w%x" % n for n in range(9000))
     assert len(read(raw).tokens) == DEFAULT_LIMITS.tokens
+
+
+def test_neither_words_nor_grams_use_up_the_tokens():
+    """A text of very many words keeps its grams, and one that is nothing but beginnings and ends keeps its words."""
+    many = " ".join(map("".join, islice(product("abcdefghijklmnopqrst", repeat=4), 6000)))
+    short = " ".join(Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=500))
+    for text in (many, f"{short} {many}"):
+        found = read(b"\n" + text.encode()).tokens
+        assert len(found) == DEFAULT_LIMITS.tokens
+        assert sum(token.startswith("4:") for token in found) >= 200
+        assert sum(":" not in token for token in found) >= 3000
 
 
 def test_html_chars_are_counted_over_all_parts():

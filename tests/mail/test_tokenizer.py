@@ -194,3 +194,40 @@ def test_a_summary_is_short():
     """A summary has at most 100 characters."""
     raw = b"Subject: " + b"long " * 90 + b"\nFrom: " + b"a" * 90 + b"@b.example\n\nx"
     assert len(read(raw).summary) == 100
+
+
+GRAMS = "4:"
+
+
+def grams_of(raw: bytes) -> set[str]:
+    return {token for token in read(raw).tokens if token.startswith(GRAMS)}
+
+
+def test_beginnings_and_ends_of_words():
+    """Four characters with a blank first or last, of the text as it is shown, each once; the subject's say so."""
+    raw = b"Subject: Hi you\n\nA  red\ncar, http://example.org/ a red\n"
+    text = {"4: a r", "4: red", "4:red ", "4: car", "4:ar, ", "4:, a "}
+    assert grams_of(raw) == text | {"4:s hi ", "4:s you", "4:syou "}
+    assert {number for token, number in read(raw).tokens.items() if token.startswith(GRAMS)} == {1}
+    page = b"Content-Type: text/html\n\n<style>x</style><b>A red</b> <a href='http://example.org/'>car,</a> a red"
+    assert grams_of(page) == text
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "4:abc 4: of 4:sing", "四字成語 漢字 かな", "\x00 \x1b[2J \ufeff \xa0"])
+def test_no_text_is_taken_for_a_gram(text):
+    """Grams are four characters, whatever a text says, and scripts that set no words apart have none."""
+    for raw in (
+        f"Subject: {text.strip()}\n\n".encode(),
+        b"Content-Type: text/plain; charset=utf-8\n\n" + text.encode(),
+    ):
+        for gram in grams_of(raw):
+            inside = gram.removeprefix("4:s" if raw.startswith(b"S") else GRAMS)
+            assert len(inside) == 4
+            assert " " in (inside[0], inside[-1])
+            assert max(inside) < "\u2e80" or "\ufffd" in inside
+
+
+def test_grams_are_of_the_beginning():
+    """Those of the first thousand characters."""
+    assert "4: end" not in grams_of(b"\n" + b"word " * 200 + b"end")
+    assert "4: end" in grams_of(b"\n" + b"word " * 199 + b"end")

@@ -66,7 +66,6 @@ def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
     if "@" in lower:
         for host in _AT_HOST.findall(lower)[: limits.links]:
             more.extend(hosts("mail", host))
-    more.extend(grams("4:", lower))
     more.extend([f"shout:{word.lower()}" for word in _SHOUTED.findall(shown)])
     more.extend(runs_of_marks(shown))
     found = split_words(lower)
@@ -74,7 +73,8 @@ def _plain(text: str, limits: Limits, work: Work) -> Counter[str]:
     more.extend(f"opening:{word}" for word in dict.fromkeys(first[:_OPENING]))
     more.extend(pairs("opening-pair", ["^", *first[:_OPENING_PAIRS]]))
     more.extend(f"closing:{word}" for word in dict.fromkeys(forms(found[-_CLOSING:], limits.token_chars)))
-    tokens = Counter(count_forms(found, limits.token_chars))
+    # Grams first: a text has at most a thousand, so they leave room for words, and of those there may be any number.
+    tokens = Counter(dict.fromkeys(grams("4:", lower), 1) | count_forms(found, limits.token_chars))
     tokens.update(more)  # once for all: a call costs much more than a word
     return tokens
 

@@ -190,6 +190,7 @@ _NOTES = (
 )
 KINDS: Final = {kind.prefix: kind for kind in _KINDS}
 NOTES: Final = {note.token: note for note in _NOTES}
+_GRAM, _GRAM_CHARS = "4:", 4
 _CROWDS = {f"{kind.prefix}:": kind.crowd for kind in _KINDS if kind.crowd}
 
 
@@ -200,6 +201,37 @@ def row_of(token: str) -> Kind | Note | None:
     ('more links than are read', 'in the subject,', 'the word', None)
     """
     return NOTES.get(token) or KINDS.get(token.partition(":")[0] if ":" in token else "")
+
+
+def gram_in_words(token: str) -> tuple[str, str]:
+    """What a gram is of its text, for a person, and its letters.
+
+    >>> gram_in_words("4:ing "), gram_in_words("4: of ")
+    (('words that end in', 'ing'), ('the short word', 'of'))
+    >>> gram_in_words("4:s a b")
+    ('in the subject, two words that begin with', 'a b')
+    """
+    gram, place = token.removeprefix(_GRAM), ""
+    if len(gram) > _GRAM_CHARS:
+        gram, place = gram[1:], "in the subject, "
+    letters = gram.strip(" ")
+    words = "two words" if " " in letters else "words"
+    if gram == f" {letters} ":
+        return f"{place}the short word", letters
+    if gram.startswith(" "):
+        return f"{place}{words} that begin with", letters
+    if gram.endswith(" "):
+        return f"{place}{words} that end in", letters
+    return KINDS[_GRAM[:-1]].words, letters  # an import may bring any text
+
+
+def visible(token: str) -> str:
+    """A token as it stands, for a table: the blanks of a gram, which are at its ends, as `_`.
+
+    >>> visible("4: of "), visible("subject-pair:a b")
+    ('4:_of_', 'subject-pair:a b')
+    """
+    return token.replace(" ", "_") if token.startswith(_GRAM) else token
 
 
 def is_header(token: str) -> bool:

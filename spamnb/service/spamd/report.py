@@ -14,6 +14,7 @@ from spamnb.base.wording import adding_up, escaped
 from spamnb.bayes.calibration import exact_points
 from spamnb.config import Config
 from spamnb.delivery.judge import JudgedAtDelivery
+from spamnb.mail.tokens.kinds import visible
 
 _CLUES = 5
 _ROUNDING = 0.2  # points; more is not made by it
@@ -67,4 +68,4 @@ def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
 
 
 def _plain(token: str) -> str:
-    return escaped(token).encode("ascii", "backslashreplace").decode("ascii")
+    return escaped(visible(token)).encode("ascii", "backslashreplace").decode("ascii")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from spamnb.bayes.score_plain import GRAMS
 from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import Clue
 from spamnb.filter.telling_words import TellingWords, Word
@@ -53,9 +54,9 @@ def _shown(word: Word) -> Shown:
 
 
 def _suggested(visit: Visit, asked: str) -> list[str]:
-    """Tokens that begin so."""
+    """Tokens that begin so, without grams, which are no words."""
     tokens = visit.ledger.lessons.beginning_with(asked, _SUGGESTED + 1)
-    return [token for token in tokens if token != asked][:_SUGGESTED]
+    return [token for token in tokens if token != asked and not token.startswith(GRAMS)][:_SUGGESTED]
 
 
 def teachers(visit: Visit) -> Response:

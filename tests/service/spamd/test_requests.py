@@ -109,7 +109,7 @@ def test_process(service: Service, end: bytes) -> None:
     got = body(service.ask(request("PROCESS", mail)))
     assert got == (
         b"From bob Sat Nov 21 10:00:00 2026\nReturn-Path: <a@b>\n"
-        b"X-Spamnb: spam, probability=0.999998, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n"
+        b"X-Spamnb: spam, probability=1.000000, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n"
         b"X-Spam-Status: Yes, score=9.9 required=5.0 tests=SPAMNB_SPAM version=0.1.0\n"
         b"X-Spam-Level: *********\n" + SPAM
     ).replace(b"\n", end)

@@ -9,12 +9,13 @@ a text gets ESCAPE before it. So each text has one form on disk, and each form i
 one byte in UTF-8, and not escaped in the JSON by which tokens are looked up, where a control character takes six.
 
 The codes are in the column `code` of `mail/tokens/kinds.py`, and are on disk: none is ever changed, taken away, or
-given to another prefix. A kind may get one of those that are left, U to Z, [, ] and ^, only by a step of the schema
+given to another prefix. A kind may get one of those that are left, V to Z, [, ] and ^, only by a step of the schema
 that writes its tokens anew and adds up those that are there in both forms: an import may have brought them before, and
-an earlier program, which does not know the code, must refuse the ledger. (\\ is left out, which JSON escapes.)
+an earlier program, which does not know the code, must refuse the ledger. U needed no such step: it came before the
+first release, when no ledger had tokens of its kind. (\\ is left out, which JSON escapes.)
 
-The 20 kinds that have one save most, over csdmc2010 and Enron together: 99 % of what codes for all 60 would. For a kind
-with few distinct tokens (`tag:`, `charset:`) a code saves nothing.
+The first 20 kinds that have one save most, over csdmc2010 and Enron together: 99 % of what codes for all 60 would. For
+a kind with few distinct tokens (`tag:`, `charset:`) a code saves nothing.
 """
 
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ _HIGHEST = "\U0010ffff"
 _END = b""  # to SQLite each text is less than any blob
 _CODES = {kind.prefix: kind.code for kind in KINDS.values() if kind.code}
 _PREFIXES = {code: f"{prefix}:" for prefix, code in _CODES.items()}
-_SORTED = sorted((prefix, code) for code, prefix in _PREFIXES.items())
+_SORTED = sorted([(FIRST, ESCAPE), *((prefix, code) for code, prefix in _PREFIXES.items())])
 _BETWEEN = "SELECT text, id FROM token WHERE text >= ? AND text < ? ORDER BY text"
 
 
@@ -75,15 +76,11 @@ def spans(beginning: str = "") -> Iterator[tuple[str, str | bytes, str]]:
     if first != beginning:
         yield first, first + _HIGHEST, first if first in _PREFIXES else ""
         return
-    if not beginning:
-        yield "", FIRST, ""
-        yield ESCAPE, chr(ord(ESCAPE) + 1), ""
-        first = _BEHIND
     for prefix, code in _SORTED:
         if prefix.startswith(beginning):
             yield first, prefix, ""
-            yield code, chr(ord(code) + 1), code
-            first = prefix
+            yield code, chr(ord(code) + 1), code if code in _PREFIXES else ""
+            first = _BEHIND if code == ESCAPE else prefix
     yield first, beginning + _HIGHEST if beginning else _END, ""
 
 
