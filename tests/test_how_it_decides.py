@@ -16,7 +16,7 @@ from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading
 from spamnb.mail.reading import read as read_message
-from spamnb.mail.tokens.kinds import crowd_of
+from spamnb.mail.tokens.kinds import crowd_of, visible
 from tests.documents import block, read
 
 DOCUMENT = "docs/how-it-decides.md"
@@ -47,7 +47,7 @@ class Row(NamedTuple):
     @property
     def names(self) -> str:
         """The tokens, as the first cell of the table."""
-        return ", ".join(f"`{token}`" for token in self.tokens)
+        return ", ".join(f"`{visible(token)}`" for token in self.tokens)
 
 
 class Mean(NamedTuple):
