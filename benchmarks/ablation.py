@@ -1,26 +1,38 @@
-"""What each part of the default filter is worth: (1−ROCA)% online with that part left out, over corpora.
+"""What each part of the default filter is worth: (1−ROCA)% online with that part left out or changed.
 
-    python benchmarks/ablation.py CORPUS... [--shuffles N] [--markdown]
+    python benchmarks/ablation.py CORPUS... [--orders N...] [--markdown]
 
-Each message is scored, then its true label is learned, in the order of the corpus, from an empty ledger. Messages
-are read once; tokens of a kind are left out after reading. Lower is better.
+Each message is scored, then its true label is learned, from an empty ledger; a figure is the mean over the orders that
+`spamnb evaluate --orders` has. Messages are read once; tokens are left out after reading. Lower is better.
+
+The first table has the newest parts one by one, and together, with the 95 % interval of each change: a paired bootstrap
+over the messages. In the second one part at a time is left out or changed; ** marks what changes beyond that interval.
 """
 
 import argparse
+import multiprocessing
 import os
-import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spamnb.bayes import score_plain as scoring
+from spamnb.bayes.score_plain import kind
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
+from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.protocols import Learner, Train, online
-from spamnb.mail.reading import Reading
+from spamnb.evaluation.runs import in_orders
 from spamnb.mail.tokens.kinds import is_header
+
+_RESAMPLES = 1000
+_JUDGE, _SCORE = "spamnb.filter.judge", "spamnb.bayes.score_plain"
 
 
 def without(*kinds: str) -> Callable[[str], bool]:
@@ -28,112 +40,191 @@ def without(*kinds: str) -> Callable[[str], bool]:
     return lambda token: token.partition(":")[0] not in kinds or ":" not in token
 
 
-TOKENS: dict[str, Callable[[str], bool]] = {
-    "without the header (subject kept)": lambda token: not is_header(token),
-    "without the subject": without("subject", "subject-pair"),
-    "without subject pairs": without("subject-pair"),
-    "without body words": lambda token: ":" in token,
-    "without the opening words": without("opening"),
-    "without the opening pairs": without("opening-pair"),
-    "without the closing words": without("closing"),
-    "without HTML elements": without("tag"),
-    "without links": without("url", "url-path", "url-scheme"),
-    "without Received": without("received", "received-ip", "received-claimed", "received-claimed-ip"),
-    "without shouted words": without("shout"),
+def is_no_gram_of_a_subject(token: str) -> bool:
+    """Its grams have a letter more than those of a text."""
+    return not (token.startswith("4:s") and len(token) == len("4:s") + 4)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is left out or changed. kept: which tokens stay. values: others for these names, each with its module."""
+
+    kept: Sequence[Callable[[str], bool]] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    scoring: Scoring = field(default_factory=Scoring)
+    train: Train = "everything"
+
+    def __add__(self, other: "Change") -> "Change":
+        """Both changes of tokens and values."""
+        return Change((*self.kept, *other.kept), {**self.values, **other.values})
+
+    def of(self, sample: Sample) -> Sample:
+        """The message with the tokens that stay."""
+        tokens = sample.reading.tokens
+        left = {token: tokens[token] for token in tokens if all(keep(token) for keep in self.kept)}
+        return sample._replace(reading=sample.reading._replace(tokens=left or {"body-empty": 1}))
+
+
+def left_out(*kinds: str) -> Change:
+    """Without these kinds of token."""
+    return Change([without(*kinds)])
+
+
+DEFAULT = Change()
+PARTS = {
+    "the facts of the header": left_out(
+        *("agree", "skew", "skew-first", "date-shape", "from-shape", "from-name-shape"),
+        *("helo-shape", "rdns", "rdns-shape", "rdns-digits"),
+    ),
+    "one crowd for HTML": Change(values={f"{_JUDGE}.crowd_of": kind}),
+    "the second mean": left_out("4"),
 }
-CONSTANTS: dict[str, tuple[str, float | Callable[[float], float]]] = {
-    "all tokens of one strength": ("strength", lambda _: 1.0),
-    "without the mean of the grams": ("GRAMS_WEIGHT", 0.0),
-    "large groups in full": ("CROWD", 0.0),
-    "no caution": ("CAUTION", 1e-9),
-    "unknown tokens not counted": ("UNKNOWN", 0.0),
+CHANGES = {
+    "the default": DEFAULT,
+    "without the header (subject kept)": Change([lambda token: not is_header(token)]),
+    "without the subject": Change([without("subject", "subject-pair"), is_no_gram_of_a_subject]),
+    "without subject pairs": left_out("subject-pair"),
+    "without body words": Change([lambda token: ":" in token]),
+    "without the opening words": left_out("opening"),
+    "without the opening pairs": left_out("opening-pair"),
+    "without the closing words": left_out("closing"),
+    "without HTML elements": left_out("tag"),
+    "without links": left_out("url", "url-path", "url-scheme"),
+    "without Received": left_out("received", "received-ip", "received-claimed", "received-claimed-ip"),
+    "without shouted words": left_out("shout"),
+    **{f"without {name}": change for name, change in PARTS.items()},
+    "the sum instead of the mean": Change(
+        [without("4")], {f"{_JUDGE}.weights": lambda log_odds, crowds: [1.0] * len(log_odds)}
+    ),
+    "all tokens weigh alike": Change(values={f"{_SCORE}.strength": lambda log_odds: 1.0, f"{_SCORE}.CROWD": 0.0}),
+    "many tokens of one kind weigh in full": Change(values={f"{_SCORE}.CROWD": 0.0}),
+    "no caution": Change(values={f"{_SCORE}.CAUTION": 1e-9}),
+    "unknown tokens not counted": Change(values={f"{_SCORE}.UNKNOWN": 0.0}),
+    "α = 0.001": Change(scoring=Scoring(alpha=0.001)),
+    "α = 0.1": Change(scoring=Scoring(alpha=0.1)),
+    "α = 1": Change(scoring=Scoring(alpha=1.0)),
+    "multivariate Bernoulli": Change(scoring=Scoring(model="bernoulli")),
+    "multinomial TF": Change(scoring=Scoring(model="multinomial")),
+    "training on near-errors": Change(train="near-errors"),
+    "training on errors": Change(train="errors"),
 }
-SCORINGS: dict[str, Scoring] = {
-    "α = 0.001": Scoring(alpha=0.001),
-    "α = 0.1": Scoring(alpha=0.1),
-    "α = 1": Scoring(alpha=1.0),
-    "multivariate Bernoulli": Scoring(model="bernoulli"),
-    "multinomial TF": Scoring(model="multinomial"),
+
+
+TOGETHER = {
+    "none of them": sum(PARTS.values(), DEFAULT),
+    **{name: sum((change for other, change in PARTS.items() if other != name), DEFAULT) for name in PARTS},
+    "all of them: the default": DEFAULT,
 }
-TRAININGS: tuple[Train, ...] = ("near-errors", "errors")
+TABLES = {"with": TOGETHER, "left out or changed": CHANGES}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus that was read. is_spam: bool (n_messages,), sorted by the messages' names."""
+
+    name: str
+    samples: Packed
+    orders: int
+    is_spam: NDArray[np.bool_]
+
+
+CORPORA: list[Corpus] = []  # the processes that measure have them by fork
 
 
 def main() -> None:
-    """Print the table."""
+    """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpora", nargs="+", metavar="CORPUS")
-    parser.add_argument(
-        "--shuffles", type=int, default=0, metavar="N", help="also N shuffled orders of the first corpus"
-    )
+    parser.add_argument("--orders", nargs="+", type=int, default=[1], metavar="N", help="one number, or one a corpus")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
-    corpora = {
-        os.path.basename(os.path.normpath(path)): list(samples(load_corpus(path), strict=False))
-        for path in options.corpora
-    }
-    first = next(iter(corpora))
-    for seed in range(options.shuffles):
-        corpora[f"{first}, order {seed}"] = random.Random(seed).sample(corpora[first], len(corpora[first]))
+    orders = options.orders * len(options.corpora) if len(options.orders) == 1 else options.orders
+    if len(orders) != len(options.corpora):
+        parser.error("--orders takes one number, or one for each corpus")
+    CORPORA.extend(map(read, options.corpora, orders))
     mark = "|" if options.markdown else ""
-    show(["", *corpora], mark)
-    if mark:
-        print("|" + "---|" * (len(corpora) + 1))
-    for name, run in runs():
-        show([name, *(f"{run(examples):.3f}" for examples in corpora.values())], mark)
+    places = range(len(CORPORA))
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("fork")) as processes:
+        for title, changes in TABLES.items():
+            begun = {name: [processes.submit(scored, title, name, place) for place in places] for name in changes}
+            show([title, *(corpus.name for corpus in CORPORA)], mark)
+            if mark:
+                print("|" + "---|" * (len(CORPORA) + 1))
+            first: list[NDArray[np.float64]] = []
+            for name, futures in begun.items():
+                found = [future.result() for future in futures]
+                first = first or found
+                show([name, *map(CELLS[title], CORPORA, first, found)], mark)
+            print()
+
+
+def read(path: str, orders: int) -> Corpus:
+    """Read a corpus, which is judged in so many orders."""
+    packed = Packed(samples(load_corpus(path), strict=False))
+    by_name = sorted(packed, key=lambda sample: sample.name)
+    name = os.path.basename(os.path.normpath(path))
+    return Corpus(name, packed, orders, np.array([sample.label for sample in by_name], dtype=bool))
+
+
+def scored(title: str, name: str, place: int) -> NDArray[np.float64]:
+    """The scores of a corpus with the change of a row, float64 (n_orders, n_messages), sorted by their names."""
+    change, corpus = TABLES[title][name], CORPORA[place]
+    messages = Packed(map(change.of, corpus.samples)) if change.kept else corpus.samples
+    scores = []
+    with ExitStack() as changed:
+        for target, value in change.values.items():
+            changed.enter_context(patch(target, value))
+        for order in in_orders(messages, corpus.orders):
+            outcomes = online(order, Learner(change.scoring, change.train))
+            scores.append([outcome.score for outcome in sorted(outcomes, key=lambda outcome: outcome.name)])
+    return np.array(scores)
+
+
+def area(corpus: Corpus, scores: NDArray[np.float64]) -> str:
+    """(1−ROCA)% of all messages, the mean over the orders."""
+    return f"{np.mean([one_minus_roca(of_order, corpus.is_spam) for of_order in scores]):#.3g}"
+
+
+def with_interval(corpus: Corpus, first: NDArray[np.float64], scores: NDArray[np.float64]) -> str:
+    """The figure, and the interval of its change from the first row's."""
+    if scores is first:
+        return area(corpus, scores)
+    low, high = (f"{end:+.4f}".replace("-", "−") for end in interval(first, scores, corpus.is_spam))
+    return f"{area(corpus, scores)} ({low} to {high})"
+
+
+def marked(corpus: Corpus, first: NDArray[np.float64], scores: NDArray[np.float64]) -> str:
+    """The figure, marked where the interval of its change from the first row's is without 0."""
+    low, high = interval(first, scores, corpus.is_spam)
+    return f"**{area(corpus, scores)}**" if low > 0 or high < 0 else area(corpus, scores)
+
+
+CELLS = {"with": with_interval, "left out or changed": marked}
+
+
+def interval(
+    before: NDArray[np.float64], after: NDArray[np.float64], is_spam: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """The 95 % interval of the change of (1−ROCA)%, the mean over the orders, of messages in the same order.
+
+    A paired bootstrap: each draw has as much of each class, and the same messages before and after.
+    """
+    change = sum(errors(scores, is_spam) for scores in after) - sum(errors(scores, is_spam) for scores in before)
+    choose = np.random.default_rng(0)
+    ham, spam = (choose.multinomial(n, np.full(n, 1 / n), _RESAMPLES).astype(np.float32) for n in change.shape)
+    draws = ((ham @ change) * spam).sum(axis=1) * (100 / change.size / len(before))
+    low, high = np.percentile(draws, [2.5, 97.5]).tolist()
+    return low, high
+
+
+def errors(scores: NDArray[np.float64], is_spam: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Which ham ranks above which spam, float32 (n_ham, n_spam): 1, ½ where both have one score, or 0."""
+    return np.heaviside(scores[~is_spam, np.newaxis] - scores[is_spam], 0.5, dtype=np.float32)
 
 
 def show(cells: Sequence[str], mark: str) -> None:
     """Print a row at once: the whole table takes a while."""
-    print(
-        f"{mark} " + f" {mark} ".join(f"{cell:<34}" if i == 0 else f"{cell:>10}" for i, cell in enumerate(cells)),
-        mark,
-        flush=True,
-    )
-
-
-def runs() -> Iterator[tuple[str, Callable[[list[Sample]], float]]]:
-    """The rows: what is left out or changed, and how to measure it."""
-    yield "the default", lambda examples: area(examples, Learner(Scoring()))
-    for name, keep in TOKENS.items():
-        yield name, lambda examples, keep=keep: area(filtered(examples, keep), Learner(Scoring()))
-    for name, (constant, value) in CONSTANTS.items():
-        yield name, lambda examples, constant=constant, value=value: changed(examples, constant, value)
-    for name, choice in SCORINGS.items():
-        yield name, lambda examples, choice=choice: area(examples, Learner(choice))
-    for train in TRAININGS:
-        yield f"training on {train}", lambda examples, train=train: area(examples, Learner(Scoring(), train))
-
-
-def area(examples: Sequence[Sample], learner: Learner) -> float:
-    """(1−ROCA)% online."""
-    outcomes = list(online(examples, learner))
-    return one_minus_roca(np.array([o.score for o in outcomes]), np.array([o.label for o in outcomes], dtype=bool))
-
-
-def filtered(examples: Sequence[Sample], keep: Callable[[str], bool]) -> list[Sample]:
-    """The same messages with fewer tokens."""
-
-    def kept(reading: Reading) -> Reading:
-        return reading._replace(tokens={t: n for t, n in reading.tokens.items() if keep(t)} or {"body-empty": 1})
-
-    return [Sample(name, label, kept(reading)) for name, label, reading in examples]
-
-
-def changed(examples: Sequence[Sample], constant: str, value: float | Callable[[float], float]) -> float:
-    """(1−ROCA)% with a constant of the score changed."""
-    with patched(constant, value):
-        return area(examples, Learner(Scoring()))
-
-
-@contextmanager
-def patched(constant: str, value: float | Callable[[float], float]) -> Iterator[None]:
-    """Another value for a constant or a function of the score."""
-    before = getattr(scoring, constant)
-    setattr(scoring, constant, value)
-    try:
-        yield
-    finally:
-        setattr(scoring, constant, before)
+    print(f"{mark} " + f" {mark} ".join(cells), mark, flush=True)
 
 
 if __name__ == "__main__":
