@@ -62,7 +62,7 @@ class Change:
         """The message with the tokens that stay."""
         tokens = sample.reading.tokens
         left = {token: tokens[token] for token in tokens if all(keep(token) for keep in self.kept)}
-        return sample._replace(reading=sample.reading._replace(tokens=left or {"body-empty": 1}))
+        return sample._replace(reading=sample.reading._replace(tokens=left or {"body-empty:": 1}))
 
 
 def left_out(*kinds: str) -> Change:

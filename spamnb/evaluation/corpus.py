@@ -98,7 +98,7 @@ def samples(
 
 def _without_header(reading: Reading) -> Reading:
     tokens = {token: n for token, n in reading.tokens.items() if not is_header(token)}
-    return reading._replace(tokens=tokens or {"body-empty": 1}, relations=Relations())
+    return reading._replace(tokens=tokens or {"body-empty:": 1}, relations=Relations())
 
 
 def _from_index(index: Path) -> list[Labelled]:

@@ -42,7 +42,7 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
     ('in the subject,', 'hello')
     >>> pair = named(Clue("subject-pair:^ hello", 3, 0, -2.0, 1.0)); pair.kind, pair.text
     ('a subject that begins with', 'hello')
-    >>> named(Clue("charset-wrong", 3, 0, -2.0, 1.0)).kind
+    >>> named(Clue("charset-wrong:", 3, 0, -2.0, 1.0)).kind
     'a text in another character set than it names'
     >>> named(Clue("4:ing ", 3, 0, -2.0, 1.0)).kind
     'words that end in'

@@ -193,7 +193,7 @@ def test_words_are_plain(row: Kind | Note) -> None:
 @pytest.mark.parametrize(
     ("token", "kind", "text"),
     [
-        ("charset-wrong", "a text in another character set than it names", ""),
+        ("charset-wrong:", "a text in another character set than it names", ""),
         ("limit:work", "that it takes too long to be read to its end", ""),
         ("subject-pair:^ lunch", "a subject that begins with", "lunch"),
         ("subject-pair:lunch $", "a subject that ends with", "lunch"),

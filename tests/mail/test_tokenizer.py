@@ -80,10 +80,10 @@ def test_disguises_are_undone_and_told(text, shown, notes):
 
 def test_a_disguise_is_a_token():
     """That a word was disguised is a token beside the word."""
-    assert {"viagra", "body-lookalike", "body-invisible"} <= tokens("vіа\u200bgra").keys()
-    assert "subject-lookalike" in read("Subject: vіagra\n\nx".encode()).tokens
-    assert {"free", "body-styled"} <= tokens("𝗙𝗿𝗲𝗲").keys()
-    assert "subject-styled" in read("Subject: 𝗙𝗿𝗲𝗲\n\nx".encode()).tokens
+    assert {"viagra", "body-lookalike:", "body-invisible:"} <= tokens("vіа\u200bgra").keys()
+    assert "subject-lookalike:" in read("Subject: vіagra\n\nx".encode()).tokens
+    assert {"free", "body-styled:"} <= tokens("𝗙𝗿𝗲𝗲").keys()
+    assert "subject-styled:" in read("Subject: 𝗙𝗿𝗲𝗲\n\nx".encode()).tokens
 
 
 def test_a_thousand_combining_marks_are_normalised():
@@ -94,9 +94,9 @@ def test_a_thousand_combining_marks_are_normalised():
 def test_urls():
     """A URL is its host, its parent domains and the words of its path; what honest URLs lack is told."""
     found = tokens("see http://user@www.shop.example:8080/buy/now?id=5 and https://192.0.2.7/ or www.x.example")
-    assert {"url:www.shop.example", "url:shop.example", "url-path:buy", "url-user", "url-port"} <= found.keys()
-    assert {"url-ip", "url:x.example"} <= found.keys()
-    assert "url-host-escaped" in tokens("http://%77ww.example/")
+    assert {"url:www.shop.example", "url:shop.example", "url-path:buy", "url-user:", "url-port:"} <= found.keys()
+    assert {"url-ip:", "url:x.example"} <= found.keys()
+    assert "url-host-escaped:" in tokens("http://%77ww.example/")
     assert "mail:b.example" in tokens("write to a@b.example")
 
 
@@ -116,20 +116,20 @@ def links(*written: str) -> set[str]:
         ("http://a.example?id=12345678", {"url:a.example"}),
         ("http://a.example?to=x@b.example", {"url:a.example"}),
         ("http://a.example#x@b.example", {"url:a.example"}),
-        ("http://b.example@a.example/", {"url-user", "url:a.example"}),
-        ("http://192.0.2.7/", {"url-ip", "url:192.0.2.7", "url-ip:192.0.2", "url-ip:192.0"}),
-        ("http://3221226503/", {"url-ip", "url-ip-odd"}),
-        ("http://0xc0.0.2.07/", {"url-ip", "url-ip-odd"}),
-        ("http://[2001:db8::1]:8080/", {"url-ip", "url:2001:db8::1"}),
-        ("http://xn--bcher-kva.example/", {"url-idn", "url:xn--bcher-kva.example"}),
-        ("http://bücher.example/", {"url-idn", "url:bücher.example"}),
+        ("http://b.example@a.example/", {"url-user:", "url:a.example"}),
+        ("http://192.0.2.7/", {"url-ip:", "url:192.0.2.7", "url-ip:192.0.2", "url-ip:192.0"}),
+        ("http://3221226503/", {"url-ip:", "url-ip-odd:"}),
+        ("http://0xc0.0.2.07/", {"url-ip:", "url-ip-odd:"}),
+        ("http://[2001:db8::1]:8080/", {"url-ip:", "url:2001:db8::1"}),
+        ("http://xn--bcher-kva.example/", {"url-idn:", "url:xn--bcher-kva.example"}),
+        ("http://bücher.example/", {"url-idn:", "url:bücher.example"}),
         ("mailto:a@b.example?body=http://c.example", {"url-scheme:mailto", "mail:b.example", "mail:example"}),
         ("data:text/html,<a href=http://a.example>", {"url-scheme:data"}),
         ("#top", {"url-scheme:none"}),
         ("../a/b.html?c=http://d.example", {"url-scheme:none"}),
-        ("https://r.example/?url=https%3A%2F%2Fwww.a.example%2Fx", {"url:r.example", "url-redirects", "url:a.example"}),
-        ("http://r.example/*http://a.example/", {"url:r.example", "url-redirects", "url:a.example"}),
-        ("https://r.example/v2/url?u=http-3A__a.example_x", {"url:r.example", "url-redirects", "url:a.example"}),
+        ("https://r.example/?url=https%3A%2F%2Fwww.a.example%2Fx", {"url:r.example", "url-redirects:", "url:a.example"}),
+        ("http://r.example/*http://a.example/", {"url:r.example", "url-redirects:", "url:a.example"}),
+        ("https://r.example/v2/url?u=http-3A__a.example_x", {"url:r.example", "url-redirects:", "url:a.example"}),
     ],
 )
 def test_urls_are_read_as_browsers_read_them(url, found):
@@ -193,7 +193,7 @@ def test_the_extension_of_an_attachment_is_the_end_of_its_name(name, extensions)
 
 def test_an_empty_message_has_tokens():
     """No message is without tokens, and one without text says so."""
-    assert "body-empty" in read(b"").tokens
+    assert "body-empty:" in read(b"").tokens
 
 
 def test_tokens_are_printable():

@@ -202,7 +202,7 @@ def test_utf8_overrides_the_markup(declared):
     raw = f"Content-Type: text/html; charset=utf-8\n\n<meta charset={declared}><p>© größer".encode()
     message = parse(raw)
     assert message.texts[0].text.endswith("© größer")
-    assert "charset-wrong" not in message.notes
+    assert "charset-wrong:" not in message.notes
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_encoded_words_that_break_the_rules(written, read_as):
 def test_an_encoded_name_is_one_name(name):
     """What an encoded word says is part of the name, and never parts one address from another."""
     found = read(f"From: {name} <a@b.example>\n\nx".encode()).tokens
-    assert {"from-name:doe", "from-name:john", "from:a@b.example", "from-name-is-another-address"} <= found.keys()
+    assert {"from-name:doe", "from-name:john", "from:a@b.example", "from-name-is-another-address:"} <= found.keys()
     assert not {"from-number:2", "from:doe", "from:x@y.example"} & found.keys()
 
 

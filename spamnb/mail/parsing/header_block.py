@@ -171,7 +171,7 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
         notes.append("limit:field_chars")
         fields = [(name, value[: limits.field_chars]) for name, value in fields]
     if stray:
-        notes.append("header-broken")
+        notes.append("header-broken:")
     return HeaderBlock(tuple(fields), stray, len(strict), is_ended, tuple(notes))
 
 

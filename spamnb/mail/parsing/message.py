@@ -155,7 +155,7 @@ class _Parts:
     def _decoded(self, part: Part, is_html: bool, work: Work) -> str:
         text, fault = _decode_text(_affordable(part, work), is_html, self._spoken)
         if fault:
-            self.notes.append(f"charset-{fault}")
+            self.notes.append(f"charset-{fault}:")
         return text
 
     def _cut(self, text: str, is_html: bool) -> str:

@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
     `path` holds the media types from the root down to this part's own. `content` is the body with its transfer
     encoding undone, for text parts and what else is read; of other parts only the size in bytes is kept. `form` is how
-    it is read. `notes` say what was odd: `base64-broken`, `charset-wrong`, …
+    it is read. `notes` say what was odd: `base64-broken:`, `charset-wrong:`, …
     """
 
     path: tuple[str, ...]
@@ -139,7 +139,7 @@ class _Walk:
                     inner, inner_body = self.split(section)
                     yield from self.leaves(inner, inner_body, path, group, depth + 1)
                 return
-            self.notes.append("multipart-broken")
+            self.notes.append("multipart-broken:")
             path = (*path, "text/html" if b"<html" in body[:5000].lower() else "text/plain")
             block = _NO_FIELDS
         yield _leaf(block, body, path, group, self.work)
@@ -162,7 +162,7 @@ class _Walk:
         """The bytes between the boundary lines (RFC 2046, 5.1.1); the preamble and the epilogue are dropped."""
         found = list(self._sections(b"--" + boundary.encode("utf-8", "surrogateescape"), body)) if boundary else []
         if not found and (like := _LIKE_BOUNDARY.search(body)):  # QUIRK: it is another one than the field names
-            self.notes.append("multipart-broken")
+            self.notes.append("multipart-broken:")
             found = list(self._sections(like[1], body))
         return found
 
@@ -179,7 +179,7 @@ class _Walk:
                     return
             place = body.find(line, end.end() if end else place + 1)
         if start is not None:  # QUIRK: the closing boundary is missing, as in a truncated message
-            self.notes.append("multipart-unclosed")
+            self.notes.append("multipart-unclosed:")
             yield body[start:]
 
 
@@ -193,7 +193,7 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     if textual and b"begin " in content:
         content, uu_name = without_uuencoded(content)
         if uu_name:
-            notes.append("uuencoded")
+            notes.append("uuencoded:")
             filename = filename or uu_name
     flowed = ""
     if declared.get("format", "").lower() == "flowed":

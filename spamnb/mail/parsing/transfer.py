@@ -13,7 +13,7 @@ def decode_transfer(body: bytes, encoding: str) -> tuple[bytes, str]:
     """Undo a Content-Transfer-Encoding (RFC 2045, 6); broken input yields what can be had, and a note.
 
     >>> decode_transfer(b"QUJD*RA", "base64")
-    (b'ABCD', 'base64-broken')
+    (b'ABCD', 'base64-broken:')
     """
     if encoding == "quoted-printable":
         return binascii.a2b_qp(body), ""
@@ -30,7 +30,7 @@ def _decode_base64(body: bytes) -> tuple[bytes, str]:
     except binascii.Error:
         letters = body.translate(None, _NOT_BASE64)
         letters = letters[: len(letters) - (len(letters) % 4 == 1)]
-        return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4)), "base64-broken"
+        return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4)), "base64-broken:"
 
 
 def _decode_uu(body: bytes) -> bytes:

@@ -47,7 +47,7 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
             total.update(found)
     for found in groups.values():
         total.update(found)
-    total = total or Counter(["body-empty"])
+    total = total or Counter(["body-empty:"])
     for markup in message.pages:
         total.update(_page(markup, limits, work))
     if work.is_spent:
@@ -65,7 +65,7 @@ def _plain(text: str, limits: Limits, work: Work, edges: dict[str, int]) -> Coun
         notes.append("limit:text_chars")
     if (more_letters := len(shown) - len(text)) > 0:  # and the parts of a message can hold many such texts
         shown = shown[: len(text) + work.share(more_letters, _UNITS_BEYOND)]
-    more: list[str] = [note if ":" in note else f"body-{note}" for note in notes]
+    more: list[str] = [note if ":" in note else f"body-{note}:" for note in notes]
     lower = shown.lower()
     if "://" in lower or "www." in lower:
         pieces = _URL.split(lower)

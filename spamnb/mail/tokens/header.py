@@ -55,7 +55,7 @@ def _prefixed(prefix: str, text: str, limits: Limits) -> Iterator[str]:
 
 def _subject(value: str, limits: Limits) -> Iterator[str]:
     text, notes = normalise(value)
-    yield from (f"subject-{note}" for note in notes)
+    yield from (f"subject-{note}:" for note in notes)
     found = split_words(text)
     yield from (f"subject:{word}" for word in count_forms(found, limits.token_chars))
     yield from pairs("subject-pair", ["^", *forms(found, limits.token_chars), "$"])
@@ -65,7 +65,7 @@ def _subject(value: str, limits: Limits) -> Iterator[str]:
     yield from grams("4:s", text.lower())
     letters = "".join(filter(str.isalpha, text))
     if len(letters) > 5 and all(map(str.isupper, letters)):
-        yield "subject-shouts"
+        yield "subject-shouts:"
 
 
 def _message_id(value: str) -> Iterator[str]:
@@ -93,11 +93,11 @@ def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
         yield f"{name}:{lower[:60]}"
         yield from hosts(name, host)
         if name == "from" and re.search(r"\d{3,}", local):
-            yield "from-digits"
+            yield "from-digits:"
         if display:
             yield from _prefixed(f"{name}-name", display, limits)
             if "@" in display and lower not in display.lower():
-                yield f"{name}-name-is-another-address"
+                yield f"{name}-name-is-another-address:"
         else:
             yield f"{name}-name:none"
 
@@ -105,7 +105,7 @@ def _addresses(name: str, values: list[str], limits: Limits) -> Iterator[str]:
 def _reply_to(reply: str, sender: str) -> Iterator[str]:
     if reply:
         sites = {written.rpartition("@")[2].lower() for written in (address(reply[:500])[1], sender)}
-        yield "reply-to-elsewhere" if len(sites) > 1 else "reply-to-same"
+        yield "reply-to-elsewhere:" if len(sites) > 1 else "reply-to-same:"
 
 
 def _sender_facts(name: str, sender: str, path: str) -> Iterator[str]:

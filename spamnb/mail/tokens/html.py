@@ -56,7 +56,7 @@ def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText
         markup = markup[: limits.html_chars]
     reader = _Reader(read, limits, work or Work(limits.work))
     if not reader.feed_all(markup):
-        read.notes.append("html-broken")
+        read.notes.append("html-broken:")
     read.visible, read.hidden = "".join(reader.visible), "".join(reader.hidden)
     return read
 

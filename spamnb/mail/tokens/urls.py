@@ -61,7 +61,7 @@ def urls(written: Iterable[str]) -> Iterator[str]:
     slash, and the number of slashes before the host does not matter.
 
     >>> list(urls(["http://user@example.com/buy"]))
-    ['url-user', 'url:example.com', 'url:com', 'url-path:buy']
+    ['url-user:', 'url:example.com', 'url:com', 'url-path:buy']
     """
     for url in dict.fromkeys(written):
         scheme, rest = _parts(url)
@@ -94,21 +94,21 @@ def _web(rest: str) -> list[str]:
     tokens: list[str] = []
     user, _, host = authority.rpartition("@")
     if user:
-        tokens.append("url-user")
+        tokens.append("url-user:")
     if "%" in host:
-        tokens.append("url-host-escaped")
+        tokens.append("url-host-escaped:")
     host = unquote(host[:255]).lower()
     if host.startswith("["):
-        tokens += ("url-ip", f"url:{host.partition(']')[0][1:41]}")
+        tokens += ("url-ip:", f"url:{host.partition(']')[0][1:41]}")
     else:
         host, _, port = host.partition(":")
         if port.isdecimal() and port not in {"80", "443"}:
-            tokens.append("url-port")
+            tokens.append("url-port:")
         tokens += _host(_HOST_END.split(host, maxsplit=1)[0].strip("."))
     path = unquote(path[:600]).lower()
     if "http" in path:
         for target in dict.fromkeys(_TARGET.findall(path)):
-            tokens += ("url-redirects", *hosts("url", target))
+            tokens += ("url-redirects:", *hosts("url", target))
     steps = _PATH_WORD.findall(path[:200])[:8]
     tokens += [f"url-path:{step}" for step in steps if step.isalpha() or (step.isdecimal() and len(step) < _ID_CHARS)]
     return tokens
@@ -118,8 +118,8 @@ def _web(rest: str) -> list[str]:
 def _host(host: str) -> tuple[str, ...]:
     if IPV4.fullmatch(host):
         a, b, c, _ = host.split(".")
-        return ("url-ip", f"url:{host}", f"url-ip:{a}.{b}.{c}", f"url-ip:{a}.{b}")
+        return ("url-ip:", f"url:{host}", f"url-ip:{a}.{b}.{c}", f"url-ip:{a}.{b}")
     if _ODD_IPV4.fullmatch(host):
-        return ("url-ip", "url-ip-odd")
-    odd = ("url-idn",) if "xn--" in host or not host.isascii() else ()
+        return ("url-ip:", "url-ip-odd:")
+    odd = ("url-idn:",) if "xn--" in host or not host.isascii() else ()
     return odd + hosts("url", host)

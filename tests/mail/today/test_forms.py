@@ -33,8 +33,8 @@ MUST = {
         "attached-html:script", "attached-html:atob", "attached-url:pay.badhost.example", "attached-extension:svg",
     },
     # letters in disguise
-    "styled-letters": {"body-styled", "subject-styled", "subject:luxury", "replica"},
-    "full-width-letters": {"body-styled", "subject-styled", "subject:loan", "cash"},
+    "styled-letters": {"body-styled:", "subject-styled:", "subject:luxury", "replica"},
+    "full-width-letters": {"body-styled:", "subject-styled:", "subject:loan", "cash"},
     # the extensions of long names
     "dmarc-report-zip": {"attached-extension:zip"},
     "dmarc-report-gz": {"attached-extension:xml.gz", "attached-extension:gz"},
@@ -49,14 +49,14 @@ MUST = {
     "extortion": {"agree:from-path:same", "skew:+9"},
     "newsletter-of-a-shop": {"agree:from-path:other", "skew-first:+0"},
     "minutes-from-a-colleague": {"rdns:site", "agree:from-path:other"},
-    "redirected-to-another-site": {"url-redirects", "url:refund-desk.badhost.example"},
-    "suspended-account": {"url-redirects", "url:streambox-verify.badhost.example"},
-    "boss-fraud": {"reply-to-elsewhere"},
+    "redirected-to-another-site": {"url-redirects:", "url:refund-desk.badhost.example"},
+    "suspended-account": {"url-redirects:", "url:streambox-verify.badhost.example"},
+    "boss-fraud": {"reply-to-elsewhere:"},
 }  # fmt: skip  # a message's tokens are read more easily together
 MUST_NOT = {
     "invitation-to-a-rehearsal": {"vcalendar", "dtstart", "tzid", "econd", "reminder"},
     "voicemail-with-html": {"voice portal", "portal", "var", "onload"},  # the page's words are not read
-    "letter-of-a-school": {"body-styled", "subject-styled"},
+    "letter-of-a-school": {"body-styled:", "subject-styled:"},
     "newsletter-of-a-choir": {"html:image-attached"},
 }
 
