@@ -43,9 +43,9 @@ GRAMS = "4:"
 # What the mean of the grams weighs, where that of the other tokens weighs 1. (1−ROCA)% over four orders of csdmc2010
 # and two each of Enron1 / 2 / 3 / 4 / 5 / 6, with HTML as one crowd:
 #     0 (without it)  0.0186 / 0.176 / 0.065 / 0.072 / 0.101 / 0.033 / 0.135
-#     0.2             0.0170 / 0.160 /       / 0.059 /       /       / 0.108
-#     0.3             0.0172 / 0.157 / 0.053 / 0.057 / 0.088 / 0.030 / 0.102
-#     0.4             0.0175 / 0.156 /       / 0.056 /       /       / 0.100
+#     0.2             0.0169 / 0.160 / 0.055 / 0.059 / 0.090 / 0.030 / 0.108
+#     0.3             0.0170 / 0.157 / 0.053 / 0.057 / 0.088 / 0.030 / 0.102
+#     0.4             0.0174 / 0.156 / 0.052 / 0.056 / 0.087 / 0.031 / 0.100
 GRAMS_WEIGHT = 0.3
 
 # With fewer grams their mean is left out: it says nothing yet.

@@ -1,5 +1,6 @@
 """A message in the pipe: its verdict, from the service or made here, and what comes out when anything is broken."""
 
+import math
 import os
 import shutil
 import sqlite3
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from spamnb.acts import withheld
 from spamnb.base.errors import ConfigError, LedgerError
 from spamnb.base.label import Verdict
+from spamnb.bayes.calibration import SLOPE
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Scoring, Spamd
 from spamnb.delivery import judge, pipe
@@ -75,7 +77,7 @@ def test_bogofilters_field(config: Config) -> None:
     """In bogofilter's format there is one field, its own, and fields of other programs stay."""
     raw = b"X-Bogosity: Ham, tests=bogofilter\nX-Spam-Flag: YES\n" + message("spam", 700)
     lines = whole(filtered(raw, lambda: config, "anna", "bogofilter")).splitlines()
-    assert lines[0].startswith(b"X-Bogosity: Spam, tests=bogofilter, spamicity=0.99")
+    assert lines[0].startswith(b"X-Bogosity: Spam, tests=bogofilter, spamicity=1.00")
     assert lines[1:] == [b"X-Spam-Flag: YES", *message("spam", 700).splitlines()]
 
 
@@ -146,7 +148,7 @@ def test_points_are_on_the_side_of_the_verdict() -> None:
     """A program that compares the points with 5.0 comes to the same verdict, also at the very cutoff."""
     config = Config(mailboxes=(), ledger=Path("/none"), scoring=Scoring(spam_cutoff=0.95))
     for verdict, right in ((Verdict.SPAM, 5.0), (Verdict.UNSURE, 4.9)):
-        cutoff = Judgement(verdict, 0.95, 1.17777558)  # 2.5 times that is the log-odds of 0.95
+        cutoff = Judgement(verdict, 0.95, math.log(0.95 / 0.05) / SLOPE)
         assert judge.delivered(cutoff, config, is_held=False).points == right
     high = Judgement(Verdict.SPAM, 1.0, 50.0)
     assert judge.delivered(high, config, is_held=False).points == 9.9
