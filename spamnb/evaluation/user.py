@@ -180,7 +180,8 @@ class _Mailbox:
         habit, chance = self._habit, self._choose.random()
         if is_moved:
             self._in_spam[place] = probability
-            self._do(habit.rescued_after, self._open_spam, place)
+            if habit.looks:
+                self._do(habit.rescued_after, self._open_spam, place)
         if habit.told:
             self._correct(place, label)
         elif label is Label.SPAM and not is_moved:
