@@ -29,9 +29,9 @@ SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam fold
 _BEYOND_DOUBT = 0.98
 # What is surer than this says nothing new. It is a score, since probabilities near 1 hang on the calibration. Without
 # the bound `tidy` has 97.5 % caught instead of 97.9 %, `careless` 91.8 instead of 95.8 %. The six habits that silence
-# teaches lose 4 ham instead of 2 on csdmc2010 (three orders), 60 instead of 56 on Enron1, and 19 instead of 28 on Enron6
-# (two). `tidy` learns 1,217 spam instead of 480, and a Junk that a stranger fills teaches 50 times as much. At a score
-# of 2.5 Enron1 has 3 to 7 points less caught than without.
+# teaches lose 4 ham instead of 2 on csdmc2010 (three orders), 60 instead of 56 on Enron1, and 19 instead of 28 on
+# Enron6 (two). `tidy` learns 1,217 spam instead of 480, and a Junk that a stranger fills teaches 50 times as much. At a
+# score of 2.5 Enron1 has 3 to 7 points less caught than without.
 _KNOWN_WELL = probability(3.7)
 _DOUBTFUL = 0.5
 _HAM_FOR_SURE = 0.3
