@@ -4,21 +4,22 @@ One person, one message after another, in the order of the corpus. The filter ju
 learned so far, and moves spam once it has learned 20 ham and 20 spam. Then the person acts, later (delays count
 messages):
 
-    spam missed        is moved to Junk later, with the chance `corrects`; of the rest the share `left` is opened and
+    spam missed        is moved to Junk later, with the chance `correct`; of the rest the share `left` is opened and
                        left lying, and counts as kept 60 later
-    ham in Junk        is rescued later, with the chance `rescues`
-    ham in the inbox   is read and kept with the chance 0.8, and counts as kept 60 later
+    ham in Junk        is rescued later, with the chance `rescue`
+    ham in the inbox   is read and kept with the chance `keep`, and counts as kept 60 later
 
-What is moved or rescued is learned as that, what is kept as ham. `told` is told the truth about each message at once;
-`noisy` likewise, but 2 % of it is false. With `-init` the first 500 messages are learned before the rest is judged.
+The habits, with these chances, are those of `spamnb evaluate --protocol user` (spamnb/evaluation/habits.py). What is
+moved or rescued is learned as that, what is kept as ham. `told` is told the truth about each message at once; `noisy`
+likewise, but 2 % of it is false. With `-init` the first 500 messages are learned before the rest is judged.
 
 bogofilter runs with the defaults of its program over its own tokens and formula (benchmarks/robinson_fisher.py), which
-are compared with the program first. spamnb's figures are those of `spamnb evaluate --protocol user`, whose person has
-the same habits, and whose filter decides by all rules of its service.
+are compared with the program first. spamnb's figures are those of `spamnb evaluate --protocol user`, whose filter
+decides by all rules of its service.
 
-Means over the corpus's order and shuffles of it. "Ham lost" is ham moved to Junk, also as a share of all ham; the
-other rates are in percent, "2nd half" of the second half of the messages. (1-ROCA)% is 100 times 1 minus the area under
-the ROC curve; lower is better.
+Means over the corpus's order and shuffles of it, as the table of docs/accuracy.md; --json has more of them. "Ham lost"
+is ham moved to Junk, also as a share of all ham; the other rates are in percent, "2nd half" of the second half of the
+messages. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
     python benchmarks/habits.py CORPUS [--orders 3] [--habit NAME …] [--only bogofilter|spamnb] [--json]
 """
@@ -29,8 +30,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 
 import common
 import numpy as np
@@ -38,42 +38,15 @@ from robinson_fisher import SPAM_CUTOFF, RobinsonFisher, Words, check
 
 from spamnb.base.label import Label
 from spamnb.evaluation.corpus import load_corpus
+from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.runs import average
 
 _MINIMUM = 20  # messages of each class, learned before mail is moved
-_KEEPS = 0.8
 _KEPT_AFTER = 60  # messages
 _TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Habit:
-    """What a person does about the filter's mistakes; chances from 0 to 1, delays in messages."""
-
-    corrects: float
-    correct_delay: int
-    rescues: float
-    rescue_delay: int
-    left: float = 0.0
-    tells_all: bool = False
-    wrong: float = 0.0
-    begins_with: int = 0
-
-
-_TIDY = Habit(1.0, 20, 1.0, 20)
-_CARELESS = Habit(0.3, 200, 0.3, 200, left=0.5)
-_TOLD = Habit(1.0, 0, 1.0, 0, tells_all=True)
-HABITS = {
-    "told": _TOLD,
-    "tidy": _TIDY,
-    "tidy-init": replace(_TIDY, begins_with=500),
-    "hasty": Habit(1.0, 20, 0.3, 200),
-    "deleting": replace(_CARELESS, left=0.0),
-    "careless": _CARELESS,
-    "careless-init": replace(_CARELESS, begins_with=500),
-    "noisy": replace(_TOLD, wrong=0.02),
-}
+_CAUGHT, _LOST, _RANKED = "spam caught in the 2nd half", "ham lost", "(1−ROCA)% of the 2nd half"
+_COLUMNS = {_CAUGHT: "{:.1f} %", _LOST: "{:.1f}", _RANKED: "{:.4f}"}  # of the table
 
 
 def main() -> None:
@@ -89,12 +62,35 @@ def main() -> None:
     if shutil.which("bogolexer") is None:
         print("bogofilter is not installed: its part is left out", file=sys.stderr)
         del filters["bogofilter"]
-    found = {
+    rows = {
         name: figures_of(options.corpus, options.habit, options.orders)
         for name, figures_of in filters.items()
         if options.only in (None, name)
     }
-    common.report([row for rows in zip(*found.values(), strict=True) for row in rows], options.json)
+    by_habit = list(zip(*rows.values(), strict=True))
+    if options.json:
+        common.report([row for of_habit in by_habit for row in of_habit], as_json=True)
+    else:
+        print(table(by_habit))
+
+
+def table(by_habit: Sequence[Sequence[Mapping[str, object]]]) -> str:
+    """The rows of each habit, one of each filter, in Markdown."""
+    filters = [str(row["filter"]) for row in by_habit[0]]
+    heads = ["habit"]
+    for column in _COLUMNS:
+        heads += [f"{column}, {filters[0]}", *filters[1:]]
+    lines = [_line(heads), "|" + "---|" * len(heads)]
+    for rows in by_habit:
+        cells = [f"`{rows[0]['habit']}`"]
+        for column, form in _COLUMNS.items():
+            cells += [form.format(row[column]) for row in rows]
+        lines.append(_line(cells))
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _spamnb(corpus: str, habits: Sequence[str], orders: int) -> list[dict[str, object]]:
@@ -142,7 +138,7 @@ def live(
     for now, message in enumerate(order):
         while due and due[0][0] <= now:
             model.learn(*heapq.heappop(due)[1:])
-        if now < habit.begins_with:
+        if now < habit.learned:
             model.learn(message, labels[message])
             continue
         spamicity[now] = model.spamicity(message)
@@ -150,19 +146,19 @@ def live(
         truth = labels[message]
         if habit.wrong and chance.random() < habit.wrong:
             truth = Label.SPAM if truth is Label.HAM else Label.HAM
-        if habit.tells_all:
+        if habit.told:
             learn(message, truth, now)
         elif truth is Label.SPAM and not moved[now]:
-            if chance.random() < habit.corrects:
-                learn(message, Label.SPAM, now + habit.correct_delay)
+            if chance.random() < habit.correct:
+                learn(message, Label.SPAM, now + habit.corrected_after)
             elif chance.random() < habit.left:
                 learn(message, Label.HAM, now + _KEPT_AFTER)
         elif truth is Label.HAM and moved[now]:
-            if chance.random() < habit.rescues:
-                learn(message, Label.HAM, now + habit.rescue_delay)
-        elif truth is Label.HAM and chance.random() < _KEEPS:
+            if chance.random() < habit.rescue:
+                learn(message, Label.HAM, now + habit.rescued_after)
+        elif truth is Label.HAM and chance.random() < habit.keep:
             learn(message, Label.HAM, now + _KEPT_AFTER)
-    return _figures(np.array([labels[message] for message in order], dtype=bool), spamicity, moved, habit.begins_with)
+    return _figures(np.array([labels[message] for message in order], dtype=bool), spamicity, moved, habit.learned)
 
 
 def _figures(is_spam: np.ndarray, spamicity: np.ndarray, moved: np.ndarray, begins_with: int) -> dict[str, float]:
@@ -180,11 +176,11 @@ def _row(name: str, figures: dict[str, object]) -> dict[str, object]:
     return {
         "habit": figures["habit"],
         "filter": name,
-        "caught": figures["caught"],
-        "caught 2nd half": figures["caught_second_half"],
-        "ham lost": figures["ham_lost"],
+        "spam caught": figures["caught"],
+        _CAUGHT: figures["caught_second_half"],
+        _LOST: figures["ham_lost"],
         "% of ham": figures["hm"],
-        "(1-ROCA)% 2nd half": figures["one_minus_roca_second_half"],
+        _RANKED: figures["one_minus_roca_second_half"],
     }
 
 

@@ -8,14 +8,16 @@ class Habit:
     """What a user does, and how many messages later.
 
     correct: the share of missed spam that is moved to the spam folder, `corrected_after` messages later. left: the
-    share of the rest that is opened and left lying; the remainder is deleted. rescue: the share of ham in the spam
-    folder that is taken out, `rescued_after` messages later; so often the user looks there. keep: the share of ham in
-    the inbox that is read and kept. learned: messages that are learned at the beginning. wrong: the share of
-    messages that the user takes for the other class. told: the filter is told the truth of each message at once.
+    share of the rest that is opened and left lying; the remainder is deleted. looks: the user opens a message in the
+    spam folder `rescued_after` messages after each that came there. rescue: the share of ham there that is taken out
+    then. keep: the share of ham in the inbox that is read and kept. learned: messages that are learned at the
+    beginning. wrong: the share of messages that the user takes for the other class. told: the filter is told the truth
+    of each message at once.
     """
 
     correct: float = 1.0
     corrected_after: int = 20
+    looks: bool = True
     rescue: float = 1.0
     rescued_after: int = 20
     left: float = 0.0
@@ -35,5 +37,6 @@ HABITS: dict[str, Habit] = {
     "deleting": Habit(**_LATE),  # type: ignore[arg-type]
     "careless": Habit(**_LATE, left=0.5),  # type: ignore[arg-type]
     "careless-init": Habit(**_LATE, left=0.5, learned=500),  # type: ignore[arg-type]
+    "blind": Habit(correct=0.3, corrected_after=200, left=0.5, looks=False, rescue=0.0),
     "noisy": Habit(told=True, wrong=0.02),
 }

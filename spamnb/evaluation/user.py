@@ -180,7 +180,8 @@ class _Mailbox:
         habit, chance = self._habit, self._choose.random()
         if is_moved:
             self._in_spam[place] = probability
-            self._do(habit.rescued_after, self._open_spam, place)
+            if habit.looks:
+                self._do(habit.rescued_after, self._open_spam, place)
         if habit.told:
             self._correct(place, label)
         elif label is Label.SPAM and not is_moved:
@@ -250,7 +251,7 @@ class _Mailbox:
             days, messages = (self._now - place) / self._a_day, self._now - place
             if days < weak_lessons.SILENT_DAYS or messages < weak_lessons.SILENT_MESSAGES or self._opened_spam <= place:
                 continue
-            if weak_lessons.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability):
+            if self._teaches_spam(place, then):
                 self._learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
                 del self._in_spam[place]
         if day % reconsider.OUTDATED_DAYS == 0:
@@ -258,6 +259,12 @@ class _Mailbox:
                 self._lessons.relabel(changes, self._at(self._now))
                 forgotten = {change.digest for change in changes if change.before is Label.HAM}
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
+
+    def _teaches_spam(self, place: int, then: float) -> bool:
+        reading = self._samples[place].reading
+        if any(self._lessons.known([reading.relations])):
+            return False
+        return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 
     def _lacks(self) -> str:
         """What has still to be learned before mail is moved; once that is nothing, it stays so."""
