@@ -14,15 +14,15 @@ junk: ham that the filter has put into Junk, and that is not rescued. The user l
     who moves missed spam, looks into Junk, and takes nothing out of it. In a Junk that nobody looks into the rule
     does nothing, which is "without".
 filled: a stranger fills Junk with spam of the first half, which is learned, with so many words of other people's ham,
-    from OTHER; what the rules let teach is learned from silence, after as many further messages as they demand. Then
-    the second half is judged. --spam: the stranger's spam is of another corpus, so that the filter knows it less.
+    from OTHER; what is beyond doubt is learned from silence, after as many further messages as the rule demands. Then
+    the second half is judged.
 breaker: a stranger sends so many messages a day, for 50 days, to a person with 20 a day, of which 32 % are spam: after
     how many of these messages the breaker opens, where the filter takes all of them for spam; and, where it does not,
     after how many more verdicts it opens when the filter takes all mail for spam from then on. "-" is never. The last
     column is how many of the person's own messages have to come, after the stranger has ended, until that opens it.
 
     python benchmarks/silence.py kept|junk CORPUS [--orders 3] [--habit NAME …] [--seed 0] [--json]
-    python benchmarks/silence.py filled CORPUS OTHER [--spam CORPUS] [--sent 1000] [--seed 0] [--json]
+    python benchmarks/silence.py filled CORPUS OTHER [--sent 1000] [--seed 0] [--json]
     python benchmarks/silence.py breaker [--json]
 """
 
@@ -77,7 +77,6 @@ def main() -> None:
         "corpus", metavar="CORPUS", nargs="?", help="a directory with an `index`, or `ham/` and `spam/`"
     )
     parser.add_argument("other", metavar="OTHER", nargs="?", help="of `filled`: a corpus of other people's mail")
-    parser.add_argument("--spam", metavar="CORPUS", help="of `filled`: the spam that is sent is of this corpus")
     parser.add_argument("--sent", type=int, default=1000, metavar="N", help="of `filled`: so many")
     parser.add_argument("--orders", type=int, default=3, help="of `junk`: the corpus's own, and shuffles")
     parser.add_argument("--seed", type=int, default=0)
@@ -90,7 +89,7 @@ def main() -> None:
     elif options.attack == "filled":
         if options.other is None:
             parser.error("give an OTHER")
-        figures = list(_filled(options.corpus, options.other, options.spam, options.sent, options.seed))
+        figures = list(_filled(options.corpus, options.other, options.sent, options.seed))
     elif options.attack == "kept":
         figures = list(_meant_to_be_kept(options.corpus, options.seed))
     else:
@@ -233,10 +232,9 @@ def _run(stream: Sequence[Sample], habit: Habit, seed: int) -> UserRun:
 # --- Junk that a stranger has filled --------------------------------------------------------------------------------
 
 
-def _filled(corpus: str, other: str, spam_of: str | None, number: int, seed: int) -> Iterator[dict[str, object]]:
+def _filled(corpus: str, other: str, number: int, seed: int) -> Iterator[dict[str, object]]:
     halves = common.halves(load_corpus(corpus))
-    sent_from = load_corpus(spam_of) if spam_of else halves.first
-    spam = [_bytes(message) for message in sent_from if message.label is Label.SPAM]
+    spam = [_bytes(one) for one in halves.first if one.label is Label.SPAM]
     others = [[_bytes(one) for one in load_corpus(other) if one.label is label] for label in Label]
     common_words = Vocabulary(*others).common_in_ham(_OTHERS_WORDS)
     judged = [(one.label, read(_bytes(one))) for one in halves.second]
@@ -253,7 +251,7 @@ def _filled(corpus: str, other: str, spam_of: str | None, number: int, seed: int
 
 
 def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
-    """Learn from silence what the rules let teach; how many that are."""
+    """Learn from silence what is beyond doubt; how many that are."""
     judge, taught = Filter(lessons, Scoring()).judge, 0
     waiting: deque[tuple[Reading, float]] = deque()
     for reading in [*sent, *[None] * weak_lessons.SILENT_MESSAGES]:

@@ -17,7 +17,6 @@ docs/accuracy.md, by `spamnb evaluate --protocol user`.
 from collections.abc import Sequence
 
 from spamnb.base.label import How, Label
-from spamnb.bayes.calibration import probability
 from spamnb.config import Scoring
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.port import Lesson
@@ -27,12 +26,6 @@ SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam fold
 # At 0.98 the habit `tidy` has 97.1 % caught in the second half and a (1−ROCA)% of 0.0022 there (csdmc2010, three
 # orders); at 0.99 96.8 % and 0.0039, at 0.999 94.7 % and 0.0038.
 _BEYOND_DOUBT = 0.98
-# What is surer than this says nothing new. It is a score, since probabilities near 1 hang on the calibration. Without
-# the bound `tidy` has 97.5 % caught instead of 97.9 %, `careless` 91.8 instead of 95.8 %. The six habits that silence
-# teaches lose 4 ham instead of 2 on csdmc2010 (three orders), 60 instead of 56 on Enron1, and 19 instead of 28 on
-# Enron6 (two). `tidy` learns 1,217 spam instead of 480, and a Junk that a stranger fills teaches 50 times as much. At a
-# score of 2.5 Enron1 has 3 to 7 points less caught than without.
-_KNOWN_WELL = probability(3.7)
 _DOUBTFUL = 0.5
 _HAM_FOR_SURE = 0.3
 _FEWEST = 5
@@ -65,14 +58,9 @@ def teaches_ham(probability: float, missed: MissedSpam, *, is_taught: bool) -> b
     return probability <= (_HAM_FOR_SURE if missed is MissedSpam.IS_LEFT else _DOUBTFUL)
 
 
-def may_teach_spam(of: float) -> bool:
-    """Whether spam of this probability teaches anything by lying there: it is beyond doubt, and not known well."""
-    return _BEYOND_DOUBT <= of <= _KNOWN_WELL
-
-
 def teaches_spam(then: float, today: float) -> bool:
     """Whether mail that has lain in the spam folder is learned as spam, by the probability when it came, and today."""
-    return may_teach_spam(then) and may_teach_spam(today)
+    return min(then, today) >= _BEYOND_DOUBT
 
 
 def gives_way(lesson: Lesson, probability: float, missed: MissedSpam, scoring: Scoring) -> bool:

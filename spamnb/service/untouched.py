@@ -121,20 +121,16 @@ class UntouchedMail:
             for folder in self._folders
             if folder.role is Role.SPAM
             for place in self._ledger.locations.left_in_spam(folder.id, before)
-            if weak_lessons.may_teach_spam(self._probability(place))  # most of Junk is not: it is not read each day
         )
         for candidates in _grouped(left):
             self._learn(candidates, Label.SPAM, self._teaches_spam)
             self._context.alive(f"learning what was left in spam in {self._folders.root}")
 
     def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
-        if any(self._ledger.lessons.known([reading.relations])):
+        then = self._ledger.messages.get(candidate.place.message).probability
+        if then is None or any(self._ledger.lessons.known([reading.relations])):
             return False
-        return weak_lessons.teaches_spam(self._probability(candidate.place), self._filter.judge(reading).probability)
-
-    def _probability(self, place: Location) -> float:
-        """What the filter has said of the message when it came; 0.0 where it has said nothing."""
-        return self._ledger.messages.get(place.message).probability or 0.0
+        return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 
     def _learn(
         self, candidates: Sequence[_Candidate], label: Label, teaches: Callable[[_Candidate, Reading], bool]

@@ -20,9 +20,9 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.reading import Reading, read
-from spamnb.rules.weak_lessons import LAY_IN_SPAM, may_teach_spam
+from spamnb.rules.weak_lessons import LAY_IN_SPAM
 from spamnb.service import untouched
-from spamnb.service.untouched import OutdatedLessons, UntouchedMail
+from spamnb.service.untouched import OutdatedLessons
 from tests.service.desk import DAY, ROLES, Desk
 
 
@@ -123,16 +123,11 @@ def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
     assert desk.lesson(kept) == (Label.HAM, True)
 
 
-def with_a_letter(number: int) -> bytes:
-    """Spam with the words of a letter below it: such spam the filter does not know well."""
-    return message("spam", number) + message("ham", number).partition(b"\n\n")[2]
-
-
 def fill_spam(desk: Desk, first: int, number: int) -> list[bytes]:
-    """So many spam that the filter moves to Junk, and that teaches; the first messages from `first` on."""
+    """So many spam that the filter moves to Junk, and has no doubt of; the first messages from `first` on."""
     judge = Filter(desk.ledger.lessons, Scoring()).judge
-    candidates = (with_a_letter(each) for each in range(first, first + 50))
-    contents = list(islice((each for each in candidates if may_teach_spam(judge(read(each)).probability)), number))
+    candidates = (message("spam", each) for each in range(first, first + 50))
+    contents = list(islice((one for one in candidates if judge(read(one)).probability > 0.985), number))
     for content in contents:
         desk.deliver(content)
     assert [desk.where(one) for one in contents] == [["Junk"]] * len(contents)
@@ -164,21 +159,6 @@ def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
     assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
 
 
-def test_spam_that_is_known_well_teaches_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the filter was sure of when it came is not learned from silence, nor read each day to find out."""
-    (first,) = fill_spam(desk, 100, 1)
-    known = message("spam", 150)
-    desk.deliver(known)
-    assert desk.where(known) == ["Junk"]
-    much_mail(desk)
-    later(desk, 10)
-    mark(desk, first, "Junk", "S")
-    asked: list[bytes] = []
-    monkeypatch.setattr(UntouchedMail, "_teaches_spam", lambda _, __, reading: bool(asked.append(reading.digest)))
-    later(desk, 5)
-    assert asked == [identity(first)]
-
-
 @pytest.mark.parametrize("missing", ["a look", "time", "mail"])
 def test_silence_that_means_nothing(desk: Desk, missing: str) -> None:
     """In a Junk that nobody reads, nothing is learned; nor soon, nor by little mail."""
@@ -198,7 +178,7 @@ def test_an_answer_left_in_junk(desk: Desk) -> None:
     letter = "From: you@home.example\nTo: ann@b.example\nMessage-ID: <1@home.example>\n\nShall we meet on Sunday?\n"
     desk.deliver(letter.encode(), "Sent", "S")
     first, other = fill_spam(desk, 100, 2)
-    header, _, body = fill_spam(desk, 200, 1)[0].partition(b"\n\n")
+    header, _, body = message("spam", 200).partition(b"\n\n")
     fields = [line for line in header.split(b"\n") if not line.startswith(b"From:")]
     fields += [b"From: ann@b.example", b"In-Reply-To: <1@home.example>"]
     answer = b"\n".join(fields) + b"\n\n" + body
@@ -231,12 +211,12 @@ def test_a_server_that_empties_junk_is_no_person(desk: Desk) -> None:
     later(desk, 14)
     assert [desk.lesson(one) for one in new] == [(None, False)] * 2
     later(desk, 30)
-    last, *others = fill_spam(desk, 300, 5)
+    last_one = fill_spam(desk, 300, 2)
     much_mail(desk)
-    desk.paths(last, "Junk")[0].unlink()
+    desk.paths(last_one[0], "Junk")[0].unlink()
     desk.work()
     later(desk, 14)
-    assert (Label.SPAM, True) in [desk.lesson(each) for each in others]
+    assert desk.lesson(last_one[1]) == (Label.SPAM, True)
 
 
 def test_weak_lessons_give_way(desk: Desk) -> None:
