@@ -127,7 +127,10 @@ def links(*written: str) -> set[str]:
         ("data:text/html,<a href=http://a.example>", {"url-scheme:data"}),
         ("#top", {"url-scheme:none"}),
         ("../a/b.html?c=http://d.example", {"url-scheme:none"}),
-        ("https://r.example/?url=https%3A%2F%2Fwww.a.example%2Fx", {"url:r.example", "url-redirects:", "url:a.example"}),
+        (
+            "https://r.example/?url=https%3A%2F%2Fwww.a.example%2Fx",
+            {"url:r.example", "url-redirects:", "url:a.example"},
+        ),
         ("http://r.example/*http://a.example/", {"url:r.example", "url-redirects:", "url:a.example"}),
         ("https://r.example/v2/url?u=http-3A__a.example_x", {"url:r.example", "url-redirects:", "url:a.example"}),
     ],

@@ -70,7 +70,10 @@ _OUTLINE = bytes(
 _CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 behind a character's first
 _DIGIT = lazy_pattern(r"\d")
 _ASCII_DIGITS = str.maketrans(string.digits, "d" * 10)
-_EAST_ASIAN = "\u2e80"  # the first of their characters
+# Three characters behind a blank, and before one: the blank is searched for as a literal, which is fast.
+_THREE = "[^\u2e80-\U0010ffff]{3}"  # not of the scripts from the East Asian ones on
+_BEGINNING = lazy_pattern(f" (?=({_THREE}))")
+_END = lazy_pattern(f" (?<=({_THREE}) )")
 # How far into a text its grams reach. (1−ROCA)% of csdmc2010 / Enron1 / Enron3 / Enron6, by the score:
 #     700 characters    0.0182 / 0.161 / 0.058 / 0.106
 #     1,000             0.0178 / 0.157 / 0.057 / 0.102
@@ -203,8 +206,8 @@ def count_forms(found: Sequence[str], longest: int) -> dict[str, int]:
 def _odd(found: Collection[str], longest: int) -> list[str]:
     """The words that are not plain. What most texts have none of is asked once, not of each word."""
     together = "".join(found)
-    if together.isascii() and together.isalpha() and max(map(len, found)) <= longest:
-        return []
+    if together.isascii() and max(map(len, found), default=0) <= longest:
+        return [] if together.isalpha() else [word for word in found if not word.isalpha()]
     return [word for word in found if len(word) > longest or not (word.isascii() and word.isalpha())]
 
 
@@ -258,20 +261,14 @@ def grams(prefix: str, text: str) -> dict[str, int]:
     words are not set apart.
 
     >>> list(grams("4:", "an old hat"))
-    ['4: an ', '4: old', '4:old ', '4: hat', '4:hat ']
+    ['4: an ', '4: old', '4: hat', '4:old ', '4:hat ']
     >>> list(grams("4:", "a b"))
     ['4: a b', '4:a b ']
     """
-    found = text[:_GRAMS_WITHIN].split()
-    spaced = f" {' '.join(found)} "
-    runs, blank = [], 0
-    for word in found:
-        runs.append(spaced[blank : blank + 4])
-        blank += len(word) + 1
-        runs.append(spaced[blank - 3 : blank + 1])
-    if not spaced.isascii():
-        runs = [run for run in runs if max(run, default="") < _EAST_ASIAN]
-    return {prefix + run: 1 for run in dict.fromkeys(runs) if len(run) == 4}
+    spaced = f" {' '.join(text[:_GRAMS_WITHIN].split())} "
+    runs = [f"{prefix} {characters}" for characters in dict.fromkeys(_BEGINNING.findall(spaced))]
+    runs += [f"{prefix}{characters} " for characters in dict.fromkeys(_END.findall(spaced))]
+    return dict.fromkeys(runs, 1)
 
 
 def runs_of_marks(text: str) -> Iterator[str]:
