@@ -245,7 +245,7 @@ def test_own_mail(run: Run, home: Path) -> None:
         assert first == "2 messages look as if they were filed wrongly. Look first: spamnb audit"
     config = home / ".config/spamnb/config.yaml"
     before = config.read_text()
-    config.write_text(before + "scoring: {ham_cutoff: 0.0000001, spam_cutoff: 0.0000002}\n")
+    config.write_text(before + "scoring: {ham_cutoff: 1.0e-12, spam_cutoff: 2.0e-12}\n")
     said = run("evaluate", "--at-most-one-ham-in", 20).out
     config.write_text(before + said[said.index("scoring:") :])
     assert "keep it" in run("evaluate", "--at-most-one-ham-in", 20).out

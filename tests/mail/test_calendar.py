@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spamnb.bayes.score_plain import GRAMS
 from spamnb.mail.excerpt import excerpt
 from spamnb.mail.parsing.calendar import read_calendar
 from spamnb.mail.parsing.message import parse
@@ -39,9 +40,9 @@ TOKENS |= {"ics-method:request", "organizer:anna@planner.example", "organizer:pl
 
 
 def of_the_calendar(raw: bytes) -> set[str]:
-    """The tokens of a message, but for those of its header, of its structure and of places in a text."""
+    """The tokens of a message, but for those of its header, of its structure, of places in a text, and grams."""
     empty = read(b"Content-Type: text/plain\n\n").tokens
-    left_out = ("attached", "mime", "opening", "closing", "charset", "multipart")
+    left_out = ("attached", "mime", "opening", "closing", "charset", "multipart", GRAMS)
     return {token for token in read(raw).tokens if token not in empty and not token.startswith(left_out)}
 
 

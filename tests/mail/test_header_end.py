@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from spamnb.bayes.score_plain import GRAMS
 from spamnb.delivery.annotate import annotate
 from spamnb.identity.digests import digests, identity
 from spamnb.mail.reading import LazyReading, read
@@ -130,7 +131,8 @@ def test_a_body_is_not_read_twice(name):
     plain = read(HEADER + REST + DECLARED + b"\n" + BODY).tokens
     odd = read(HEADER + NO_FIELDS[name] + REST + DECLARED + b"\n" + BODY).tokens
     assert odd["pineapples"] == plain["pineapples"]
-    assert len(odd.keys() - plain.keys()) < 25
+    more = [token for token in odd.keys() - plain.keys() if not token.startswith(GRAMS)]
+    assert len(more) < 25
     opening = HEADER + NO_FIELDS[name] + REST + b"Content-Type: multipart/mixed; boundary=xx\n"
     for header in (opening, opening.replace(NO_FIELDS[name], b"") + NO_FIELDS[name].replace(b"-", b"")):
         found = read(header + b"\n--xx\n" + DECLARED + b"\n" + BODY + b"--xx--\n").tokens

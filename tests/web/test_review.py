@@ -21,7 +21,7 @@ def unsure(number: int) -> bytes:
     """A message that the filter of the desk is not sure about: half a letter, half an advertisement."""
     ham, spam = message("ham", number), message("spam", number)
     head, _, text = ham.partition(b"\n\n")
-    return head + b"\n\n" + text + spam.partition(b"\n\n")[2] * 2
+    return head + b"\n\n" + spam.partition(b"\n\n")[2] * 2 + text
 
 
 @pytest.fixture
