@@ -99,14 +99,8 @@ class CurrentFiles:
 
 
 def current_path(path: str) -> str | None:
-    """Where the file of that path is now: in a Maildir it may have other flags. None where it is gone.
-
-    A message of an mbox is named by the mbox's path, a colon, and a number.
-    """
-    if os.path.lexists(path):
-        return path
-    mbox, _, number = path.rpartition(":")
-    if number.isdecimal() and os.path.isfile(mbox):
+    """Where the file of that path is now: in a Maildir it may have other flags. None where it is gone."""
+    if os.path.lexists(path) or mbox_of(path) is not None:
         return path
     directory, name = os.path.split(path)
     root, subdir = os.path.split(directory)
@@ -117,3 +111,9 @@ def current_path(path: str) -> str | None:
     except MaildirError:
         return None
     return None if entry is None else entry.path(Folder(root, root))
+
+
+def mbox_of(path: str) -> str | None:
+    """The mbox that holds the message of that name: the mbox's path, a colon, and a number. None for any other name."""
+    mbox, _, number = path.rpartition(":")
+    return mbox if number.isdecimal() and os.path.isfile(mbox) else None

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from spamnb.acts import training
-from spamnb.acts.current_files import CurrentFiles
+from spamnb.acts.current_files import CurrentFiles, mbox_of
 from spamnb.base.errors import MailError
 from spamnb.base.label import How, Label
 from spamnb.bulk.mapping import Done, LeftOut, left_out
@@ -77,9 +77,9 @@ def files_to_read_again(ledger: Ledger, config: Config) -> list[str]:
         last = digests[-1]
         current = CurrentFiles(ledger, config, digests)
         for digest in digests:
-            for file in current.of(digest)[:1]:
-                mbox = file.path.rpartition(":")[0]
-                paths[file.path if os.path.lexists(file.path) else mbox] = None
+            for file in current.of(digest):  # all copies: one of them may have other content now
+                mbox = None if os.path.lexists(file.path) else mbox_of(file.path)
+                paths[mbox or file.path] = None
     return list(paths)
 
 

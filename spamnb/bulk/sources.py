@@ -154,10 +154,11 @@ def in_file(path: str) -> Iterator[Source]:
     # A person may well give a link; only in a Maildir none is followed.
     file = os.path.realpath(path) if os.path.islink(path) else path
     try:
-        with open(file, "rb") as content:
-            if _may_hold_several(content):
-                yield from _numbered(path, split(content))
-                return
+        if os.path.isfile(file):  # a named pipe would be waited for
+            with open(file, "rb") as content:
+                if _may_hold_several(content):
+                    yield from _numbered(path, split(content))
+                    return
     except OSError:
         pass  # reported when it is read
     yield Source(path, file)

@@ -139,7 +139,7 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
     if others := sorted(tokenizers - {VERSION}):
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION})"
         if ledger.state.read_again == VERSION:
-            yield ok("learned", f"{means}, of which no file is left: it counts as it is")
+            yield ok("learned", f"{means}, of which no file was found: when one is back, spamnb train --again")
         else:
             yield warning("learned", f"{means}, which helps less", "spamnb train --again")
     restored = ledger.state.restored_at

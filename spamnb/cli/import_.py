@@ -49,7 +49,10 @@ def run(options: argparse.Namespace) -> int:
     if counts.tokenizers and counts.tokenizers != (VERSION,):
         made_with = f"another tokenizer ({', '.join(map(str, counts.tokenizers))}; this one is {VERSION})"
         warn(f"these counts were made with {made_with}, and help less: not all tokens are read alike")
-        warn("better: have the same version on both sides, `spamnb train --again` there, and export and import again")
+        warn(
+            f"better: take this back (`spamnb undo {action}`), have the same version on both sides,"
+            " `spamnb train --again` there, and export and import again"
+        )
     added = f"added {counts.ham} ham and {counts.spam} spam messages, {len(counts.tokens)} tokens"
     inform(options, f"{added}; to take it back: spamnb undo {action}")
     return 0

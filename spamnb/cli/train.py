@@ -96,7 +96,7 @@ def _read_again(options: argparse.Namespace) -> int:
         for done in learning.read_again(ledger, shown):
             report_left_out(done.left_out)
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
-        gone = len(ledger.lessons.read_otherwise())
-    kept = "; mail of which no file is left keeps its former tokens" if gone else ""
+        is_left = bool(ledger.lessons.read_otherwise())
+    kept = "; mail of which no file could be read keeps its former tokens" if is_left else ""
     inform(options, f"read {plural(read_again, 'message')} again{kept}")
     return exit_codes.ERROR if left_out else 0

@@ -101,14 +101,12 @@ def flip(judging: Filter, reading: Reading, explanation: Explanation, *, without
     if verdict is Verdict.UNSURE or explanation.judgement.listed:
         return None
     tokens = [reason.clue.token for reason in sides(explanation)[verdict] if reason.clue.token in reading.tokens]
-    low, high, fewest = 1, min(_MOST_REMOVED, len(tokens)), None
-    while low <= high:  # the more is left out, the less speaks for the verdict
-        middle = (low + high) // 2
-        left_out = set(tokens[:middle])
-        less = reading._replace(tokens={text: n for text, n in reading.tokens.items() if text not in left_out})
+    left = dict(reading.tokens)
+    # One after another: where a gram less leaves out the mean of all grams, less may speak for the verdict than later.
+    for number, token in enumerate(tokens[:_MOST_REMOVED], 1):
+        del left[token]
+        less = reading._replace(tokens=left)
         judgement = judging.explain(less, strongest=0, without_itself=without_itself).judgement
-        if judgement.verdict is verdict:
-            low = middle + 1
-        else:
-            fewest, high = Flip(middle, judgement), middle - 1
-    return fewest
+        if judgement.verdict is not verdict:
+            return Flip(number, judgement)
+    return None

@@ -168,12 +168,12 @@ class FrozenFilter:
         return evidence.is_taught
 
 
-def judged(score: float, scoring: Scoring) -> Judgement:
+def judged(mean: float, scoring: Scoring) -> Judgement:
     """The judgement that follows from a score."""
-    p = probability(score)
+    p = probability(mean)
     if p >= scoring.spam_cutoff:
-        return Judgement(Verdict.SPAM, p, score)
-    return Judgement(Verdict.HAM if p <= scoring.ham_cutoff else Verdict.UNSURE, p, score)
+        return Judgement(Verdict.SPAM, p, mean)
+    return Judgement(Verdict.HAM if p <= scoring.ham_cutoff else Verdict.UNSURE, p, mean)
 
 
 def _as_listed(judgement: Judgement, relations: Relations, senders: Senders) -> Judgement:

@@ -30,7 +30,7 @@ def excerpt(raw: bytes, most: int, limits: Limits = DEFAULT_LIMITS) -> Excerpt:
     fields = [(name, message.first(name)[:_FIELD_CHARS]) for name in _FIELDS]
     plain = [text.text for text in message.texts if not text.is_html]
     shown = plain or [_shown(text.text, limits) for text in message.texts[:1]]
-    shown = shown or [calendar.text for calendar in message.calendars]
+    shown = shown or [_shown(each.text, limits) if each.is_html else each.text for each in message.calendars]
     text = _BLANK_LINES.sub("\n\n", "\n\n".join(shown)[: 4 * most].replace("\r\n", "\n").strip())
     held = tuple((name, value) for name, value in fields if value)
     return Excerpt(held, text[:most], len(text) > most, message.attachments)

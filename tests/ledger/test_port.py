@@ -262,12 +262,12 @@ def test_learned_tokens(lessons: Lessons) -> None:
 
 def test_kinds_of_tokens(lessons: Lessons) -> None:
     """Tokens with one prefix are of one kind, and so are bare words; each id has its kind."""
-    assert lessons.kinds().tolist() == []
+    assert lessons.crowds().tolist() == []
     names = ["word", "subject:word", "subject:a:b", "other", "from:word", "subject"]
     for number, name in enumerate(names):
         lessons.learn([Reading(digest(number), "", {name: 1})], HAM, "a test", 1.0, how=How.HAND)
     ids = [int(lessons.learned([digest(number)]).ids[0]) for number in range(len(names))]
-    kinds = [int(lessons.kinds()[id_]) for id_ in ids]
+    kinds = [int(lessons.crowds()[id_]) for id_ in ids]
     assert kinds[1] == kinds[2]
     assert kinds[0] == kinds[3] == kinds[5]
     assert len({kinds[0], kinds[1], kinds[4]}) == 3

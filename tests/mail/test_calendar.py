@@ -157,3 +157,24 @@ def test_any_text_is_read_as_a_calendar(written):
     assert len(calendar.text) <= len(written)
     assert "\n" not in "".join(calendar.organizers)
     assert calendar.method.isascii()
+
+
+def test_a_page_before_an_invitation_uses_nothing_up():
+    """An attached page, however long, leaves the invitation behind it readable."""
+    page = b"\n--b\nContent-Type: text/html\nContent-Disposition: attachment; filename=a.html\n\n" + b"x" * 400_000
+    event = b"\n--b\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\nDESCRIPTION:<b>pineapples</b>\nEND:VCALENDAR\n"
+    raw = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhello\n" + page + event + b"\n--b--\n"
+    assert "pineapples" in read(raw).tokens
+
+
+@pytest.mark.parametrize("place", ["<p hidden style=display:none>", "<p><script>"])
+def test_markup_hides_no_other_property(place):
+    """Programs show title and place as they stand, so what follows a tag is read."""
+    raw = f"Content-Type: text/calendar\n\nBEGIN:VCALENDAR\nLOCATION:{place}\nSUMMARY:buy pineapples\nEND:VCALENDAR\n"
+    assert {"buy", "pineapples"} <= read(raw.encode()).tokens.keys()
+
+
+def test_a_part_that_is_no_calendar_is_a_text():
+    """It is shown as it stands."""
+    raw = b"Content-Type: text/calendar\n\nbuy pineapples http://bad.example/\n"
+    assert {"buy", "pineapples", "url:bad.example"} <= read(raw).tokens.keys()

@@ -71,6 +71,28 @@ def test_neither_words_nor_grams_use_up_the_tokens():
         assert sum(":" not in token for token in found) >= 3000
 
 
+def test_the_grams_of_many_parts_leave_room_for_words():
+    """However many texts a message has, those behind the first are read, too."""
+    choose = Random(1)
+    noise = [" ".join(choose.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=500)).encode() for _ in range(20)]
+    raw = b"Content-Type: multipart/mixed; boundary=b\n" + b"".join(
+        b"\n--b\n\n" + text for text in (*noise, b"pineapples")
+    )
+    assert "pineapples" in read(raw + b"\n--b--\n").tokens
+
+
+def test_subjects_of_forwarded_messages_leave_room_for_the_text():
+    """They are many and long, and the words of the text are all there."""
+    inner = b"".join(
+        b"\n--b\nContent-Type: message/rfc822\n\nSubject: "
+        + b" ".join(b"w%dx%d" % (n, m) for m in range(600))
+        + b"\n\nx\n"
+        for n in range(20)
+    )
+    raw = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\npineapples and plums\n" + inner + b"\n--b--\n"
+    assert {"pineapples", "plums"} <= read(raw).tokens.keys()
+
+
 def test_html_chars_are_counted_over_all_parts():
     """The limit on markup holds for the message, not for each of its parts."""
     part = b"--b\nContent-Type: text/html\n\n<p>some markup\n"

@@ -63,7 +63,7 @@ class MemoryLessons:
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
         self._crowd_numbers = first_numbers()
-        self._kinds: list[int] = []  # of the first ids, as far as they were asked for
+        self._crowds: list[int] = []  # of the first ids, as far as they were asked for
         self._counts: NDArray[np.int64] = np.zeros((4, 1 << 16), dtype=np.int64)
         self._totals: NDArray[np.int64] = np.zeros(7, dtype=np.int64)
         self._kept: dict[bytes, _Kept] = {}
@@ -135,12 +135,12 @@ class MemoryLessons:
         occurrences = np.concatenate([none, *(kept.occurrences for kept in found)])
         return LearnedTokens([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
 
-    def kinds(self) -> NDArray[np.int64]:
+    def crowds(self) -> NDArray[np.int64]:
         """Which tokens are of one crowd: int64 (n,), a number for each id."""
         numbers = self._crowd_numbers
-        new = islice(self._ids, len(self._kinds), None)
-        self._kinds += [numbers.setdefault(crowd_of(token), len(numbers)) for token in new]
-        return np.array(self._kinds, dtype=np.int64)
+        new = islice(self._ids, len(self._crowds), None)
+        self._crowds += [numbers.setdefault(crowd_of(token), len(numbers)) for token in new]
+        return np.array(self._crowds, dtype=np.int64)
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """The tokens of these ids."""

@@ -249,7 +249,7 @@ class Lessons(Protocol):
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
 
-    def kinds(self) -> NDArray[np.int64]:
+    def crowds(self) -> NDArray[np.int64]:
         """Which tokens are of one crowd: int64 (n,), a number for each id, as `first_numbers` has it."""
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:

@@ -92,7 +92,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         if part.form in _SHOWN:
             texts.append(reader.text(part, work))
     some = work.quarter()  # what is attached must not use up what the text needs, and so comes behind it
-    for part in entity.parts:
+    for part in sorted(entity.parts, key=lambda part: part.form is Form.PAGE):  # nor what an invitation needs
         if part.form is Form.CALENDAR:
             calendars.append(reader.calendar(part, some))
         elif part.form is Form.PAGE:
@@ -146,6 +146,8 @@ class _Parts:
             self.notes.append("limit:text_chars")
             written = written[: self._limits.text_chars]
         calendar = read_calendar(written[: work.share(len(written), _UNITS_CALENDAR)])
+        if not (part.is_attached or any(calendar[:4])):  # no calendar at all: it is shown as it stands
+            calendar = calendar._replace(text=written)
         return calendar._replace(text=self._cut(calendar.text, calendar.is_html), group=part.group)
 
     def page(self, part: Part, work: Work) -> str:

@@ -20,6 +20,7 @@ _URL = lazy_pattern(
     r"((?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`“”‘’«»…\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{3,2000})"
 )
 _ARMOUR = lazy_pattern(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
+_TAG = lazy_pattern(r"<[^<>]{0,2000}>")
 _AT_HOST = lazy_pattern(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = lazy_pattern(r"[A-Z][A-Z]{3,19}(?![^\W_])")  # `re` finds a set faster than a repeated one
 # How far into a text the opening reaches, and where the closing begins, in words. Pairs of the first 300 would rank
@@ -27,12 +28,13 @@ _SHOUTED = lazy_pattern(r"[A-Z][A-Z]{3,19}(?![^\W_])")  # `re` finds a set faste
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
 _UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, for a hundred characters
 _UNITS_A_TAG = 6
+_MOST_GRAMS = 1000  # with so many, those of further texts are left out: words need room, too
 
 
 def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
     """All texts; of the alternatives of one content each token counts as often as in the one that has most.
 
-    Grams count once, and come first: a text has fewer than a thousand, which leaves room for words.
+    Grams count once, and come first: there are fewer than two thousand, which leaves room for words.
     """
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
@@ -41,6 +43,8 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
     for text in texts:
         read = _html if text.is_html else _plain
         found = read(text.text, limits, work, edges)
+        if text.is_html and isinstance(text, Calendar):  # most programs show it as it stands: nothing in it is hidden
+            found |= _plain(_TAG.sub(" ", text.text), limits, work, edges)
         if text.group:
             groups[text.group] = groups[text.group] | found if text.group in groups else found
         else:
@@ -83,7 +87,8 @@ def _plain(text: str, limits: Limits, work: Work, edges: dict[str, int]) -> Coun
     more.extend(f"opening:{word}" for word in dict.fromkeys(first[:_OPENING]))
     more.extend(pairs("opening-pair", ["^", *first[:_OPENING_PAIRS]]))
     more.extend(f"closing:{word}" for word in dict.fromkeys(forms(found[-_CLOSING:], limits.token_chars)))
-    edges.update(grams("4:", lower))
+    if len(edges) < _MOST_GRAMS:
+        edges.update(grams("4:", lower))
     tokens = Counter(count_forms(found, limits.token_chars))
     tokens.update(more)  # once for all: a call costs much more than a word
     return tokens

@@ -23,6 +23,7 @@ _MAILER = frozenset(
     """x-mailer user-agent x-mimeole x-originating-ip organization precedence x-priority importance
     x-msmail-priority auto-submitted content-language""".split()  # noqa: SIM905
 )
+_FORWARDED, _FORWARDED_CHARS = 10, 500  # subjects of forwarded messages
 _MAILER_CHARS = 12  # of a word in the name of a mail program
 
 
@@ -44,8 +45,8 @@ def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
         yield from _sender_facts(*sender, path_of(received))
     yield from (f"refers:{name}" for name in ("in-reply-to", "references") if first.get(name))
     yield from _other_fields(first, limits)
-    for subject in message.subjects:
-        yield from words(normalise(subject)[0], limits.token_chars)
+    for subject in message.subjects[:_FORWARDED]:  # they come before the text, which needs tokens, too
+        yield from words(normalise(subject[:_FORWARDED_CHARS])[0], limits.token_chars)
 
 
 def _prefixed(prefix: str, text: str, limits: Limits) -> Iterator[str]:

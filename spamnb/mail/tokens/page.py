@@ -23,7 +23,7 @@ def page_tokens(markup: str, limits: Limits) -> Iterator[str]:
     """What an attached page does, and the hosts of its links, forms and programs. Never raises for bad markup."""
     reader = _Reader()
     reader.feed_all(markup)
-    program = "\n".join(reader.programs).lower().replace("\\/", "/")
+    program = "".join(reader.programs).lower().replace("\\/", "/")
     features = reader.features.union(call.replace(".", "-") for call in _CALLS.findall(program))
     yield from (f"attached-html:{feature}" for feature in sorted(features))
     links = list(dict.fromkeys([*reader.links, *_URL.findall(program)]))
@@ -46,6 +46,7 @@ class _Reader(Events):
         """Note what an element and its attributes do."""
         name = name.rpartition(":")[2]
         self._in_program = name == "script"
+        self.programs.append("\n")
         if name in _ELEMENTS:
             self.features.add(name)
         for attribute, value in attrs.items():
@@ -80,4 +81,4 @@ class _Reader(Events):
 
     def _program(self, text: str) -> None:
         self.features.add("script")
-        self.programs.append(text)
+        self.programs += ("\n", text, "\n")

@@ -83,6 +83,6 @@ def _invitation(calendar: Calendar) -> Iterator[str]:
     if calendar.method:
         yield f"ics-method:{calendar.method}"
     for organizer in calendar.organizers[:_ORGANIZERS]:
-        address = organizer.lower()
+        address = organizer[-500:].lower()
         yield f"organizer:{address[:60]}"
         yield from hosts("organizer", address.rpartition("@")[2])

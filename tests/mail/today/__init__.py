@@ -1,1 +1,1 @@
-"""Mail in the forms of today, written for these tests: honest mail, and spam in the same clothing."""
+"""Mail in the forms of today, written for these tests: honest mail, and spam of the same forms."""

@@ -1,4 +1,4 @@
-"""The library: twenty honest messages of today and twenty spam, each in the clothing of its sending system."""
+"""The library: twenty honest messages of today and twenty spam, each in the form of its sending system."""
 
 from typing import NamedTuple
 

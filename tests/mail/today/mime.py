@@ -24,7 +24,7 @@ class File(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What somebody writes, before a sending system clothes it. `[[URL]]` in the texts is a link, tracked or not.
+    """What somebody writes, before a sending system adds its own. `[[URL]]` in the texts is a link, tracked or not.
 
     html: "" for a text alone. invitation: a calendar as one more alternative. late: minutes between Date and delivery.
     """

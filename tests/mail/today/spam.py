@@ -1,4 +1,4 @@
-"""Spam of today, in the clothing of the honest mail beside it."""
+"""Spam of today, in the forms of the honest mail beside it."""
 
 from tests.mail.today.mime import Draft, File
 from tests.mail.today.parts import button, calendar, inline_calendar, page, pdf, picture, zipped

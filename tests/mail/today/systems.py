@@ -1,4 +1,4 @@
-"""The clothing: what the sending systems of today put around a letter. Honest mail and spam wear the same.
+"""What the sending systems of today put around a letter, around honest mail and spam alike.
 
 The forms are those of large senders, relays, mailbox providers, code forges and own servers; their names are made up.
 Where the reader asks for a public address, it is that of a public resolver.

@@ -145,20 +145,20 @@ class SqliteLessons(SqliteEvidence):
         sums = Counts.of(counts, totals)
         return LearnedTokens([_lesson(row[:-1]) for row in rows], lengths, columns, occurrences, ids, sums)
 
-    def kinds(self) -> NDArray[np.int64]:
+    def crowds(self) -> NDArray[np.int64]:
         """Which tokens are of one crowd: int64 (n,), a number for each id."""
         numbers = first_numbers()
         with self._db.snapshot():
             (last,) = total(self._db, "last_token")
             kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
-            for prefix, *bounds in self._spans_of_kinds():
+            for prefix, *bounds in self._spans_of_crowds():
                 (ids,) = self._db.row(_BETWEEN, bounds)
                 if ids is not None:
                     number = numbers.setdefault(crowd_of(prefix), len(numbers))
                     kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
 
-    def _spans_of_kinds(self) -> Iterator[tuple[str, str, str | bytes]]:
+    def _spans_of_crowds(self) -> Iterator[tuple[str, str, str | bytes]]:
         """Each prefix that tokens have, where they begin on disk, and what none of them reaches."""
         for first, end, code in spans():
             if code:
