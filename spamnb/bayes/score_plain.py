@@ -5,15 +5,9 @@ One mean is of the grams (the beginnings and ends of words), the other of all ot
 Of one message it is worked out in plain numbers, here; of many in arrays (`score_arrays`).
 
 The textbook posterior is the sum of the log-odds. It grows with a message's length until messages that differ have
-the same probability 0 or 1, and so it ranks badly. A mean does not saturate. (1−ROCA)% online, on csdmc2010 in index
-order / with subject and body only / on Enron1 / on Enron6:
-
-    the sum, α = 1                                0.320 / 0.587 / 0.396 / 1.546
-    the mean                                      0.025 / 0.100 / 0.201 / 0.148
-    the mean without weak tokens (|p − ½| < 0.4)  0.022 / 0.091 / 0.192 / 0.202
-    the mean by strength                          0.020 / 0.097 / 0.170 / 0.137
-
-Weighting by strength does what dropping weak tokens does, without a threshold.
+the same probability 0 or 1, and so it ranks badly. A mean does not saturate. Weighting by strength does what dropping
+weak tokens does, without a threshold. What each constant here is worth stands in docs/accuracy.md, by
+benchmarks/ablation.py.
 """
 
 from __future__ import annotations
@@ -23,17 +17,14 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import mul, not_
 
-# What pulls a message with little evidence to 0, in units of one token's log-odds. Without it:
-# 0.020 / 0.101 / 0.187 / 0.156.
+# What pulls a message with little evidence to 0, in units of one token's log-odds.
 CAUTION = 20.0
 
 # Tokens of one crowd, such as the hosts of all Received fields, repeat one another. Dividing by the fourth root of
-# their number gives a large crowd less weight; without it: 0.024 / 0.104 / 0.177 / 0.135, and on second halves 0.007
-# for 0.002.
+# their number gives a large crowd less weight.
 CROWD = -0.25
 
-# A token never learned has no evidence, but weighs as much as a weak one. Without: 0.020 / 0.098 / 0.171 / 0.127, and
-# 0.024 for 0.021 over shuffled orders of csdmc2010.
+# A token never learned has no evidence, but weighs as much as a weak one.
 UNKNOWN = 1.0
 
 # The crowd of the grams. They are many and repeat what the words say: in one mean with all other tokens they harm. In

@@ -1,6 +1,6 @@
 """One run of a protocol, or several over the same messages in other orders, and the figures of each.
 
-One order is one draw: over four orders of csdmc2010 (1−ROCA)% is 0.012 to 0.025.
+One order is one draw: over four orders of csdmc2010 (1−ROCA)% is 0.008 to 0.020.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
