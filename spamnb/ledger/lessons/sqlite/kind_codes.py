@@ -1,7 +1,7 @@
 """How the dictionary on disk writes tokens: with one character, its code, for the prefix of a common kind.
 
 `opening-pair:dear friend` is kept as `Adear friend`. Each token is in the dictionary once, and most of them have one of
-few prefixes: the codes saved a seventh of a ledger of csdmc2010 before there were grams (2,122 for 2,484 bytes a message,
+few prefixes. Without grams the codes save a seventh of a ledger of csdmc2010 (2,122 for 2,484 bytes a message,
 `benchmarks/footprint.py`), and looking up takes as long. All the rest of the program speaks of whole tokens.
 
 Codes are of the range from @ to ^. The tokenizer never begins a token with one of these; an import may, and such
