@@ -37,6 +37,6 @@ HABITS: dict[str, Habit] = {
     "deleting": Habit(**_LATE),  # type: ignore[arg-type]
     "careless": Habit(**_LATE, left=0.5),  # type: ignore[arg-type]
     "careless-init": Habit(**_LATE, left=0.5, learned=500),  # type: ignore[arg-type]
-    "blind": Habit(**{**_LATE, "rescue": 0.0}, left=0.5, looks=False),  # type: ignore[arg-type]
+    "blind": Habit(correct=0.3, corrected_after=200, left=0.5, looks=False, rescue=0.0),
     "noisy": Habit(told=True, wrong=0.02),
 }

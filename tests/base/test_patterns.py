@@ -323,6 +323,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.text._INVISIBLE": (every, (fill("\u200b", TEXT), fill("a\u200b", TEXT))),
     "mail.text._COMBINING": (every, (fill("\u0300", TEXT), fill("a\u0300", TEXT))),
     "mail.text._EAST_ASIAN_LETTER": (every, (fill("漢", TEXT), fill("a", TEXT))),
+    "mail.body._TAG": (every, (fill("<", TEXT), fill("<a", TEXT), fill("<a>", TEXT), "<" + fill("a", TEXT))),
     "mail.text._BEGINNING": (every, (fill(" ", TEXT), fill("a ", TEXT), fill("a", TEXT))),
     "mail.text._END": (every, (fill(" ", TEXT), fill("a ", TEXT), fill("a", TEXT))),
     "mail.text._STYLED": (every, (fill("𝐚", TEXT), fill("a", TEXT))),

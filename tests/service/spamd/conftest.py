@@ -1,5 +1,6 @@
 """The spamd part of the service over a ledger that knows ham from spam, and a client that sends any bytes."""
 
+import contextlib
 import shutil
 import socket
 import time
@@ -58,14 +59,18 @@ class Service:
 
 
 def exchange(client: socket.socket, request: bytes, *, ends: bool = True) -> bytes:
-    """Send all, and read to the end of the stream."""
+    """Send all, and read to the end of the stream; where the rest of what was sent is refused, that end is a reset."""
     try:
         client.sendall(request)
         if ends:
             client.shutdown(socket.SHUT_WR)
     except (BrokenPipeError, ConnectionResetError):
         pass  # refused before all was read
-    return b"".join(iter(lambda: client.recv(1 << 16), b""))
+    answer = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := client.recv(1 << 16):
+            answer += part
+    return answer
 
 
 def request(
