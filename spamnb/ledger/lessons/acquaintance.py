@@ -30,9 +30,9 @@ class Acquaintance(StrEnum):
     - Who forges it: of 1,378 spam 1,312 are caught; as answers 1,291, as a correspondent's 1,275, as both 1,259.
 
     Not known is what made no verdict better beside both, measured when both had 0.0192: that a message names any
-    message of the person's or any ham (0.0192; of spam that names public ones 88.8 instead of 92.1 % were caught), a list over the path of its ham
-    (0.0195), and a sender, written to or called ham, over the path of the own domain (0.0192: 2.5 more ham are known).
-    The Enron sets have no header fields to measure it by.
+    message of the person's or any ham (0.0192; of spam that names public ones 88.8 instead of 92.1 % were caught), a
+    list over the path of its ham (0.0195), and a sender, written to or called ham, over the path of the own domain
+    (0.0192: 2.5 more ham are known). The Enron sets have no header fields to measure it by.
     """
 
     ANSWER = "answer"
