@@ -45,7 +45,7 @@ def run(request: pytest.FixtureRequest, service: Service) -> Run:
 def marked(mail: bytes) -> bytes:
     """Spam with the verdict in its header."""
     return (
-        b"X-Spamnb: spam, probability=0.999998, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n"
+        b"X-Spamnb: spam, probability=1.000000, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n"
         b"X-Spam-Status: Yes, score=9.9 required=5.0 tests=SPAMNB_SPAM version=0.1.0\n"
         b"X-Spam-Level: *********\n" + mail
     )
