@@ -22,14 +22,13 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.bayes.score_plain import kind
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.protocols import Learner, Train, online
 from spamnb.evaluation.runs import in_orders
-from spamnb.mail.tokens.kinds import is_header
+from spamnb.mail.tokens.kinds import is_header, kind
 
 _RESAMPLES = 1000
 _JUDGE, _SCORE = "spamnb.filter.judge", "spamnb.bayes.score_plain"

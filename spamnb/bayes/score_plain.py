@@ -101,8 +101,3 @@ def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     0.875
     """
     return 1 - sum(weight for odds, weight in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)
-
-
-def kind(token: str) -> str:
-    """What a token is, by its prefix: `subject:` of `subject:hello`, and "" of all bare words."""
-    return token[: token.find(":") + 1]

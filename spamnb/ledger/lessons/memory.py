@@ -14,7 +14,6 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import first_numbers
-from spamnb.bayes.score_plain import kind
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
 from spamnb.ledger.lessons.evidence import Evidence
@@ -32,7 +31,7 @@ from spamnb.ledger.lessons.port import (
 )
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.mail.tokens.kinds import crowd_of
+from spamnb.mail.tokens.kinds import crowd_of, kind
 from spamnb.mail.tokens.tokenizer import VERSION
 
 

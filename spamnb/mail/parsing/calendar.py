@@ -1,7 +1,7 @@
 """Calendar objects (RFC 5545), as an invitation carries them: what their reader is shown of them, and who invites."""
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 
@@ -29,6 +29,9 @@ class Calendar(NamedTuple):
     organizers: tuple[str, ...]
     method: str
     group: int = 0
+
+
+NO_CALENDAR: Final = Calendar("", False, (), "")
 
 
 def read_calendar(written: str) -> Calendar:

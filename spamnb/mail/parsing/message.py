@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
-from spamnb.mail.parsing.calendar import Calendar, read_calendar
+from spamnb.mail.parsing.calendar import NO_CALENDAR, Calendar, read_calendar
 from spamnb.mail.parsing.charset_guess import likely_codec
 from spamnb.mail.parsing.charsets import codec_name, declared_in, decode, is_telling, is_utf8
 from spamnb.mail.parsing.encoded_words import charsets_of, decode_field, decode_fields
@@ -146,7 +146,7 @@ class _Parts:
             self.notes.append("limit:text_chars")
             written = written[: self._limits.text_chars]
         calendar = read_calendar(written[: work.share(len(written), _UNITS_CALENDAR)])
-        if not (part.is_attached or any(calendar[:4])):  # no calendar at all: it is shown as it stands
+        if not part.is_attached and calendar == NO_CALENDAR:  # no calendar at all: it is shown as it stands
             calendar = calendar._replace(text=written)
         return calendar._replace(text=self._cut(calendar.text, calendar.is_html), group=part.group)
 

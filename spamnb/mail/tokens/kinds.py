@@ -228,6 +228,11 @@ def row_of(token: str) -> Kind | Note | None:
     return NOTES.get(token) or KINDS.get(token.partition(":")[0] if ":" in token else "")
 
 
+def kind(token: str) -> str:
+    """What a token is, by its prefix: `subject:` of `subject:hello`, and "" of all bare words."""
+    return token[: token.find(":") + 1]
+
+
 def gram_in_words(token: str) -> tuple[str, str]:
     """What a gram is of its text, for a person, and its letters.
 
@@ -275,5 +280,5 @@ def crowd_of(token: str) -> str:
     >>> crowd_of("subject:hello"), crowd_of("hello"), crowd_of("tag:p"), crowd_of("image-url:example.org")
     ('subject:', '', 'html:', 'html:')
     """
-    prefix = token[: token.find(":") + 1]
+    prefix = kind(token)
     return _CROWDS.get(prefix, prefix)

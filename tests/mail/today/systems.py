@@ -42,7 +42,7 @@ def numbered_sender(draft: Draft) -> bytes:
         f"List-Unsubscribe: <{tracker}/asm/unsubscribe/?data={ids.mixed(60)}>",
         "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
     ]
-    return _clothed(fields, draft, ids.hexadecimal(64), tracked, pixel)
+    return _sent(fields, draft, ids.hexadecimal(64), tracked, pixel)
 
 
 def cloud_sender(draft: Draft) -> bytes:
@@ -69,7 +69,7 @@ def cloud_sender(draft: Draft) -> bytes:
         f"Feedback-ID: ::1.eu-west-1.{ids.mixed(43)}=:CloudMail",
         "X-CLM-Outgoing: 2026.06.01-8.8.4.4",
     ]
-    return _clothed(fields, draft, f"----=_Part_{ids.digits(7)}_{ids.digits(9)}.1780300881449", tracked, pixel)
+    return _sent(fields, draft, f"----=_Part_{ids.digits(7)}_{ids.digits(9)}.1780300881449", tracked, pixel)
 
 
 def list_sender(draft: Draft) -> bytes:
@@ -97,7 +97,7 @@ def list_sender(draft: Draft) -> bytes:
         f" <mailto:unsubscribe-mc.us13_{account}.{campaign}-{reader}@unsubscribe.mlist.example?subject=unsubscribe>",
         "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
     ]
-    return _clothed(fields, draft, f"_----------=_MCPart_{ids.digits(10)}", tracked, pixel)
+    return _sent(fields, draft, f"_----------=_MCPart_{ids.digits(10)}", tracked, pixel)
 
 
 def web_mailbox(draft: Draft) -> bytes:
@@ -114,7 +114,7 @@ def web_mailbox(draft: Draft) -> bytes:
         f" {ids.mixed(27)}-{ids.mixed(27)}mr{ids.digits(6)}e87.4",
         *_written(draft, f"CAB+{ids.mixed(5)}={ids.mixed(44)}@mail.webpost.example", 2),
     ]
-    return _clothed(fields, draft, f"000000000000{ids.hexadecimal(16)}")
+    return _sent(fields, draft, f"000000000000{ids.hexadecimal(16)}")
 
 
 def office_server(draft: Draft) -> bytes:
@@ -140,7 +140,7 @@ def office_server(draft: Draft) -> bytes:
         "Content-Language: en-GB",
         "X-MS-Has-Attach: " + ("yes" if draft.attached else ""),
     ]
-    return _clothed(fields, draft, f"_004_{machine}{ids.hexadecimal(24).upper()}{inner[:4].lower()}_")
+    return _sent(fields, draft, f"_004_{machine}{ids.hexadecimal(24).upper()}{inner[:4].lower()}_")
 
 
 def code_forge(draft: Draft) -> bytes:
@@ -160,7 +160,7 @@ def code_forge(draft: Draft) -> bytes:
         f"List-Unsubscribe: <mailto:unsub+{ids.mixed(42).lower()}@reply.codeforge.example>,"
         f" <https://codeforge.example/notifications/unsubscribe/{ids.mixed(42)}>",
     ]
-    return _clothed(fields, draft, f"--==_mimepart_{ids.hexadecimal(13)}_{ids.hexadecimal(8)}")
+    return _sent(fields, draft, f"--==_mimepart_{ids.hexadecimal(13)}_{ids.hexadecimal(8)}")
 
 
 def report_sender(draft: Draft) -> bytes:
@@ -172,7 +172,7 @@ def report_sender(draft: Draft) -> bytes:
         *_written(draft, f"{ids.digits(20)}@webpost.example"),
         "Auto-Submitted: auto-generated",
     ]
-    return _clothed(fields, draft, f"00000000000{ids.hexadecimal(17)}")
+    return _sent(fields, draft, f"00000000000{ids.hexadecimal(17)}")
 
 
 def own_server(draft: Draft) -> bytes:
@@ -187,7 +187,7 @@ def own_server(draft: Draft) -> bytes:
         "User-Agent: Mozilla Thunderbird",
         "Content-Language: en-GB",
     ]
-    return _clothed(fields, draft, f"------------{ids.mixed(24)}")
+    return _sent(fields, draft, f"------------{ids.mixed(24)}")
 
 
 def rented_server(draft: Draft) -> bytes:
@@ -204,7 +204,7 @@ def rented_server(draft: Draft) -> bytes:
         "X-Mailer: PHPMailer 6.9.1 (https://phpmailer.example/)",
         "X-Priority: 3",
     ]
-    return _clothed(fields, draft, f"b1_{ids.mixed(43)}")
+    return _sent(fields, draft, f"b1_{ids.mixed(43)}")
 
 
 def over_ipv6(draft: Draft) -> bytes:
@@ -218,7 +218,7 @@ def over_ipv6(draft: Draft) -> bytes:
         f"\tby smtp.{draft.site} (Postfix) with ESMTPSA id {ids.hexadecimal(10).upper()}; {day}",
         *_written(draft, f"{ids.digits(14)}.{ids.hexadecimal(10).upper()}@smtp.{draft.site}"),
     ]
-    return _clothed(fields, draft, f"=_{ids.hexadecimal(32)}")
+    return _sent(fields, draft, f"=_{ids.hexadecimal(32)}")
 
 
 def _delivered(draft: Draft, ids: Ids, host: str, address: str, calls_itself: str = "") -> str:
@@ -253,7 +253,7 @@ def _written(draft: Draft, message_id: str, zone: int = 0) -> list[str]:
     return [*fields, f"Reply-To: {draft.reply_to}"] if draft.reply_to else fields
 
 
-def _clothed(
+def _sent(
     fields: list[str], draft: Draft, boundary: str, tracked: Callable[[str], str] = str, pixel: str = ""
 ) -> bytes:
     text, html = (_LINK.sub(lambda link: tracked(link[1]), written) for written in (draft.text, draft.html))

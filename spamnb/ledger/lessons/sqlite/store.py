@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import first_numbers
-from spamnb.bayes.score_plain import kind
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.batch import Batch
@@ -40,7 +39,7 @@ from spamnb.ledger.lessons.sqlite.words import beginning_with, often
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.mail.tokens.kinds import crowd_of
+from spamnb.mail.tokens.kinds import crowd_of, kind
 from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
