@@ -17,7 +17,7 @@ bogofilter runs with the defaults of its program over its own tokens and formula
 are compared with the program first. spamnb's figures are those of `spamnb evaluate --protocol user`, whose filter
 decides by all rules of its service.
 
-Means over the corpus's order and shuffles of it, as the table of docs/accuracy.md; --json has more of them. "Ham lost"
+Means over the corpus's order and shuffles of it, as docs/evidence/accuracy.md has them; --json has more. "Ham lost"
 is ham moved to Junk, also as a share of all ham; the other rates are in percent, "2nd half" of the second half of the
 messages. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 

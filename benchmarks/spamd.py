@@ -9,6 +9,8 @@ parts: in this process, CPU for reading a message, and for all else that a worke
 agreement: the verdict of each message of the second half, by `spamc -c` (its exit code) and by `spamnb score`.
 memory: what the kernel says the service takes, after 1,000 requests and after all of them; a client of our own asks,
     since starting spamc takes longer than the answer.
+host: in this process, CPU for CHECK, reading included, where each message is another user's, of 100 of a mail host,
+    whose ledgers of 300 lessons are opened for it and closed; and where it is one person's, whose ledger stays open.
 both: `spamc -c` at a steady rate, while mail is delivered into the Maildir at another, half of it spam: how long a
     call takes, and how long the spam stays in the inbox.
 
@@ -17,6 +19,7 @@ both: `spamc -c` at a steady rate, while mail is delivered into the Maildir at a
 
 import itertools
 import os
+import shutil
 import socket
 import statistics
 import subprocess
@@ -33,12 +36,16 @@ import numpy as np
 
 from spamnb.config import load
 from spamnb.evaluation.corpus import Labelled
+from spamnb.host.host import load_host
+from spamnb.host.shares import Share
 from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading
+from spamnb.maildir.folders import create_folder
 from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
 
+_USERS, _LESSONS = 100, 300
 _DELIVERED = 10.0  # messages a second beside the requests
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -88,6 +95,7 @@ def main() -> None:
             figures += _parts(spamnb, corpus.second[: options.calls])
             figures += _agreement(asked, spamnb, corpus.second)
             figures += _memory(asked, corpus.second, options.requests, service.pid)
+        figures += _host(Path(directory) / "host", corpus)
         figures += _both(asked, spamnb, corpus, options.rate, options.seconds)
     common.report([{"what": what, "value": value, "unit": unit} for what, value, unit in figures], options.json)
 
@@ -123,29 +131,56 @@ def _parts(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> Figures:
     requests = Requests(load(Path(spamnb.command[-1])))
     asked = [SpamdRequest(Command.CHECK, (1, 5), message=Path(each.path).read_bytes()) for each in messages]
 
-    def cpu_of(work: Callable[[SpamdRequest], object]) -> float:
-        before = time.process_time()
-        for each in asked:
-            work(each)
-        return (time.process_time() - before) / len(asked)
-
     def read(request: SpamdRequest) -> object:
         return LazyReading(take([request.message])).reading
 
     def answer(request: SpamdRequest) -> object:
         return requests.answer(request, Peer(os.getuid()))
 
-    cpu_of(answer)
+    _cpu_of(answer, asked)
     reads = _reads()
-    all_of_it = [cpu_of(answer) for _ in range(5)]
+    all_of_it = [_cpu_of(answer, asked) for _ in range(5)]
     reads = (_reads() - reads) / (5 * len(asked))
-    reading = statistics.median(cpu_of(read) for _ in range(5))
+    reading = statistics.median(_cpu_of(read, asked) for _ in range(5))
     requests.close()
     return [
         ("CPU for reading a message", 1000 * reading, "ms"),
         ("CPU for judging and remembering it", 1000 * (statistics.median(all_of_it) - reading), "ms"),
         ("reads of the ledger's file a message", reads, ""),
     ]
+
+
+def _cpu_of(work: Callable[[SpamdRequest], object], asked: Sequence[SpamdRequest]) -> float:
+    """Seconds of CPU for each of them."""
+    before = time.process_time()
+    for each in asked:
+        work(each)
+    return (time.process_time() - before) / len(asked)
+
+
+def _host(directory: Path, corpus: common.Halves) -> Figures:
+    directory.mkdir()
+    one = common.Spamnb(directory)
+    one.train(corpus.first[:_LESSONS])
+    config, users = directory / "host.yaml", [f"user{number}" for number in range(_USERS)]
+    path, ledger = f"{directory}/vmail/{{user}}/Maildir", f"{directory}/state/{{user}}/ledger.sqlite"
+    config.write_text(f"mailboxes: [{{path: '{path}', roles: {{INBOX: inbox, Junk: spam}}}}]\nledger: '{ledger}'\n")
+    for user in users:
+        create_folder(path.format(user=user), "maildir++", "INBOX")
+        os.makedirs(os.path.dirname(ledger.format(user=user)), mode=0o700)
+        shutil.copy(one.ledger, ledger.format(user=user))
+    asked = [
+        SpamdRequest(Command.CHECK, (1, 5), user, Path(each.path).read_bytes())
+        for each, user in zip(corpus.second, itertools.cycle(users), strict=False)
+    ]
+    figures: Figures = []
+    hot, cold = Requests(load(Path(one.command[-1]))), Requests(load_host(config, share=Share()))
+    for what, requests in (("a ledger that stays open", hot), ("the user's ledger, opened for it", cold)):
+        answer = partial(requests.answer, peer=Peer(os.getuid()))
+        _cpu_of(answer, asked[:_USERS])
+        figures.append((f"CPU for CHECK by {what}", 1000 * _cpu_of(answer, asked), "ms"))
+        requests.close()
+    return figures
 
 
 def _reads() -> int:

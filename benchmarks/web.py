@@ -63,7 +63,7 @@ _PAGES = (
     "history?q=promo1",
     "history?q=nowhere+to+be+found",
     "m/{judged}",
-    "m/{judged}?text=1&all=1",
+    "m/{judged}?all=1",
     "m/{judged}/teachers",
     "m/{learned}",
     "m/{learned}/teachers",
@@ -74,6 +74,8 @@ _PAGES = (
     "words?kind=text",
     "words?q=viagra",
     "senders",
+    "senders/1",
+    "try",
     "health",
     "tune",
     "audit",
@@ -174,45 +176,45 @@ def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Itera
     starts = []
     for _ in range(_TIMES):
         process = _start(spamnb, path)
-        starts.append(_cpu(process.pid))
-        _end(process)
+        starts.append(cpu(process.pid))
+        end(process)
     yield Figure("start", statistics.median(starts))
     process = _start(spamnb, path)
     try:
         for page in _PAGES:
             yield from _measured(process.pid, path, page, f"/{page.format(**numbers)}")
     finally:
-        _end(process)
+        end(process)
 
 
 def _measured(pid: int, path: Path, page: str, address: str) -> Iterator[Figure]:
     """A page: the first request, what it has begun, and the requests after that."""
-    threads = _threads(pid)
-    _forget_highest(pid)
-    before = _cpu(pid)
-    _ask(path, address)
-    first = _cpu(pid) - before
-    if _threads(pid) > threads:
+    threads = threads_of(pid)
+    forget_highest(pid)
+    before = cpu(pid)
+    ask(path, address)
+    first = cpu(pid) - before
+    if threads_of(pid) > threads:
         yield _begun(pid, f"/{page}: what it begins", threads)
-    before = _cpu(pid)
+    before = cpu(pid)
     for _ in range(_TIMES):
-        _ask(path, address)
-    then = (_cpu(pid) - before) / _TIMES
-    yield Figure(f"/{page}", first, then, _megabytes(pid, "VmHWM"), _idle(pid))
+        ask(path, address)
+    then = (cpu(pid) - before) / _TIMES
+    yield Figure(f"/{page}", first, then, megabytes(pid, "VmHWM"), _idle(pid))
 
 
 def _begun(pid: int, what: str, threads: int) -> Figure:
     """What a page has begun: CPU and memory of another process, until the server has no more threads than before."""
-    before, highest = _cpu_of_children(pid), 0.0
-    while _threads(pid) > threads:
+    before, highest = cpu_of_children(pid), 0.0
+    while threads_of(pid) > threads:
         for child in Path(f"/proc/{pid}/task").glob("*/children"):
             with contextlib.suppress(OSError, KeyError):  # it has ended
-                highest = max([highest, *(_megabytes(int(one), "VmHWM") for one in child.read_text().split())])
+                highest = max([highest, *(megabytes(int(one), "VmHWM") for one in child.read_text().split())])
         time.sleep(_PAUSE)
-    return Figure(what, _cpu_of_children(pid) - before, None, highest, _megabytes(pid, "VmRSS"))
+    return Figure(what, cpu_of_children(pid) - before, None, highest, megabytes(pid, "VmRSS"))
 
 
-def _cpu_of_children(pid: int) -> float:
+def cpu_of_children(pid: int) -> float:
     """CPU milliseconds of the processes that a process has begun and seen ending."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return 1000 * (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
@@ -224,45 +226,49 @@ def _start(spamnb: common.Spamnb, path: Path) -> "subprocess.Popen[bytes]":
         [*spamnb.command, "-q", "web", "--listen", str(path)], env=environ | {"OPENBLAS_NUM_THREADS": "1"}
     )
     common.until(path.exists, "the pages to be served")
-    _ask(path, "/static/favicon.svg")
+    ask(path, "/static/favicon.svg")
     return process
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """End the server."""
     process.terminate()
     if process.wait(common.PATIENCE):
         raise RuntimeError("the server has failed")
 
 
-def _cpu(pid: int) -> float:
+def cpu(pid: int) -> float:
     """CPU milliseconds of a process so far, of threads that have ended too; the kernel counts them in nanoseconds."""
     return 1000 * time.clock_gettime(~pid << 3 | 2)  # CPUCLOCK_SCHED of a process, as clock_getcpuclockid(3) makes it
 
 
-def _threads(pid: int) -> int:
+def threads_of(pid: int) -> int:
+    """How many threads a process has."""
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
-def _forget_highest(pid: int) -> None:
+def forget_highest(pid: int) -> None:
     """Let VmHWM begin again at what the process takes now."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
-def _megabytes(pid: int, what: str) -> float:
+def megabytes(pid: int, what: str) -> float:
+    """A line of a process's memory."""
     return kilobytes(Path(f"/proc/{pid}/status"))[what] * 1024 / 1e6
 
 
 def _idle(pid: int) -> float:
     """The memory of the server when nobody has asked for a moment."""
     time.sleep(_IDLE)
-    return _megabytes(pid, "VmRSS")
+    return megabytes(pid, "VmRSS")
 
 
-def _ask(path: Path, address: str) -> None:
+def ask(path: Path, address: str, **headers: str) -> None:
+    """Ask for a page on a Unix socket."""
     client = http.client.HTTPConnection("localhost")
     client.sock = socket.socket(socket.AF_UNIX)
     client.sock.connect(str(path))
-    client.request("GET", address)
+    client.request("GET", address, headers={name.replace("_", "-"): value for name, value in headers.items()})
     answer = client.getresponse()
     text = answer.read()
     client.close()

@@ -28,9 +28,8 @@ from tests.service.conftest import until
 from tests.systemd.tree import sources
 
 _MINUTES = 10 * 60.0
-_OF_OTHERS = {  # what the kernel and watchdog say
+_OF_OTHERS = {  # what the kernel says
     *("No space left on device", "Read-only file system", "Permission denied", "Too many open files"),
-    "Inotify queue overflowed",
 }
 
 
@@ -136,7 +135,7 @@ def calls(document: str) -> Iterator[list[str]]:
         for call in re.findall(r"(?:^|\$ |-- |&& |^\S+/bin/)spamnb ([^|&]*)", line):
             words = shlex.split(call, comments=True)
             while words and words[0].startswith("-"):
-                words = words[2:] if words[0] == "--config" else words[1:]
+                words = words[2:] if words[0] in ("--config", "--user") else words[1:]
             if words:
                 yield words
 
@@ -232,7 +231,7 @@ def test_tests_in_the_text_exist() -> None:
 
 
 def test_messages_in_the_text_exist() -> None:
-    """What docs/faults.md quotes from the log and from errors, with … for what varies, is printed by spamnb."""
+    """What docs/evidence/faults.md quotes from the log and from errors, with … for what varies, is printed."""
     printed = []
     for path in (ROOT / "spamnb").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -241,7 +240,7 @@ def test_messages_in_the_text_exist() -> None:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 printed.append(node.value)
     everything = "\n".join(printed)
-    rows = [row.split(" | ") for row in read("docs/faults.md").splitlines() if row.count(" | ") == 4]
+    rows = [row.split(" | ") for row in read("docs/evidence/faults.md").splitlines() if row.count(" | ") == 4]
     quotes = [quote for row in rows for quote in re.findall(r"`([^`]{12,})`", row[2])]
     assert len(quotes) >= 20
     for piece in re.split(r"…|: |; |\. |'\w+'", "…".join(quotes)):
@@ -257,20 +256,73 @@ def test_files_that_the_documents_name_exist(document: str) -> None:
         assert target.exists(), link
         if heading:
             titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
-            assert heading in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}, heading
+            assert heading in set(map(slug, titles)), heading
     for name in re.findall(r"(?<![\w./-])(?:benchmarks|docs|spamnb|systemd|tests)/[\w@./-]+\.\w+", text):
         assert (ROOT / name).exists(), name
+
+
+def section(document: str, heading: str) -> str:
+    """A document's text below a heading, named as in a link, up to the next one of its level; all of it without one."""
+    text = read(document)
+    for level, title, rest in re.findall(r"^(#+) ([^\n]*)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
+        if level == "##" and slug(title) == heading:
+            return str(rest)
+    return text
+
+
+def slug(title: str) -> str:
+    """The name of a heading in a link."""
+    return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
+
+
+def numbers(text: str) -> set[str]:
+    """The numbers in a text, as they are written."""
+    return set(re.findall(r"\d+(?:[.,]\d+)*", text))
+
+
+_REPEATED = (  # a figure of docs/how-good.md that another document needs too
+    ("docs/mail-host.md", r"([\d.]+ KB) of ledger for each learned message"),
+    ("docs/mail-host.md", r"(\d+ MB) with 500,000 tokens"),
+)
+
+
+def test_figures_are_those_of_the_evidence() -> None:
+    """Each number of docs/how-good.md is in what the page links to: that of a row, else that of its section."""
+    for part in read("docs/how-good.md").split("\n## ")[1:]:
+        heading, _, text = part.partition("\n")
+        linked = dict.fromkeys(re.findall(r"\]\(([\w/.-]+\.md)(?:#([\w-]+))?\)", text))
+        behind = {link: numbers(section(f"docs/{link[0]}", link[1])) for link in linked}
+        for row in re.findall(r"^\|.*$|^[^|\n].*$", text, re.MULTILINE):
+            own = [link for link in linked if f"]({link[0]}#{link[1]})" in row and row.startswith("|")]
+            known = set().union(*(behind[link] for link in own or linked))
+            said = numbers(re.sub(r"\]\([^)]*\)|`[^`]*`", "", row)) - {"100"}  # "of 100", in words
+            assert said <= known, (heading, row, said - known)
+
+
+def test_a_figure_that_stands_twice_is_the_same() -> None:
+    """The README's numbers are those of docs/how-good.md in whole percent, and other documents repeat its figures."""
+    page = read("docs/how-good.md")
+    (measured,) = re.findall(r"^Measured with .*?\n\n", read("README.md"), re.MULTILINE | re.DOTALL)
+    whole = {str(int(float(percent))) for percent in re.findall(r"([\d.]+) %", page)}
+    assert numbers(measured) - numbers(page) <= whole
+    for document, pattern in _REPEATED:
+        found = re.findall(pattern, read(document))
+        assert found, (document, pattern)
+        assert [figure for figure in found if figure not in page] == []
 
 
 def test_event_models_are_documented() -> None:
     """Each event model that may be configured is named in the example of the configuration, and explained."""
     for model in get_args(Model):
         assert re.search(rf"# The event model: [^;]*\b{model}\b[^-]", (ROOT / "config.example.yaml").read_text())
-        assert f"`{model}`" in (ROOT / "docs/how-it-decides.md").read_text()
+        assert f"`{model}`" in (ROOT / "docs/evidence/score.md").read_text()
 
 
 def test_readme_is_short() -> None:
-    """The README is the way to the other documents, at most 150 lines, and each of them is in it."""
-    text = read("README.md")
-    assert len(text.splitlines()) <= 150
-    assert [name for name in DOCUMENTS if name != "README.md" and f"]({name})" not in text] == []
+    """The README is the way to the other documents, at most 100 lines; one page of 60 is that to the evidence."""
+    text, page = read("README.md"), read("docs/how-good.md")
+    assert len(text.splitlines()) <= 100
+    assert len(page.splitlines()) <= 60
+    others = [name for name in DOCUMENTS if name != "README.md"]
+    assert [name for name in others if "/evidence/" not in name and f"]({name})" not in text] == []
+    assert [name for name in others if "/evidence/" in name and f"]({name.removeprefix('docs/')})" not in page] == []

@@ -1,4 +1,4 @@
-"""The worked messages of docs/how-it-decides.md: each number there is what the filter gives for the same mail."""
+"""The worked messages of docs/evidence/score.md: each number there is what the filter gives for the same mail."""
 
 import math
 import re
@@ -19,7 +19,7 @@ from spamnb.mail.reading import read as read_message
 from spamnb.mail.tokens.kinds import crowd_of, visible
 from tests.documents import block, read
 
-DOCUMENT = "docs/how-it-decides.md"
+DOCUMENT = "docs/evidence/score.md"
 SCORING = Scoring()
 
 

@@ -102,7 +102,7 @@ def _names(action: argparse.Action) -> str:
 
 def _keys(section: str) -> Iterator[str]:
     """Each key of a section, or of all with the heading of each, as the example has them."""
-    text, meanings = example(), wanted()
+    text, meanings = example(of_host=True), wanted()
     lines = text.splitlines()
     for name, key, value in _nodes(yaml.compose(text, yaml.SafeLoader), ""):
         about = _comment_above(lines, key.start_mark.line)

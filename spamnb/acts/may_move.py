@@ -111,7 +111,7 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Re
     """
     if _has_begun(ledger.state.begun_with, learning):
         return ""
-    return (remembered or lacks)(ledger.lessons, scoring, learning)
+    return _awaited(ledger) or (remembered or lacks)(ledger.lessons, scoring, learning)
 
 
 def known_missing(ledger: Ledger, learning: Learning) -> str | None:
@@ -119,17 +119,29 @@ def known_missing(ledger: Ledger, learning: Learning) -> str | None:
     if _has_begun(ledger.state.begun_with, learning):
         return ""
     ham, spam = ledger.lessons.totals().tolist()[:2]
-    return rules.missing_lessons(ham, spam, learning) or None
+    return _awaited(ledger) or rules.missing_lessons(ham, spam, learning) or None
 
 
 def begin(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Remembered | None = None) -> str:
     """The same as `missing`; that nothing is missing is written down, so that it stays so."""
     begun = ledger.state.begun_with
-    if not _has_begun(begun, learning) and (lacking := (remembered or lacks)(ledger.lessons, scoring, learning)):
+    if not _has_begun(begun, learning) and (lacking := missing(ledger, scoring, learning, remembered)):
         return lacking
     if begun != learning.minimum_messages:
         ledger.state.begun_with = learning.minimum_messages
     return ""
+
+
+def _awaited(ledger: Ledger) -> str:
+    """What other hosts have taught and is not here yet, in words: the first part of it alone may say anything."""
+    heard, to_hear = ledger.state.heard, ledger.state.to_hear
+    return "" if heard >= to_hear else f"{heard} of {to_hear} changes that other hosts have told are here"
+
+
+def await_nobody(ledger: Ledger) -> None:
+    """Wait for no other host any more, where there is no exchange with them now."""
+    if ledger.state.to_hear:
+        ledger.state.to_hear = 0
 
 
 def _has_begun(begun_with: int | None, learning: Learning) -> bool:

@@ -108,7 +108,14 @@ class Mover:
     `now` gives seconds since the epoch; `bases` unique base names; `folder_of` a folder by its id, or None.
     """
 
-    def __init__(self, ledger: Ledger, now: Callable[[], float], bases: Iterator[str], folder_of: FindFolder) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        now: Callable[[], float],
+        bases: Iterator[str],
+        folder_of: FindFolder,
+        departures: Departures | None = None,
+    ) -> None:
         self._ledger = ledger
         self._now = now
         self._bases = bases
@@ -116,7 +123,7 @@ class Mover:
         # Where other processes were moving files to when `resolve` looked last: a folder's id and a base name.
         self._brought: set[tuple[int | None, str]] = set()
         self._logged: set[int] = set()  # actions of which it was logged that they cannot be ended yet
-        self.departures = Departures(now)
+        self.departures = departures or Departures(now)
 
     def intend(
         self,

@@ -4,7 +4,8 @@ Each first changes the lessons, and then records in the history what has changed
 `at` is when, in seconds since the epoch; `why` is a sentence for the history; `how` is by what it came.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from spamnb.base.errors import LedgerError
@@ -13,7 +14,7 @@ from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import ExportedCounts
-from spamnb.ledger.lessons.port import Batcher, Change, Relabel
+from spamnb.ledger.lessons.port import Batcher, Change, Kept, Lesson, Relabel
 from spamnb.mail.reading import Reading, read
 
 
@@ -99,6 +100,21 @@ def relabel(ledger: Ledger, changes: Sequence[Relabel], at: float) -> list[bool]
     made = ledger.lessons.relabel(changes, at)
     ledger.record_lessons()
     return made
+
+
+def take_over(ledger: Ledger, lessons: Sequence[Kept], told_by: Mapping[bytes, str]) -> int:
+    """Make lessons what they are on other hosts. Returns how many changed. told_by: each one's host, by its message."""
+
+    def as_recorded(lesson: Lesson) -> Lesson:
+        host = told_by.get(lesson.digest)
+        return lesson if host is None else replace(lesson, why=f"{lesson.why} (on {host})")
+
+    with ledger.transaction():
+        changed = ledger.lessons.take_over(lessons)
+        ledger.record_lessons(as_recorded)
+        decisions = [kept.lesson for kept in lessons if kept.lesson.decision is Label.SPAM]
+        decided(ledger, (lesson.digest for lesson in decisions), Label.SPAM)
+    return changed
 
 
 def import_counts(ledger: Ledger, counts: ExportedCounts, name: str, at: float) -> int:

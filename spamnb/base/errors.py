@@ -77,3 +77,31 @@ class LedgerLostError(LedgerError):
     """The ledger is damaged and there is no copy (EX_CONFIG): a restart fixes nothing, the user has to choose."""
 
     exit_code = 78
+
+
+class ExchangeError(SpamnbError):
+    """The log of lessons that hosts share cannot be used: it is of another version, or a row in it is damaged."""
+
+
+class ExchangeAwayError(ExchangeError):
+    """The log of lessons cannot be reached now (EX_TEMPFAIL): the ledger keeps what is to be told."""
+
+    exit_code = 75
+
+
+class RegisterError(SpamnbError):
+    """The register of a mail host cannot be used: unwritable, another program's file, or from a newer version."""
+
+
+class RegisterBusyError(RegisterError):
+    """Another process holds the register for longer than we wait (EX_TEMPFAIL): try again."""
+
+    exit_code = 75
+
+
+class RegisterDamagedError(RegisterError):
+    """SQLite cannot make sense of the register's file; a service moves it away, and makes it again."""
+
+
+class RegisterMissingError(RegisterError):
+    """There is no register yet: no service of the host has begun."""

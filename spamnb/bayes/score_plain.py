@@ -6,7 +6,7 @@ Of one message it is worked out in plain numbers, here; of many in arrays (`scor
 
 The textbook posterior is the sum of the log-odds. It grows with a message's length until messages that differ have
 the same probability 0 or 1, and so it ranks badly. A mean does not saturate. Weighting by strength does what dropping
-weak tokens does, without a threshold. What each constant here is worth stands in docs/accuracy.md, by
+weak tokens does, without a threshold. What each constant here is worth stands in docs/evidence/accuracy.md, by
 benchmarks/ablation.py.
 """
 

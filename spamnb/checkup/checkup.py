@@ -1,33 +1,46 @@
 """All checks: what was found, what it means, and what to do. Nothing is written."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from spamnb.base.errors import ConfigError, SpamnbError
+from spamnb.checkup.exchange_checks import of_exchange, of_exchange_of_users
 from spamnb.checkup.finding import FAULT, Finding, fault, ok
+from spamnb.checkup.host_checks import of_disks, of_limits, of_register, of_services, of_users
 from spamnb.checkup.ledger_checks import of_ledger
 from spamnb.checkup.mailbox_checks import of_mailboxes
 from spamnb.checkup.spamd_checks import of_spamd
-from spamnb.config import Config, default_ledger_path, load
+from spamnb.config import Config, default_ledger_path, load_any
+from spamnb.host.host import load_host, load_user
+from spamnb.host.shares import running
+from spamnb.ledger.file.locks import is_running
 
 
-def checkup(path: Path, environ: Mapping[str, str], *, whole: bool = True) -> list[Finding]:
+def checkup(path: Path, environ: Mapping[str, str], user: str = "", *, whole: bool = True) -> list[Finding]:
     """Check the configuration at that path and all that it names; first that no mail is moved, where it is so.
 
-    whole: the ledger and its newest copy are read to their ends, and the sums proved, which may take a minute.
+    user: of a mail host, whose mailbox and ledger are checked; without one the host itself is. whole: the ledger and
+    its newest copy are read to their ends, and the sums proved, which may take a minute. Raises as `load_user` does,
+    but for a ConfigError.
     """
     return sorted(
-        _findings(path, environ, whole), key=lambda finding: (finding.what, finding.state) != ("moving", FAULT)
+        _findings(path, environ, user, whole), key=lambda finding: (finding.what, finding.state) != ("moving", FAULT)
     )
 
 
-def _findings(path: Path, environ: Mapping[str, str], whole: bool) -> Iterator[Finding]:
+def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) -> Iterator[Finding]:
     config: Config | None = None
     try:
-        config = load(path, environ)
+        if not user and load_any(path, environ).is_template:
+            yield from _of_host(path, environ)
+            return
+        config, wrong = load_user(path, environ, user)
         yield ok("configuration", str(path))
+        for line in wrong.splitlines():
+            yield fault("own settings", line, "fix that line; until then the settings of all users hold")
         yield from _guarded(of_mailboxes(config))
-        yield from _guarded(of_spamd(config))
+        yield from _guarded(of_spamd(config.spamd, is_running(str(config.claim))))
     except ConfigError as error:
         for line in str(error).splitlines():
             yield fault("configuration", line, _step(path))
@@ -37,6 +50,17 @@ def _findings(path: Path, environ: Mapping[str, str], whole: bool) -> Iterator[F
         yield fault("ledger", str(error), "set HOME, or `ledger` in the configuration")
     else:
         yield from _guarded(of_ledger(ledger, config, whole=whole))
+        if config is not None and os.path.exists(ledger):
+            yield from _guarded(of_exchange(config, ledger))
+
+
+def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+    host = load_host(path, environ)
+    yield ok("configuration", str(path))
+    for findings in (of_services(host), of_users(host), of_limits(host), of_disks(host), of_register(host)):
+        yield from _guarded(findings)
+    yield from _guarded(of_exchange_of_users(host))
+    yield from _guarded(of_spamd(host.template.spamd, bool(running(host.register.parent))))
 
 
 def _step(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,12 +14,16 @@ _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "afs
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`state` is ok, warning or fault; what was looked at, what it means, and what to do next ("" for nothing)."""
+    """`state` is ok, warning or fault; what was looked at, what it means, and what to do next ("" for nothing).
+
+    command: what of that can be typed as it stands, or "".
+    """
 
     state: str
     what: str
     means: str
     next: str = ""
+    command: str = ""
 
 
 ok, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
@@ -52,3 +57,8 @@ def name_of(user: int) -> str:
         return pwd.getpwuid(user).pw_name
     except KeyError:
         return f"user {user}"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of many names, and how many there are more."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -32,12 +32,12 @@ _RECENT = 7 * _DAY  # so long a restore, and what it set aside, is a warning
 
 def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterator[Finding]:
     """All checks of the ledger; whole: its content too, and that of its newest copy."""
-    running = is_running(path)
+    running = is_running(str(config.claim) if config else path)
     if running:
         yield ok("service", "running")
     else:
-        step = "spamnb run, or systemctl --user start spamnb"
-        yield warning("service", "not running: nothing is judged or learned now", step)
+        command = "systemctl --user start spamnb"
+        yield warning("service", "not running: nothing is judged or learned now", f"spamnb run, or {command}", command)
     file = present(path)
     if os.path.exists(file):
         if file != path:
@@ -60,7 +60,8 @@ def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterat
                 if whole and examined is not None:
                     means = f"too large to prove its counts now; they were right when it was copied, {clock(examined)}"
                     yield ok("ledger", f"{means}: spamnb verify proves them")
-                scoring, learning = (config.scoring, config.learning) if config else (Scoring(), Learning())
+                in_force = None if config is None else ledger.choices.over(config)
+                scoring, learning = (in_force.scoring, in_force.learning) if in_force else (Scoring(), Learning())
                 yield from _lessons(ledger, scoring, learning)
                 yield from _moving(ledger, running)
         for damage in faults[:3]:
@@ -89,7 +90,9 @@ def _disk(path: str, file: str) -> Iterator[Finding]:
     if free < _NO_ROOM:
         yield fault("ledger", f"{means}: nothing more can be learned or moved", "free some space; nothing was lost")
     elif free < 2 * size + 10_000_000:
-        yield warning("ledger", f"{means}: too little for copies and pruning", "free some space, or: spamnb prune")
+        yield warning(
+            "ledger", f"{means}: too little for copies and pruning", "free some space, or: spamnb prune", "spamnb prune"
+        )
     else:
         yield ok("ledger", f"{file}, {megabytes(size)}, {megabytes(free)} free on its disk")
     if kind := network_file_system(directory):
@@ -103,7 +106,8 @@ def _permissions(path: str, file: str) -> Iterator[Finding]:
         means = f"{directory} or the ledger in it may not be written by {name_of(os.geteuid())}"
         yield fault("ledger", means, "correct the owner: chown, or run spamnb as that user")
     if os.stat(file).st_mode & os.stat(directory).st_mode & 0o077:
-        yield warning("ledger", "other users may read it: it holds words of your mail", f"chmod 600 {file}")
+        step = f"chmod 600 {shlex.quote(file)}"
+        yield warning("ledger", "other users may read it: it holds words of your mail", step, step)
     if owner_of(file) != owner_of(directory):
         yield warning("ledger", "file and directory belong to two users", "correct the owner: chown")
 
@@ -126,7 +130,12 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
     if lacking := missing(ledger, scoring, learning):
-        yield warning("learned", f"{known}: nothing is moved yet, {lacking}", "spamnb init --learn, or spamnb train")
+        yield warning(
+            "learned",
+            f"{known}: nothing is moved yet, {lacking}",
+            "spamnb init --learn, or spamnb train",
+            "spamnb init --learn",
+        )
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
         yield warning("learned", f"{known}: unbalanced, so {rarer.word} is not well known", f"train more {rarer.word}")
@@ -141,10 +150,10 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
         if ledger.state.read_again == VERSION:
             yield ok("learned", f"{means}, of which no file was found: when one is back, spamnb train --again")
         else:
-            yield warning("learned", f"{means}, which helps less", "spamnb train --again")
+            yield warning("learned", f"{means}, which helps less", "spamnb train --again", "spamnb train --again")
     restored = ledger.state.restored_at
     if restored is not None and time.time() - restored < _RECENT:
-        means = f"an earlier ledger was restored on {clock(restored)}: what was learned meanwhile is missing"
+        means = f"a copy was restored on {clock(restored)}: what was learned after the copy was made is missing"
         yield warning("ledger", means, "correct what is judged wrongly by moving it")
 
 
@@ -157,9 +166,9 @@ def _moving(ledger: Ledger, running: bool) -> Iterator[Finding]:
 
 def _stopped(stop: Stop) -> Finding:
     if stop.tripped_at is None:
-        return warning("moving", "paused by hand: nothing is moved now", "to go on: spamnb resume")
+        return warning("moving", "paused by hand: nothing is moved now", "to go on: spamnb resume", "spamnb resume")
     means = f"stopped since {clock(stop.tripped_at)}: too much mail looked like spam"
-    return fault("moving", means, "look at spamnb history --kind judged, then: spamnb resume")
+    return fault("moving", means, "look at spamnb history --kind judged, then: spamnb resume", "spamnb resume")
 
 
 def _copies(path: str, config: Config | None, whole: bool) -> Finding:

@@ -1,13 +1,12 @@
 """Checks of the mailboxes: folders, roles, permissions, file systems, watching."""
 
-import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from spamnb.base.label import Role
-from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
+from spamnb.checkup import inotify
+from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
 from spamnb.config import Config, Mailbox
 from spamnb.config.folder_names import usual_role
 from spamnb.ledger.file.locks import is_running
@@ -17,11 +16,9 @@ from spamnb.maildir.folders import (
     FolderUnavailableError,
     check_name,
     detect_layout,
+    find_directories,
     find_folders,
 )
-
-_LIMITS = Path("/proc/sys/fs/inotify")
-_PROCESSES = Path("/proc")
 
 
 def of_mailboxes(config: Config) -> Iterator[Finding]:
@@ -54,7 +51,7 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool) -> Iterator[Finding]:
                 "mail that is delivered straight into it is learned too. If the server files mail for you+FOLDER@ by"
                 " itself, anybody can train: then write `trust_delivery: false` under `learning`"
             )
-        yield ok(f"training by {_some(training)}", means)
+        yield ok(f"training by {some(training)}", means)
 
 
 def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterator[Finding]:
@@ -77,7 +74,7 @@ def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
     if missing:
         hints = "".join(_instead(folder, folders) for folder in missing)
         step = f"correct the names in `roles`, or leave them out{hints}"
-        yield warning(name, f"configured, but not there: {_some(missing)}", step)
+        yield warning(name, f"configured, but not there: {some(missing)}", step)
 
 
 def _instead(name: str, folders: Iterable[str]) -> str:
@@ -120,13 +117,13 @@ def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Findin
             if status.st_uid != owner:
                 others.append(f"{folder.name}/{sub}")
     if shut:
-        means = f"may not be read and written by {name_of(me)}: {_some(shut)}"
+        means = f"may not be read and written by {name_of(me)}: {some(shut)}"
         yield fault(name, means, "run spamnb as the owner of the mail, or correct the permissions")
     if sticky:
-        means = f"belongs to another user and is sticky, so nothing can be moved out of it: {_some(sticky)}"
+        means = f"belongs to another user and is sticky, so nothing can be moved out of it: {some(sticky)}"
         yield fault(name, means, "take the sticky bit away: chmod -t")
     if others:
-        means = f"does not belong to the owner of the mailbox: {_some(others)}"
+        means = f"does not belong to the owner of the mailbox: {some(others)}"
         yield warning(name, means, "correct the owner with chown, or moves between them may fail")
 
 
@@ -137,28 +134,23 @@ def _file_systems(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> It
         yield warning(name, means, "put both on one file system, if you can")
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
 def _watching(config: Config) -> Iterator[Finding]:
     """What stands in the way of watching by inotify: a fault where the configuration demands it."""
     if config.service.watch == "polling":
         return
     demanded = config.service.watch == "inotify"
     worse = fault if demanded else warning
-    roots = [str(mailbox.path) for mailbox in config.mailboxes]
-    for root in roots:
+    for root in (str(mailbox.path) for mailbox in config.mailboxes):
         if kind := network_file_system(root):
             means = f"{root} is on {kind}, which does not report changes made elsewhere: "
             means += "`watch: inotify` cannot work" if demanded else "the folders are polled if no events come"
             yield worse("watching", means, "write `watch: polling` under `service`")
-    directories, watches = _directories(config), _limit("max_user_watches")
+    directories, watches = _directories(config), inotify.limit("max_user_watches")
     if watches is not None and directories > watches:
         means = f"{directories} directories need as many watches, and a user may have {watches}"
         yield worse("watching", means, "raise the sysctl fs.inotify.max_user_watches")
-    instances, used = _limit("max_user_instances"), _instances_in_use()
-    needed = 0 if is_running(str(config.ledger)) else len(roots)  # watchdog takes one for each recursive watch
+    instances, used = inotify.limit("max_user_instances"), inotify.instances_in_use()
+    needed = 0 if is_running(str(config.claim)) else 1
     if instances is not None and used + needed > instances:
         user = name_of(os.geteuid())
         means = f"{user} has {used} of {instances} inotify instances in use; the service needs {needed}"
@@ -169,34 +161,10 @@ def _watching(config: Config) -> Iterator[Finding]:
 def _watches(config: Config) -> Finding:
     if config.service.watch == "polling":
         return ok("watching", f"polling, every {config.service.poll_seconds:g} s")
-    directories, watches = _directories(config), _limit("max_user_watches")
+    directories, watches = _directories(config), inotify.limit("max_user_watches")
     of = "" if watches is None else f" of {watches}"
     return ok("watching", f"{directories} directories need {directories}{of} inotify watches")
 
 
 def _directories(config: Config) -> int:
-    return sum(1 for mailbox in config.mailboxes for _ in os.walk(str(mailbox.path)))
-
-
-def _limit(name: str) -> int | None:
-    try:
-        return int((_LIMITS / name).read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _instances_in_use() -> int:
-    """How many inotify instances the processes of this user have; those that may not be looked at do not count."""
-    user, number = os.geteuid(), 0
-    for process in _PROCESSES.glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended, or is another user's
-            if process.stat().st_uid == user:
-                number += sum(map(_is_inotify, (process / "fd").iterdir()))
-    return number
-
-
-def _is_inotify(descriptor: Path) -> bool:
-    try:
-        return os.readlink(descriptor) == "anon_inode:inotify"
-    except OSError:
-        return False  # closed meanwhile
+    return sum(len(list(find_directories(str(mailbox.path), mailbox.layout))) for mailbox in config.mailboxes)

@@ -5,20 +5,19 @@ import socket
 from collections.abc import Iterator
 
 from spamnb.checkup.finding import Finding, fault, ok, warning
-from spamnb.config import Config
-from spamnb.ledger.file.locks import is_running
+from spamnb.config import Spamd
 
 _PATIENCE = 5.0  # seconds
 _PONG = b" 0 PONG"
 
 
-def of_spamd(config: Config) -> Iterator[Finding]:
+def of_spamd(spamd: Spamd, is_running: bool) -> Iterator[Finding]:
     """Whether the users that may ask exist, and whether the service, if it runs, answers where it should."""
-    for name in config.spamd.peers:
+    for name in spamd.peers:
         if not name.isdigit() and not _exists(name):
             yield fault("spamd", f"there is no user {name!r}, and the service does not start", "correct spamd.peers")
-    if is_running(str(config.ledger)):
-        for address in config.spamd.listen:
+    if is_running:
+        for address in spamd.listen:
             yield _of_socket(address)
 
 

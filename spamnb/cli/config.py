@@ -1,6 +1,8 @@
 """Show or check the configuration.
 
-Without an option it prints the values in force, in the form of a configuration.
+Without an option it prints the values in force, in the form of a configuration, and what is
+chosen beside it (spamnb help choose). Of a mail host: those of all users, or with --user
+before the command those of one.
 
 example:
   spamnb config --check new.yaml
@@ -12,11 +14,15 @@ import argparse
 import os
 from pathlib import Path
 
+from spamnb.base.errors import ConfigError, LedgerError
 from spamnb.base.wording import escaped
-from spamnb.cli.common.config_and_ledger import config_path
+from spamnb.cli.common.config_and_ledger import command, config_path
 from spamnb.cli.common.output import inform
-from spamnb.config import load
+from spamnb.config import Config, load_any
 from spamnb.config.writing import example, render_all
+from spamnb.host.host import ANYBODY, load_user
+from spamnb.ledger.file.readonly import size_of
+from spamnb.ledger.file.replacement import present
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +39,52 @@ def run(options: argparse.Namespace) -> int:
         print(example(), end="")
         return 0
     path = Path(options.check) if options.check else config_path(options)
-    config = load(path, os.environ)
+    config, whose = _read(path, options)
     if options.check is None:
-        print(f"# {escaped(str(path))}, with the default of each key that is not written there")
-        print(render_all(config), end="")
+        _show(config, whose, options)
     else:
-        inform(options, f"{escaped(str(path))} has no faults. Whether its folders are there: spamnb doctor")
+        doctor = f"spamnb --user {config.user} doctor" if config.user else "spamnb doctor"
+        inform(options, f"{whose} has no faults. Whether its folders are there: {doctor}")
     return 0
+
+
+def _show(config: Config, whose: str, options: argparse.Namespace) -> None:
+    """Print what is in force; senders that were chosen, and choices without effect, as comments."""
+    in_force, said = _with_choices(config, options)
+    print(f"# {whose}, with the default of each key that is not written there")
+    print("".join(f"# {line}\n" for line in said), end="")
+    print(render_all(in_force), end="")
+
+
+def _with_choices(config: Config, options: argparse.Namespace) -> tuple[Config, list[str]]:
+    """The configuration with what is chosen beside it, and that in words."""
+    from spamnb.acts.choices import standing
+    from spamnb.cli.choose import lines
+    from spamnb.ledger.ledger import Ledger
+
+    if config.is_template:
+        return config, []
+    path = str(config.ledger)
+    try:
+        if not size_of(present(path)):
+            return config, ["nothing is chosen beside it"]
+        if not os.geteuid() and os.stat(path).st_uid:  # root stays root here, and opens no file of another
+            return config, [f"what is chosen beside it: {command(options)} choose"]
+        with Ledger(path, only_read=True) as ledger:
+            found, config = standing(ledger, config), ledger.choices.over(config)
+    except LedgerError as fault:
+        return config, [f"what is chosen beside it cannot be read: {escaped(str(fault))}"]
+    if not found:
+        return config, ["nothing is chosen beside it"]
+    return config, ["with what is chosen beside it:", *(f"  {line}" for line in lines(found))]
+
+
+def _read(path: Path, options: argparse.Namespace) -> tuple[Config, str]:
+    """A configuration, of a mail host too, and what it is called. Raises ConfigError with its faults."""
+    if not options.for_user:
+        return load_any(path, os.environ), escaped(str(path))
+    owner = None if os.geteuid() else ANYBODY  # root stays root here, and only looks
+    config, fault = load_user(path, os.environ, options.for_user, owner)
+    if fault:
+        raise ConfigError(fault)
+    return config, f"{escaped(str(path))} for {config.user}"

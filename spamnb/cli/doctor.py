@@ -24,12 +24,12 @@ from spamnb.cli.common.output import as_json, inform
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_json(parser, "one JSON object a line: state, what, means, next")
+    add_json(parser, "one JSON object a line: state, what, means, next, command")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what was found. Returns the exit code."""
-    found = checkup(config_path(options), os.environ)
+    found = checkup(config_path(options), os.environ, options.for_user)
     faults, warnings = (sum(one.state == state for one in found) for state in (FAULT, WARNING))
     code = exit_codes.FAULTS if faults else 0
     if options.json:

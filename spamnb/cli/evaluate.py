@@ -85,10 +85,11 @@ def run(options: argparse.Namespace) -> int:
         found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
         read = stack.enter_context(closing(found))
         first = list(itertools.islice(read, 1))  # workers first, then numpy: see `train`
-        from spamnb.cli.common.config_and_ledger import configuration
+        from spamnb.cli.common.config_and_ledger import configuration, ledger_to_read
         from spamnb.evaluation.packed import Packed
+        from spamnb.ledger.history.choices import in_force
 
-        config = configuration(options)
+        config = configuration(options, of_all=True) if options.corpus else in_force(*ledger_to_read(options))
         if not (options.corpus or options.json or options.quiet):
             _say_where_to_look_first(options)
         if options.scores:
@@ -185,7 +186,8 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
         print(measured.opposites(judged_opposite(outcomes), own=not options.corpus), end="")
         print(measured.one_run(found, measures))
         if advice:
-            said = measured.advice(advice, options.at_most_one_ham_in, configured.spam_cutoff, found["ham"])
+            one_in, cutoff = options.at_most_one_ham_in, configured.spam_cutoff
+            said = measured.advice(advice, one_in, cutoff, found["ham"], own=not options.corpus)
             print(f"\n{said}")
     if options.plots:
         from spamnb.evaluation.plots import plot_run

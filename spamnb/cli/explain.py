@@ -24,6 +24,7 @@ from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.named_messages import messages, or_standard_input
 from spamnb.cli.common.output import as_json, table
 from spamnb.cli.score import as_object, warn_if_untaught
+from spamnb.config import Senders
 from spamnb.filter.judge import Clue, Explanation, Filter
 from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -37,8 +38,8 @@ _TOTAL = (
     " tokens without evidence."
 )
 _LISTED = (
-    "The verdict is your own, whatever the probability: senders.{list} has {pattern}. From and List-Id can be forged;"
-    " what you decide about a message beats this list."
+    "The verdict is your own, whatever the probability: {list} {pattern}. From and List-Id can be forged; what you"
+    " decide about a message beats this."
 )
 _HISTORY = {
     Acquaintance.ANSWER: "It answers mail that you have sent, and names a recipient of that as its sender",
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
     else:
-        print("\n".join(_explained(reading, explanation, known, options)))
+        print("\n".join(_explained(reading, explanation, known, config.senders, options)))
     return 0
 
 
@@ -152,13 +153,16 @@ def _line(text: str, number: float, head: str) -> str:
 
 
 def _explained(
-    reading: Reading, explanation: Explanation, known: Lesson | None, options: argparse.Namespace
+    reading: Reading, explanation: Explanation, known: Lesson | None, senders: Senders, options: argparse.Namespace
 ) -> Iterator[str]:
     judgement, clues = explanation.judgement, explanation.clues
     yield f"{judgement.verdict}, probability of spam {judgement.probability:.4f}: {escaped(reading.summary)}"
     yield from _of_itself(known, options.without_itself)
     if judgement.listed:
-        yield _LISTED.format(list="ham" if judgement.verdict is Verdict.HAM else "spam", pattern=judgement.listed)
+        is_ham, is_chosen = judgement.verdict is Verdict.HAM, senders.is_chosen(judgement.listed)
+        chosen = "you have chosen to allow" if is_ham else "you have chosen to block"
+        by = chosen if is_chosen else f"senders.{'ham' if is_ham else 'spam'} has"
+        yield _LISTED.format(list=by, pattern=escaped(judgement.listed))
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
     yield from _shares(explanation, options.clues)

@@ -27,13 +27,16 @@ import select
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from spamnb.base.label import Verdict
 from spamnb.base.wording import escaped
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.argument_types import user_name
 from spamnb.delivery.verdict import NAMES
+
+if TYPE_CHECKING:
+    from spamnb.config import Config
 
 Piece = bytes | memoryview
 _CHUNK = 1 << 20
@@ -43,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     help_ = "write X-Spamnb and SpamAssassin's fields, or X-Bogosity (default: spamnb)"
     parser.add_argument("--format", choices=list(NAMES), default="spamnb", help=help_)
-    parser.add_argument("--user", metavar="NAME", type=user_name, help="told to the service (default: your login name)")
+    help_ = "told to the service (default: the user named before the command, or your login name)"
+    parser.add_argument("--user", metavar="NAME", type=user_name, help=help_)
     parser.add_argument("--strict", action="store_true", help="without a verdict print nothing, and exit with 75")
     help_ = "tell the verdict by the exit code; most delivery agents then throw the output away"
     parser.add_argument("--exit-code", action="store_true", help=help_)
@@ -80,10 +84,15 @@ def _pass_on(options: argparse.Namespace) -> int:
 def _filtered(raw: bytes, options: argparse.Namespace) -> tuple[Sequence[Piece], Verdict | None, str]:
     """What is passed on, its verdict, and what is wrong where there is none."""
     try:
-        from spamnb.cli.common.config_and_ledger import configuration
+        from spamnb.cli.common.config_and_ledger import configuration, go_on_as_owner
         from spamnb.delivery.pipe import filtered
 
-        found = filtered(raw, lambda: configuration(options), options.user or _login_name(), options.format)
+        def load() -> "Config":
+            if options.is_program:
+                go_on_as_owner(options)
+            return configuration(options)
+
+        found = filtered(raw, load, options.user or options.for_user or _login_name(), options.format)
     except Exception as fault:  # of this very program, in the midst of an upgrade perhaps: the message has to go on
         return [raw], None, f"{type(fault).__name__}: {fault}"
     return found.message, None if found.verdict is None else found.verdict.verdict, found.fault

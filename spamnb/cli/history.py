@@ -9,6 +9,7 @@ example:
 
 import argparse
 import sys
+from typing import get_args
 
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock
@@ -17,7 +18,7 @@ from spamnb.cli.common.arguments import WHEN, add_json
 from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import as_json, is_terminal, table
 from spamnb.ledger.history.describe import as_object, in_words
-from spamnb.ledger.history.journal import Line, Wanted
+from spamnb.ledger.history.journal import Kind, Line, Wanted
 from spamnb.ledger.ledger import Ledger
 
 
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--since", type=moment, metavar="WHEN", help=WHEN)
     option("--until", type=moment, metavar="WHEN", help="the same")
     option("--verdict", choices=("ham", "spam", "unsure"), help="only what was judged so")
-    option("--kind", choices=("judged", "moved", "learned", "imported", "settled"), help="only these actions")
+    option("--kind", choices=get_args(Kind), help="only these actions")
     option("--folder", type=_text, metavar="FOLDER", help="only what came from that folder or went to it")
 
 

@@ -5,24 +5,31 @@ learned from if you want that; a message in a spam folder is then spam, also
 where a copy of it is in a ham folder. If there is a configuration, another MAILDIR is
 added to it, and --learn learns by its roles and leaves it as it is.
 
+With --host it is that of a mail host, for all users: MAILDIR is a path with fields,
+or what Dovecot says. --learn learns from one user after the other, and may be
+interrupted and called again.
+
 example:
   spamnb init ~/Maildir --learn
+  spamnb init --host '/var/vmail/{domain}/{local}/Maildir'
 """
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spamnb.base.errors import ConfigError
+from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
-from spamnb.cli.common.config_and_ledger import command, config_path
+from spamnb.cli.common import init_host
+from spamnb.cli.common.config_and_ledger import command, config_path, configuration
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
-from spamnb.config import Config, load, parse, render
-from spamnb.config.default_paths import SYSTEM_CONFIG
+from spamnb.config import Config, load, load_any, parse, render
+from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
 from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
@@ -39,13 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning = parser.add_mutually_exclusive_group()
     learning.add_argument("--learn", action="store_true", help="learn from the folders as they are, without asking")
     learning.add_argument("--no-learn", action="store_true", help="do not learn, and do not ask")
+    parser.add_argument("--host", action="store_true", help="set up a mail host, in /etc/spamnb/config.yaml")
     parser.add_argument("--force", action="store_true", help="replace a configuration; the old one is kept beside it")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Set up mailboxes."""
-    path = config_path(options)
-    if os.path.lexists(path) and not options.force:
+    """Set up mailboxes, or a mail host."""
+    if options.host:
+        return init_host.run(options)
+    path = _path(options)
+    if options.for_user and not (options.learn and not options.maildirs and not options.force):
+        raise UsageError("a user of a mail host has the host's configuration: give --learn alone, to learn the folders")
+    if options.for_user or (os.path.lexists(path) and not options.force):
         return _with_configuration(path, options)
     if options.config is None and path == SYSTEM_CONFIG:
         raise ConfigError(
@@ -65,12 +77,21 @@ def run(options: argparse.Namespace) -> int:
     return _finish(proposals, options)
 
 
+def _path(options: argparse.Namespace) -> Path:
+    """The configuration that is meant. That of a mail host is nobody's own: who lives there too has another one."""
+    path = config_path(options)
+    if options.config is None and not options.for_user and path == SYSTEM_CONFIG and (own := own_config_paths()):
+        with contextlib.suppress(ConfigError):
+            return own[0] if load_any(path, os.environ).is_template else path
+    return path
+
+
 def _with_configuration(path: Path, options: argparse.Namespace) -> int:
     """Add the mailboxes that are new to a configuration, or learn by its roles."""
     asked = [absolute(one) for one in options.maildirs]
     if not asked and not options.learn:
         raise ConfigError(f"{escaped(str(path))} exists already: edit it, add a mailbox with init PATH, {_WAYS}")
-    config = load(path, os.environ)
+    config = configuration(options)
     known = {mailbox.path: mailbox for mailbox in config.mailboxes}
     missing = [one for one in asked if one not in known and not one.is_dir()]
     if missing and options.learn:
@@ -92,8 +113,7 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
         inform(options, "")
         codes.append(_learn(one, options))
     _say_where_to_look_first(options)
-    if not is_running(str(config.ledger)):
-        record_existing(config)
+    init_host.record(config)
     return max(codes)
 
 
@@ -111,7 +131,7 @@ def _add(path: Path, config: Config, proposals: Sequence[Proposal], options: arg
     _show_all(proposals, options)
     former = write(path, text)
     inform(options, f"\nAdded to {escaped(str(path))}; the former one is kept as {escaped(str(former))}.")
-    return _finish(proposals, options, is_running=is_running(str(config.ledger)))
+    return _finish(proposals, options, is_running=is_running(str(config.claim)))
 
 
 def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_running: bool = False) -> int:

@@ -22,6 +22,9 @@ def main(typed: Sequence[str] | None = None) -> int:
         options = arguments.parse(typed)  # which prints help too, on a disk that may be full
         verbose = options.verbose
         _set_up_log(options)
+        options.is_program = typed is None  # what another program calls goes on as who that is
+        if options.is_program and not os.geteuid() and options.command != "filter":  # which reads the message first
+            _go_on_as_owner(options)
         code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -47,6 +50,12 @@ def main(typed: Sequence[str] | None = None) -> int:
         what = f"{type(fault).__name__}: {fault}"
         report = "please report it, with what `spamnb -v` prints"
         return _failed(f"this should not happen: {what}; {report}", exit_codes.ERROR)
+
+
+def _go_on_as_owner(options: argparse.Namespace) -> None:
+    from spamnb.cli.common.config_and_ledger import go_on_as_owner
+
+    go_on_as_owner(options)
 
 
 def _interrupted() -> int:

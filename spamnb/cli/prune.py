@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Forget the least useful tokens, until the ledger is small enough."""
-    with open_ledger(options)[1] as ledger:
+    config, opened = open_ledger(options)
+    with opened as ledger:
         before = ledger.pruning.size()
         if before <= options.to:
             print(f"The ledger is {megabytes(before)}: there is nothing to do.")
@@ -33,7 +34,9 @@ def run(options: argparse.Namespace) -> int:
             left = f"about {megabytes(plan.size)} would be left"
             print(f"would forget {_counted(plan.tokens, plan.hapaxes)}; {left}")
         else:
-            done = ledger.pruning.shrink(options.to, lambda steps: progress(steps, "forgetting", options.quiet))
+            done = ledger.pruning.shrink(
+                options.to, lambda steps: progress(steps, "forgetting", options.quiet), str(config.claim)
+            )
             became = f"{megabytes(before)} became {megabytes(done.size)}"
             inform(options, f"forgot {_counted(done.tokens, done.hapaxes)}; {became}")
     return 0

@@ -1,13 +1,15 @@
 """Show what the filter knows, and whether it moves mail.
 
 Whether the service runs and mail is moved, what was learned, and what it takes of the disk.
-Nothing is written.
+Of a mail host: sums over its users, or with --user before the command one of them. Nothing is
+written.
 
 example:
   spamnb status
 
-exit codes: 0, 1 where the filter has stopped moving mail by itself or a mailbox is not there,
-78 no configuration; with --prometheus 0
+exit codes: 0, 1 where the filter has stopped moving mail by itself or a mailbox is not there
+(of a mail host: where the filter of a user is broken or has stopped), 78 no configuration;
+with --prometheus 0
 """
 
 import argparse
@@ -15,17 +17,25 @@ import math
 import os
 import time
 from contextlib import nullcontext
+from dataclasses import asdict
 
+from spamnb.acts.choices import Standing, in_short, standing
 from spamnb.acts.may_move import Stop
 from spamnb.base.errors import ConfigError
 from spamnb.base.wording import clock, megabytes, plural
+from spamnb.cli.choose import as_object
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
-from spamnb.cli.common.config_and_ledger import config_path, open_to_read
+from spamnb.cli.common.config_and_ledger import command, config_path, host_of, open_to_read
 from spamnb.cli.common.output import as_json, table
 from spamnb.cli.pause import until_when
 from spamnb.config import Config
 from spamnb.config.default_paths import instance
+from spamnb.host.host import Host
+from spamnb.host.shares import not_running
+from spamnb.host.untold import Untold, untold
+from spamnb.monitoring.host_metrics import host_metrics
+from spamnb.monitoring.host_status import HostStatus, host_status
 from spamnb.monitoring.metrics import metrics
 from spamnb.monitoring.status import Status
 from spamnb.monitoring.status import status as status_of
@@ -40,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what the filter knows, and whether it moves mail."""
+    if (host := host_of(options)) is not None:
+        return _of_host(host, options)
     config, ledger = open_to_read(options)
     if options.prometheus:
         with ledger or nullcontext():
@@ -48,10 +60,11 @@ def run(options: argparse.Namespace) -> int:
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())
         judged = {} if ledger is None else ledger.messages.numbers()
+        chosen = [] if ledger is None else standing(ledger, config)
     if options.json:
-        print(as_json(_as_object(found, judged, config, options)))
+        print(as_json(_as_object(found, judged, chosen, config, options)))
     elif ledger is not None or config.mailboxes:
-        _print(found, judged, config)
+        _print(found, judged, chosen, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     if found.without_inbox:
@@ -59,7 +72,66 @@ def run(options: argparse.Namespace) -> int:
     return exit_codes.STOPPED if found.stop is not None and found.stop.tripped_at is not None else 0
 
 
-def _as_object(found: Status, judged: dict[str, int], config: Config, options: argparse.Namespace) -> dict[str, object]:
+def _of_host(host: Host, options: argparse.Namespace) -> int:
+    """Print what is known of all users of a mail host."""
+    found = host_status(host)
+    sums = found.sums
+    if options.prometheus:
+        of_host = host_metrics(host.template, sums, is_running=bool(found.running), instance=instance(os.environ))
+        print(of_host, end="")
+        return 0
+    waiting = None if host.template.exchange.database is None else untold(host)
+    if options.json:
+        print(as_json(_host_as_object(found, host, waiting)))
+    else:
+        print(table(_host_rows(found, host, waiting)))
+        if number := found.in_need:
+            which = "The filter of 1 user is" if number == 1 else f"The filters of {number} users are"
+            print(f"\n{which} broken, or stopped because too much mail looked like spam: {command(options)} users")
+    return exit_codes.STOPPED if found.in_need else 0
+
+
+def _host_as_object(found: HostStatus, host: Host, waiting: Untold | None) -> dict[str, object]:
+    sums = found.sums
+    return {
+        "config": str(host.path),
+        "register": str(host.register),
+        "running": {str(share): since for share, since in found.running.items()},
+        "not_running": [str(share) for share in not_running(found.running)],
+        "users": {str(state): number for state, number in sums.states.items()},
+        "faulty": sums.faulty,
+        "learned": {"ham": sums.ham, "spam": sums.spam},
+        "judged": dict(sums.judged),
+        "corrected": sums.corrected,
+        "judged_at": sums.judged_at,
+        "bytes": sums.bytes,
+        "exchange": None if waiting is None else asdict(waiting),
+    }
+
+
+def _host_rows(found: HostStatus, host: Host, waiting: Untold | None) -> list[tuple[str, str]]:
+    sums, states = found.sums, found.sums.states
+    services = [f"{share} since {clock(since)}" for share, since in found.running.items()]
+    if missing := not_running(found.running):
+        services.append(f"not running: {', '.join(map(str, missing))}")
+    by_state = ", ".join(f"{number} {state}" for state, number in states.items() if number)
+    judged = ", ".join(f"{number} {name}" for name, number in sorted(sums.judged.items()) if number)
+    return [
+        ("services", "; ".join(services) or "none is running"),
+        ("users", f"{sums.users}{by_state and ': '}{by_state}"),
+        ("register", str(host.register)),
+        ("disk", f"{megabytes(sums.bytes)} for ledgers and their copies"),
+        ("learned", f"{sums.ham} ham, {sums.spam} spam"),
+        ("last 30 days", f"{judged or 'nothing judged'}; {sums.corrected} corrected"),
+        ("last judged", "never" if sums.judged_at is None else clock(sums.judged_at)),
+        ("model", host.template.scoring.model),
+        *([] if waiting is None else [("exchange", waiting.words)]),
+    ]
+
+
+def _as_object(
+    found: Status, judged: dict[str, int], chosen: list[Standing], config: Config, options: argparse.Namespace
+) -> dict[str, object]:
     stop = found.stop or Stop(None, None)
     return {
         "ledger": str(config.ledger),
@@ -71,6 +143,7 @@ def _as_object(found: Status, judged: dict[str, int], config: Config, options: a
         "missing": found.missing,
         "stopped_at": stop.tripped_at,
         "model": config.scoring.model,
+        "chosen": list(map(as_object, chosen)),
         "mailboxes": [
             {"path": path, "watched_since": since, "is_there": path not in found.without_inbox}
             for path, since in found.watched_since.items()
@@ -82,10 +155,11 @@ def _as_object(found: Status, judged: dict[str, int], config: Config, options: a
         "paused_until": None if stop.paused_until == math.inf else stop.paused_until,
         "withheld": found.withheld,
         "bytes": {"ledger": found.disk.ledger, "log": found.disk.wal, "copies": found.disk.copies},
+        "exchange": None if found.shared is None else asdict(found.shared),
     }
 
 
-def _print(found: Status, judged: dict[str, int], config: Config) -> None:
+def _print(found: Status, judged: dict[str, int], chosen: list[Standing], config: Config) -> None:
     for path in found.without_inbox:
         print(f"Mailbox {path} is not there, or has no inbox: nothing in it is judged or learned.")
     if found.without_inbox:
@@ -101,10 +175,13 @@ def _print(found: Status, judged: dict[str, int], config: Config) -> None:
         ("learned", f"{found.ham} ham, {found.spam} spam, {found.tokens} tokens"),
         ("judged", ", ".join(f"{number} {name}" for name, number in sorted(judged.items())) or "nothing yet"),
         ("model", config.scoring.model),
+        *([("chosen", f"{in_short(chosen)} (spamnb choose)")] if chosen else []),
     ]
     for path, watched in found.watched_since.items():
         since = "not watched yet" if watched is None else f"watched since {clock(watched)}"
         rows.append((f"mailbox {path}", f"not there, {since}" if path in found.without_inbox else since))
+    if found.shared is not None:
+        rows.append(("exchange", found.shared.words))
     if found.last is not None:
         rows.append(("last action", f"{clock(found.last[0])} ({found.last[1]})"))
     print(table(rows))

@@ -5,6 +5,9 @@ you alone: on this machine, after a login that this command opens; for another o
 again, with --open. For several people a proxy with a login of its own asks these pages by a
 Unix socket.
 
+Of a mail host: the pages of all users, with --user-header; or with --overview one page for an
+administrator, a line for each user, in sums without any mail.
+
 example:
   spamnb web --open
   spamnb web --listen /run/spamnb-web/anna.sock --behind-proxy --allow-host mail.example
@@ -23,14 +26,19 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import TYPE_CHECKING
 
-from spamnb.base.errors import UsageError
+from spamnb.base.errors import ConfigError, MaildirError, SpamnbError, UsageError
 from spamnb.cli.common.argument_types import span
-from spamnb.cli.common.config_and_ledger import config_path
+from spamnb.cli.common.config_and_ledger import command, config_path
 from spamnb.cli.common.output import inform
 from spamnb.cli.common.stderr_log import is_journal
 
 if TYPE_CHECKING:
-    from spamnb.web.config_file import ConfigFile
+    from collections.abc import Callable
+
+    from spamnb.config import Config
+    from spamnb.host.host import Host
+
+    Whose = Callable[[], Config | Host]
 
 _LEAST_IDLE = 60  # seconds: as long as a login's code is good, the server must remember that it was used
 
@@ -48,8 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--behind-proxy", action="store_true", help="the group of the Unix socket's file may ask: a proxy with a login"
     )
-    overview = "one page for an administrator: a line for each of these configurations, sums without any mail"
-    option("--overview", nargs="+", default=[], metavar="CONFIG", help=overview)
+    header = "behind a proxy: the field that names the user of a mail host whose pages are asked for"
+    option("--user-header", type=_field, metavar="FIELD", help=header)
+    option("--overview", action="store_true", help="one page for the administrator of a mail host")
     option("--idle-exit", type=_some_time, metavar="SPAN", help="end when nobody has asked for so long: 10m")
     option("--log-out", action="store_true", help="end all logins, and do nothing else")
 
@@ -58,54 +67,83 @@ def run(options: argparse.Namespace) -> int:
     """Serve the pages until SIGTERM or SIGINT."""
     gc.disable()  # nothing of what is imported is garbage; to look for it takes a thirtieth of the start
     try:
-        from spamnb.web.config_file import ConfigFile
-        from spamnb.web.page_server import PageServer, Settings, key_file, port_in_use
+        from spamnb.web.config_file import ConfigFile, HostFile
+        from spamnb.web.page_server import PageServer, Settings, is_spamnb, key_file, port_in_use
     finally:
         gc.enable()
 
-    file = ConfigFile(config_path(options), os.environ, is_needed=options.config is not None)
+    _check(options)
+    user, path = options.for_user, config_path(options)
+    host = HostFile(path, os.environ).read if options.user_header or options.overview else None
+    read = ConfigFile(path, os.environ, user, is_needed=options.config is not None).read
+    whose: Whose = host or read
     if options.log_out:
-        key_file(file.read()).renew()
+        key_file(whose()).renew()
         inform(options, "All logins are over.")
         return 0
-    names = tuple(options.allow_host)
-    others = tuple(map(os.path.abspath, options.overview))
-    settings = Settings(options.listen, names, options.read_only, options.behind_proxy, options.idle_exit, others)
-    if options.open and (port := port_in_use(settings, os.environ)) is not None:
-        _let_in(options, file, port)
-        return 0
-    server = PageServer(settings, file.read, str(config_path(options)), os.environ, owner=_owner())
+    with contextlib.suppress(*(() if host else (ConfigError, MaildirError))):  # which the pages of one person tell
+        whose()
+    names, header = tuple(options.allow_host), options.user_header or ""
+    settings = Settings(options.listen, names, options.read_only, options.behind_proxy, options.idle_exit, header)
+    if (port := port_in_use(settings, os.environ)) is not None:
+        if options.open:
+            _let_in(options, whose, port)
+            return 0
+        if is_spamnb(port):
+            listen = f" --listen {options.listen}" if options.listen else ""
+            raise SpamnbError(f"spamnb serves its pages there already. To open them: {_again(options)}{listen}")
+    if host is not None:
+        server = PageServer(settings, lambda: host().template, str(path), os.environ, owner=_owner(), host=host)
+    else:
+        server = PageServer(settings, read, str(path), os.environ, owner=user or _owner(), user=user)
     signal.signal(signal.SIGTERM, lambda *_: server.close())
     signal.signal(signal.SIGINT, lambda *_: server.close())
-    _say(options, file, server.port)
+    _say(options, whose, server.port)
     gc.freeze()  # it need not be looked through again: the first page takes a seventh less
     server.run()
     return 0
 
 
-def _say(options: argparse.Namespace, file: "ConfigFile", port: int | None) -> None:
+def _check(options: argparse.Namespace) -> None:
+    """Raise UsageError for options that do not go together."""
+    if options.for_user and (options.user_header or options.overview):
+        raise UsageError("--user is for the pages of one user, and the others of all: leave it out")
+    if options.user_header and not options.behind_proxy:
+        raise UsageError("--user-header needs --behind-proxy: who can connect to the socket says who asks")
+    if options.user_header and options.overview:
+        raise UsageError("--overview is a page of its own, for administrators: serve it on another socket")
+    if options.user_header and (options.open or options.log_out):
+        raise UsageError("the pages of all users have no login of their own: log in and out at the proxy")
+
+
+def _say(options: argparse.Namespace, whose: "Whose", port: int | None) -> None:
     """How to get in."""
     if port is None:
         inform(options, "Serving the pages on a Unix socket; end with Ctrl-C.")
     else:
-        _let_in(options, file, port)
-        inform(options, "Later: spamnb web --open. End with Ctrl-C.")
+        _let_in(options, whose, port)
+        inform(options, f"Later: {_again(options)}. End with Ctrl-C.")
     sys.stdout.flush()  # a pipe would have it at the end
 
 
-def _let_in(options: argparse.Namespace, file: "ConfigFile", port: int) -> None:
+def _again(options: argparse.Namespace) -> str:
+    """The command that opens pages which are served."""
+    return f"{command(options)} web{' --overview' * options.overview} --open"
+
+
+def _let_in(options: argparse.Namespace, whose: "Whose", port: int) -> None:
     """With --open, open a browser that is logged in. Print the address for a person, not into a log for others."""
     from spamnb.web.page_server import login_address, login_file
 
     is_logged = bool(os.environ.get("LISTEN_FDS")) or is_journal(sys.stdout, os.environ)
     has_browser = options.open and _has_browser()
-    said = "" if is_logged else f"Open within a minute: {login_address(file.read(), port, time.time())}"
+    said = "" if is_logged else f"Open within a minute: {login_address(whose(), port, time.time())}"
     if options.open and not has_browser:
         print(f"No browser was found here. {said or 'In a terminal: spamnb web --open'}")
     elif said:
         inform(options, said)
     if has_browser:  # in a process of its own: some browsers only return when they end
-        command = [sys.executable, "-m", "webbrowser", Path(login_file(file.read(), port, time.time())).as_uri()]
+        command = [sys.executable, "-m", "webbrowser", Path(login_file(whose(), port, time.time())).as_uri()]
         subprocess.Popen(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603 - this very Python
 
 
@@ -126,6 +164,12 @@ def _owner() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return ""
+
+
+def _field(text: str) -> str:
+    if not (text.isascii() and text.replace("-", "").isalnum()):
+        raise UsageError(f"{text!r} is no name of a field: write letters, digits and -, such as X-Remote-User")
+    return text
 
 
 def _some_time(text: str) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 from spamnb.base.errors import ConfigError
 
 SYSTEM_CONFIG = Path("/etc/spamnb/config.yaml")
+LEDGERS_OF_HOST = Path("/var/lib/spamnb-host")  # not /var/lib/spamnb, where others' services have directories
 
 
 def default_config_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -15,11 +16,15 @@ def default_config_path(environ: Mapping[str, str] = os.environ) -> Path:
     The order is the service manager's `$CONFIGURATION_DIRECTORY`, the user's own
     `${XDG_CONFIG_HOME:-~/.config}/spamnb`, and `/etc/spamnb`, which is never where a new file is proposed.
     """
+    paths = [*own_config_paths(environ), SYSTEM_CONFIG]
+    return next(filter(os.path.exists, paths), paths[0])
+
+
+def own_config_paths(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Where the configuration of one person is looked for, before that of the machine."""
     service = first_directory(environ, "CONFIGURATION_DIRECTORY")
     user = first_directory(environ, "XDG_CONFIG_HOME", ".config")
-    own = [service and service / "config.yaml", user and user / "spamnb" / "config.yaml"]
-    paths = [*filter(None, own), SYSTEM_CONFIG]
-    return next(filter(os.path.exists, paths), paths[0])
+    return list(filter(None, [service and service / "config.yaml", user and user / "spamnb" / "config.yaml"]))
 
 
 def default_ledger_path(environ: Mapping[str, str] = os.environ) -> Path:

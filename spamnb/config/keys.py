@@ -12,35 +12,54 @@ import yaml
 
 from spamnb.base.label import Role
 from spamnb.config import readers
+from spamnb.config.default_paths import LEDGERS_OF_HOST
 from spamnb.config.folder_names import is_pattern, name_of, plain_spelling
 from spamnb.config.named_senders import Senders
 from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
-from spamnb.config.settings import Config, Layout, Mailbox, Scoring
+from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring
+from spamnb.config.template import PathTemplate, has_fields, parse_template
 
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
 def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
-    """The fields of a Config; `ledger` is None where it is not written."""
-    path = readers.absolute_path(environ)
-    mailboxes = list_of(_mailbox(path), "a list with one '- path: ~/Maildir' for each Maildir")
-    sections = {each.name: _dataclass_of(each.type) for each in fields(Config) if is_dataclass(each.type)}
-    return record({"mailboxes": mailboxes, "ledger": path, **sections}, {**_defaults(Config), "ledger": None})
+    """The fields of a Config; `ledger` and `users` are None where they are not written."""
+    mailboxes = list_of(_mailbox(environ), "a list with one '- path: ~/Maildir' for each Maildir")
+    sections = {each.name: section(each.type) for each in fields(Config) if is_dataclass(each.type)}
+    known = {"mailboxes": mailboxes, "ledger": readers.absolute_path(environ, is_file=True), **sections}
+    return record(known, {**_defaults(Config), "ledger": None, "users": None}, _check_all)
+
+
+def written_in(root: yaml.Node) -> frozenset[str]:
+    """The keys of sections that a configuration names itself, as `scoring.spam_cutoff`; of one that could be read."""
+    sections = {each.name for each in fields(Config) if is_dataclass(each.type)}
+    pairs = [(name.value, section) for name, section in root.value if name.value in sections]
+    return frozenset(
+        f"{name}.{key.value}"
+        for name, section in pairs
+        if isinstance(section, yaml.MappingNode)
+        for key, _ in section.value
+    )
 
 
 def wanted() -> dict[str, str]:
     """What may be written for each key with a value of its own, in words, by the dotted key."""
-    path = readers.absolute_path({"HOME": "/"})
-    found = {"ledger": path, **{f"mailboxes.{name}": reader for name, reader in _mailbox_keys(path).items()}}
+    environ = {"HOME": "/"}
+    found = {"ledger": readers.absolute_path(environ, is_file=True)}
+    found |= {f"mailboxes.{name}": reader for name, reader in {"path": _path(environ), **MAILBOX_KEYS}.items()}
     for each in fields(Config):
         if is_dataclass(each.type):
             found |= {f"{each.name}.{name}": reader for name, reader in _keys_of(each.type).items()}
     return {key: readers.wanted_by(reader) for key, reader in found.items()}
 
 
-def _dataclass_of(cls: Any) -> Reader[Any]:
-    """A dataclass from a mapping with its fields as keys, each read as its type says."""
-    values = record(_keys_of(cls), _defaults(cls), _CHECKS.get(cls, lambda _: ()))
+def section(cls: Any, given: Any = None) -> Reader[Any]:
+    """A dataclass from a mapping with its fields as keys, each read as its type says.
+
+    given: a value of it, whose fields are taken where the mapping has them not; else the defaults are.
+    """
+    defaults = _defaults(cls) if given is None else {each.name: getattr(given, each.name) for each in fields(cls)}
+    values = record(_keys_of(cls), defaults, _CHECKS.get(cls, lambda _: ()))
     return lambda node, key: cls(**values(node, key))
 
 
@@ -59,25 +78,27 @@ def _defaults(cls: Any) -> dict[str, Any]:
     return made | {each.name: each.default for each in fields(cls) if each.default is not MISSING}
 
 
-def _mailbox(path: Reader[Path]) -> Reader[Mailbox]:
-    values = record(_mailbox_keys(path), _defaults(Mailbox), _check_roles)
-    return lambda node, key: _with_patterns(values(node, key))
+def _mailbox(environ: Mapping[str, str]) -> Reader[Mailbox]:
+    keys = {"path": _path(environ), "layout": choice(get_args(Layout)), **MAILBOX_KEYS}
+    values = record(keys, _defaults(Mailbox), check_roles)
+    return lambda node, key: with_patterns(values(node, key))
 
 
-def _mailbox_keys(path: Reader[Path]) -> dict[str, Reader[Any]]:
-    return {
-        "path": _not_nested(path),
-        "layout": choice(get_args(Layout)),
+MAILBOX_KEYS: Mapping[str, Reader[Any]] = MappingProxyType(
+    {
         "roles": readers.mapping_of(
             readers.folder, choice(list(Role)), "folders with their roles, one 'INBOX: inbox' a line"
         ),
         "other_folders": choice([Role.HAM, Role.NEUTRAL]),
         "unsure_folder": readers.optional(readers.folder),
     }
+)
+"""What is said of a mailbox's folders, which one user of a host may say otherwise."""
 
 
-def _not_nested(path: Reader[Path]) -> Reader[Path]:
+def _path(environ: Mapping[str, str]) -> Reader[Path]:
     """A path that is neither that of another mailbox, read before, nor inside or around it; links are not followed."""
+    path = readers.absolute_path(environ)
     earlier: set[Path] = set()
     below: defaultdict[Path, list[Path]] = defaultdict(list)  # by each directory around them; there may be thousands
 
@@ -99,7 +120,7 @@ def _not_nested(path: Reader[Path]) -> Reader[Path]:
     return readers.Described(read, readers.wanted_by(path))
 
 
-def _with_patterns(values: Mapping[str, Any]) -> Mailbox:
+def with_patterns(values: Mapping[str, Any]) -> Mailbox:
     """The mailbox, with patterns and names apart, and each name in the spelling used here."""
     layout, unsure = values["layout"], values["unsure_folder"]
     roles = {plain_spelling(name, layout): role for name, role in values["roles"].items()}
@@ -111,14 +132,15 @@ def _with_patterns(values: Mapping[str, Any]) -> Mailbox:
     return Mailbox(**{**values, **spelled})
 
 
-def _check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the roles of a mailbox's folders, and with its folder for unsure mail."""
     if "roles" not in values:
         return
     known = {"path": Path("/"), "layout": "auto", "unsure_folder": None, **values}
     if faults := list(_check_names(known["roles"], known["layout"], known["unsure_folder"])):
         yield from faults
         return
-    mailbox = _with_patterns(known)
+    mailbox = with_patterns(known)
     for needed, example in ((Role.INBOX, "INBOX: inbox"), (Role.SPAM, "Junk: spam")):
         if needed not in mailbox.roles.values():
             by_pattern = needed in mailbox.patterns.values()
@@ -149,7 +171,46 @@ def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> 
         spelled[plain] = name
 
 
-def _check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _check_all(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _check_host(values)
+    yield from _check_exchange(values)
+
+
+def _check_host(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """That there are fields in all the paths of a mail host, and in none of one person's."""
+    mailboxes, ledger = values.get("mailboxes", ()), values.get("ledger")
+    template = next((mailbox.path for mailbox in mailboxes if has_fields(mailbox.path)), None)
+    if template is not None:
+        if len(mailboxes) > 1:
+            yield "mailboxes", "has several entries, one of them with fields; a mail host has one, for all its users"
+        if "ledger" in values:
+            yield from _check_ledger(ledger, parse_template(str(template)))
+    elif mailboxes:
+        if values.get("users") is not None:
+            why = "is for a mail host, and no path of `mailboxes` has fields"
+            yield "users", f"{why}; leave it out, or write a path such as /var/vmail/{{domain}}/{{local}}/Maildir"
+        if ledger is not None and has_fields(ledger):
+            yield "ledger", "has fields, and no path of `mailboxes` has any; write the path of one file"
+
+
+def _check_ledger(written: Path | None, mail: PathTemplate) -> Iterator[tuple[str, str]]:
+    """That each user has a directory for the ledger, apart from all mail: locks are on the directory."""
+    example = mail.ledger_in(str(LEDGERS_OF_HOST))
+    if written is None:
+        yield "ledger", f"is missing; users cannot share one, so write {example}"
+        return
+    template = parse_template(str(written), is_file=True)
+    if not template.takes_all_of(mail):
+        yield "ledger", f"has not the fields of the mailbox's `path`; write one such as {example}"
+    elif not template.directory.takes_all_of(mail):
+        yield "ledger", f"has fields in the file's name alone, and each user needs a directory; write {example}"
+    here, there = template.fixed, mail.fixed
+    if here.is_relative_to(there) or there.is_relative_to(here):
+        yield "ledger", f"{shown(str(here))} and {shown(str(there))}, where mail lies, are not apart; write {example}"
+
+
+def check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is wrong with two cutoffs together: the key, and what to do."""
     ham, spam = scoring.get("ham_cutoff"), scoring.get("spam_cutoff")
     if ham is not None and spam is not None and ham >= spam:
         yield "ham_cutoff", f"{ham} is not below spam_cutoff, which is {spam}; lower it, or raise spam_cutoff"
@@ -160,4 +221,17 @@ def _check_senders(senders: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "spam", f"{shown(pattern)} is also in senders.ham; keep one of them"
 
 
-_CHECKS: dict[Any, Check] = {Scoring: _check_cutoffs, Senders: _check_senders}
+def _check_exchange(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """That each user has one name that all hosts know, where lessons are shared."""
+    exchange: Exchange | None = values.get("exchange")
+    mailboxes = values.get("mailboxes", ())
+    if exchange is None or exchange.database is None or not mailboxes:
+        return
+    is_host = any(has_fields(mailbox.path) for mailbox in mailboxes)
+    if exchange.user is None and not is_host:
+        yield "exchange", "has no user; write how all hosts are to call you, such as user: anna@example.org"
+    if exchange.user is not None and is_host:
+        yield "exchange", "has a user, and on a mail host each user is called as there; leave that out"
+
+
+_CHECKS: dict[Any, Check] = {Scoring: check_cutoffs, Senders: _check_senders}

@@ -1,19 +1,23 @@
 """From a file to a Config, or to one error that names every fault in it."""
 
+import contextlib
+import errno
 import os
 import shlex
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from spamnb.base.errors import ConfigError
+from spamnb.base.errors import ConfigError, UsageError
 from spamnb.config.default_paths import default_config_path, default_ledger_path
-from spamnb.config.keys import config_reader
+from spamnb.config.keys import config_reader, written_in
 from spamnb.config.readers import Fault, Invalid
 from spamnb.config.settings import Config
+from spamnb.config.users import Users
 
 MAX_BYTES = 131_072
 """A thousand named folders take a third of this; the whole of it is read in about a second."""
@@ -23,18 +27,49 @@ MAX_DEPTH = 16
 
 
 def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) -> Config:
-    """Read the configuration at `path`.
+    """Read the configuration of one person at `path`.
 
-    Raises ConfigError with all faults of the file, one a line.
+    Raises ConfigError with all faults of the file, one a line, and UsageError where it is that of a mail host.
     """
+    config = load_any(path, environ)
+    if config.is_template:
+        what = f"{_printable(os.fspath(path))} is the configuration of a mail host"
+        raise UsageError(f"{what}: name one of its users, as in spamnb --user NAME COMMAND")
+    return config
+
+
+def load_any(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) -> Config:
+    """Read the configuration at `path`, of one person or of a mail host. Raises ConfigError as `load` does."""
     source = _printable(os.fspath(path))
     try:
-        with open(path, "rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        config = parse(read_text(path), source, environ)
     except FileNotFoundError:
         usual = os.fspath(path) == str(default_config_path(environ))
         step = "Run: spamnb init" if usual else f"Check the path, or run: spamnb --config {shlex.quote(source)} init"
         raise ConfigError(f"No configuration at {source}. {step}") from None
+    # Locks and copies go by the directory of the ledger itself.
+    return replace(config, ledger=Path(os.path.realpath(config.ledger))) if config.ledger.is_symlink() else config
+
+
+def _open_file(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return descriptor
+
+
+def read_text(path: str | os.PathLike[str], *, is_file: bool = False) -> str:
+    """The text of a file of settings. Raises FileNotFoundError, and ConfigError where it cannot be read.
+
+    is_file: nothing but a file is read; for a pipe, whose end may never come, a service does not wait.
+    """
+    source = _printable(os.fspath(path))
+    try:
+        with open(path, "rb", opener=_open_file if is_file else None) as file:
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigError(
@@ -43,32 +78,39 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
         ) from None
     _check_size(content, source)
     try:
-        decoded = content.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"the byte 0x{content[error.start]:02x}"
         raise ConfigError(f"{source}:{line}: {byte} is not UTF-8; save the file as UTF-8") from None
-    config = parse(decoded, source, environ)
-    # Locks and copies go by the directory of the ledger itself.
-    return replace(config, ledger=Path(os.path.realpath(config.ledger))) if config.ledger.is_symlink() else config
 
 
 def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) -> Config:
-    """Read the text of a configuration; `source` names it in messages.
+    """Read the text of a configuration, of one person or of a mail host; `source` names it in messages.
 
     Raises ConfigError with all faults, one a line. No file is touched: whether the mailboxes exist is not
     asked here.
     """
-    source = _printable(source)
-    _check_size(content, source)
-    try:
-        values = config_reader(environ)(compose(content), "")
-    except Invalid as invalid:
-        lines = [f"{source}:{each.line}: {each.key and each.key + ': '}{each.what}" for each in sorted(invalid.faults)]
-        raise ConfigError("\n".join(lines)) from None
+    _check_size(content, _printable(source))
+    with all_told(source):
+        root = compose(content)
+        values = config_reader(environ)(root, "")
     if values["ledger"] is None:
         values["ledger"] = default_ledger_path(environ)
-    return Config(**values)
+    if values["users"] is None:
+        values["users"] = Users()
+    return Config(**{**values, "written": written_in(root)})
+
+
+@contextlib.contextmanager
+def all_told(source: str) -> Iterator[None]:
+    """The faults of a text as one ConfigError, each in a line with its place."""
+    try:
+        yield
+    except Invalid as invalid:
+        where = _printable(source)
+        lines = [f"{where}:{each.line}: {each.key and each.key + ': '}{each.what}" for each in sorted(invalid.faults)]
+        raise ConfigError("\n".join(lines)) from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -97,8 +139,16 @@ def _invalid(what: str, mark: Any = None, line: int = 1) -> Invalid:
 
 def compose(content: str) -> yaml.Node:
     """The root node of a YAML text. Raises Invalid with the one fault at which YAML gives up."""
+    root = compose_any(content)
+    if root is None:
+        raise _invalid("the file is empty; remove it and run: spamnb init")
+    return root
+
+
+def compose_any(content: str) -> yaml.Node | None:
+    """The same; None for a text without any value."""
     try:
-        root = _Loader(content).get_single_node()
+        root: yaml.Node | None = _Loader(content).get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = _printable(error.problem or error.context or "cannot be read")
@@ -113,8 +163,6 @@ def compose(content: str) -> yaml.Node:
     except (ValueError, OverflowError) as error:
         # QUIRK: PyYAML converts the numbers in "\UFFFFFFFF" and "%YAML 99…9.1" unchecked, and gives no place.
         raise _invalid(f"not YAML ({error}); remove the escape or directive with this number") from None
-    if root is None:
-        raise _invalid("the file is empty; remove it and run: spamnb init")
     return root
 
 

@@ -28,7 +28,8 @@ def sender_pattern(written: str) -> str:
     example = "an address (*@example.org), a domain (example.org) or a List-Id (list.example.org)"
     if pattern.startswith("@"):
         raise ValueError(f"{shown} has nothing before '@'; write '*{pattern[:60]}', or the domain alone")
-    if len(pattern) > _LONGEST or not _PATTERN.fullmatch(pattern) or domain.startswith(".") or ".." in domain:
+    is_written_so = pattern.isprintable() and _PATTERN.fullmatch(pattern) is not None
+    if len(pattern) > _LONGEST or not is_written_so or domain.startswith(".") or ".." in domain:
         raise ValueError(f"{shown} cannot be a sender; write {example}")
     if not _LETTER.search(pattern):
         raise ValueError(f"{shown} would be all mail; write {example}")
@@ -55,6 +56,21 @@ class Senders:
                     return label, pattern
         return None
 
+    def is_chosen(self, pattern: str) -> bool:
+        """Whether it is a choice of a person that says so where this pattern does, and not the configuration."""
+        return pattern not in (*self.ham, *self.spam)
+
+
+@dataclass(frozen=True, slots=True)
+class SendersInForce(Senders):
+    """The senders of a configuration, and those that a person has chosen beside it, which stand below them."""
+
+    chosen: Senders = Senders()
+
+    def named(self, sender: str, list_id: str) -> tuple[Label, str] | None:
+        """As of `Senders`: what the configuration says, or else what was chosen."""
+        return Senders.named(self, sender, list_id) or self.chosen.named(sender, list_id)
+
 
 def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
     """Whether a pattern names the sender or the list of a message.
@@ -66,10 +82,14 @@ def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
     >>> matches_sender("list.example.org", "a@elsewhere.example", "list.example.org")
     True
     """
-    expression = _expression(pattern)
-    if "@" in pattern:
-        return expression.fullmatch(sender) is not None
-    return any(expression.fullmatch(name) for name in (sender.rpartition("@")[2], list_id) if name)
+    is_address = "@" in pattern
+    if "*" in pattern or "?" in pattern:
+        expression = _expression(pattern)
+        names = (sender,) if is_address else (sender.rpartition("@")[2], list_id)
+        return any(expression.fullmatch(name) for name in names if name)
+    if is_address:  # without a star, as most are: 3,000 of them take 0.4 ms a message, and as expressions 120 ms
+        return pattern == sender
+    return f".{sender.rpartition('@')[2]}".endswith(below := f".{pattern}") or f".{list_id}".endswith(below)
 
 
 @lru_cache(maxsize=1024)

@@ -21,6 +21,7 @@ import yaml
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.config.default_paths import first_directory
+from spamnb.config.template import parse_template
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)
@@ -56,6 +57,8 @@ _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 _LOOPBACK = lazy_pattern(r"127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}")
 _LONGEST_SOCKET = 107  # bytes of sun_path before its NUL (unix(7))
 _USER = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?")
+_HOST = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_ACCOUNT = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{0,253}")
 _NULL = "tag:yaml.org,2002:null"
 
 
@@ -86,7 +89,7 @@ def _invalid(node: yaml.Node, key: str, what: str) -> Invalid:
     return Invalid(fault(node, key, what))
 
 
-def _read_as(
+def read_as(
     convert: Callable[[str], T | None], wanted: str, nearest: Sequence[str] = (), *, unquoted: bool = False
 ) -> Reader[T]:
     """A text that `convert` makes a value; it gives None, or raises ValueError with the reason, for any other text.
@@ -121,7 +124,15 @@ def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
         value = float(written) if _NUMBER.fullmatch(written) else math.nan
         return value if low <= value <= high and not (above and value == low) else None
 
-    return _read_as(convert, f"a number {'above' if above else 'from'} {low} to {high}", unquoted=True)
+    return read_as(convert, f"a number {'above' if above else 'from'} {low} to {high}", unquoted=True)
+
+
+def read_text(reader: Reader[T], written: str) -> T:
+    """A value of a key, written elsewhere than in a file. Raises ValueError with what is wrong, and what to write."""
+    try:
+        return reader(yaml.ScalarNode("", written, yaml.Mark("", 0, 0, 0, None, 0)), "")
+    except Invalid as invalid:
+        raise ValueError(invalid.faults[0].what) from None
 
 
 def whole(low: int, high: int) -> Reader[int]:
@@ -130,20 +141,23 @@ def whole(low: int, high: int) -> Reader[int]:
     def convert(written: str) -> int | None:
         return int(written) if _WHOLE.fullmatch(written) and low <= int(written) <= high else None
 
-    return _read_as(convert, f"a whole number from {low} to {high}", unquoted=True)
+    return read_as(convert, f"a whole number from {low} to {high}", unquoted=True)
 
 
-flag: Reader[bool] = _read_as(lambda written: _FLAGS.get(written.lower()), "true or false", unquoted=True)
+flag: Reader[bool] = read_as(lambda written: _FLAGS.get(written.lower()), "true or false", unquoted=True)
 """True or false, in any of YAML's words for them."""
 
 
 def choice(allowed: Sequence[S]) -> Reader[S]:
     """One of a few words."""
-    return _read_as({str(word): word for word in allowed}.get, f"one of {', '.join(allowed)}", allowed)
+    return read_as({str(word): word for word in allowed}.get, f"one of {', '.join(allowed)}", allowed)
 
 
-def absolute_path(environ: Mapping[str, str]) -> Reader[Path]:
-    """A path that is absolute once a leading "~" stands for the home directory in `environ`."""
+def absolute_path(environ: Mapping[str, str], *, is_file: bool = False) -> Reader[Path]:
+    """A path that is absolute once a leading "~" stands for the home directory in `environ`; it may have fields.
+
+    is_file: of a file, and not of a mailbox.
+    """
     home = first_directory(environ, "HOME")
     wanted = "a full path such as /home/you/Maildir or ~/Maildir"
 
@@ -156,9 +170,11 @@ def absolute_path(environ: Mapping[str, str]) -> Reader[Path]:
         path = home / rest.lstrip("/") if first == "~" and home is not None else Path(written)
         if not path.is_absolute():
             raise ValueError(f"{shown(written)} is not a full path; write {wanted}")
-        return Path("/", *path.parts[1:])  # POSIX lets "//m" be another place than "/m"; Linux does not
+        path = Path("/", *path.parts[1:])  # POSIX lets "//m" be another place than "/m"; Linux does not
+        parse_template(str(path), is_file=is_file)
+        return path
 
-    return _read_as(convert, wanted)
+    return read_as(convert, wanted)
 
 
 def _full_path(written: str) -> Path:
@@ -168,7 +184,7 @@ def _full_path(written: str) -> Path:
     return Path(os.path.normpath(written))
 
 
-full_path: Reader[Path] = _read_as(_full_path, "a full path")
+full_path: Reader[Path] = read_as(_full_path, "a full path")
 """The path of a file, from the root."""
 
 
@@ -178,7 +194,7 @@ def _folder(name: str) -> str:
     return name
 
 
-folder: Reader[str] = _read_as(_folder, "a folder's name")
+folder: Reader[str] = read_as(_folder, "a folder's name")
 """A folder's name, "/" between the levels; never a way out of the Maildir.
 
 "./" before it marks the second of two directories that read alike (`spamnb.maildir.folders`).
@@ -210,7 +226,7 @@ def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Re
 
 def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str, ...]]:
     """A list of texts, which may be empty; `convert` raises ValueError for one that cannot be, with the reason."""
-    item = _read_as(convert, wanted)
+    item = read_as(convert, wanted)
     some = list_of(item, wanted)
 
     def read(node: yaml.Node, key: str) -> tuple[str, ...]:
@@ -253,7 +269,7 @@ def _address(written: str) -> str:
 
 
 addresses: Reader[tuple[str, ...]] = list_of(
-    _read_as(_address, "an address"), "a list such as [/run/spamnb/spamd.sock], or [] for none", may_be_empty=True
+    read_as(_address, "an address"), "a list such as [/run/spamnb/spamd.sock], or [] for none", may_be_empty=True
 )
 """Where the service answers: paths of sockets, and loopback addresses with a port."""
 
@@ -265,22 +281,42 @@ def _user(name: str) -> str:
 
 
 users: Reader[tuple[str, ...]] = list_of(
-    _read_as(_user, "a user"), "a list of login names such as [Debian-exim], or [] for none", may_be_empty=True
+    read_as(_user, "a user"), "a list of login names such as [Debian-exim], or [] for none", may_be_empty=True
 )
 """Users of this host, by name or number; whether there are such users is not asked here."""
 
-flag_or_tcp: Reader[bool | Literal["tcp"]] = _read_as(
+connection: Reader[str] = read_as(
+    lambda written: written if written.isprintable() and written.strip() else None,
+    "a connection string as libpq has it, such as service=spamnb",
+)
+"""How a database is reached; whether it can be is not asked here."""
+
+host_name: Reader[str] = read_as(
+    lambda written: written if _HOST.fullmatch(written) else None, "the name of a host such as mx1"
+)
+"""How one of several hosts is called."""
+
+account_name: Reader[str] = read_as(
+    lambda written: written if _ACCOUNT.fullmatch(written) else None, "a name such as anna@example.org"
+)
+"""How a user is called by all hosts."""
+
+flag_or_tcp: Reader[bool | Literal["tcp"]] = read_as(
     lambda written: "tcp" if written == "tcp" else _FLAGS.get(written.lower()), "true, false or tcp", unquoted=True
 )
 """True or false, or the word for true also over TCP."""
 
 
 def record(
-    readers: Mapping[str, Reader[Any]], defaults: Mapping[str, Any], check: Check = lambda _: ()
+    readers: Mapping[str, Reader[Any]],
+    defaults: Mapping[str, Any],
+    check: Check = lambda _: (),
+    refused: Mapping[str, str] = MappingProxyType({}),
 ) -> Reader[dict[str, Any]]:
     """A mapping with known keys, each with its own reader; a key without a default must be there.
 
     `check` sees the defaults and all values that could be read, so that its faults are shown in the same round.
+    refused: keys that are known elsewhere, with what to do about them here.
     """
 
     def read(node: yaml.Node, key: str) -> dict[str, Any]:
@@ -295,8 +331,8 @@ def record(
                     with _kept(faults):
                         values[name] = readers[name](value_node, here)
                 else:
-                    what = f"is not a key; the keys are {', '.join(readers)}{_nearest(name, list(readers))}"
-                    faults.append(fault(name_node, here, what))
+                    unknown = f"is not a key; the keys are {', '.join(readers)}{_nearest(name, list(readers))}"
+                    faults.append(fault(name_node, here, refused.get(name, unknown)))
             for name in readers:
                 if name not in entries and name not in defaults:
                     faults.append(fault(node, dotted(key, name), "is missing; add this key"))

@@ -8,7 +8,20 @@ from typing import Annotated, Literal
 from spamnb.base.label import Role
 from spamnb.config.folder_names import matches, usual_role, written
 from spamnb.config.named_senders import Senders
-from spamnb.config.readers import addresses, flag_or_tcp, full_path, number, optional, users, whole
+from spamnb.config.readers import (
+    account_name,
+    addresses,
+    connection,
+    flag_or_tcp,
+    full_path,
+    host_name,
+    number,
+    optional,
+    users,
+    whole,
+)
+from spamnb.config.template import has_fields
+from spamnb.config.users import Users
 
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # the event models that serve; no other list of them
@@ -178,8 +191,31 @@ class Spamd:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """How several hosts share what is learned, by a log in PostgreSQL.
+
+    database: how it is reached, as libpq has it; None: nothing is shared. host: how this host is called in the history
+    of the others; None: by its own name. user: how the one person of this configuration is called in the log; a user of
+    a mail host is called as there. seconds: how often the log is asked for news.
+    """
+
+    database: Annotated[str | None, optional(connection)] = None
+    host: Annotated[str | None, optional(host_name)] = None
+    user: Annotated[str | None, optional(account_name)] = None
+    seconds: Annotated[float, number(1, 3600)] = 10.0
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
-    """All values together; at least one mailbox, none of them inside another."""
+    """All values together; at least one mailbox, none of them inside another.
+
+    Of a mail host the paths have fields: it is a template of the configurations of its users, with one mailbox.
+
+    Three are no keys. user: whose it is, of a host; "" for the one person of a configuration. share: of a user of a
+    host, the path of a lock, without its ending, that the service holds which works for this user. written: the keys of
+    sections that the file itself names, as `scoring.spam_cutoff`: they stand above what a person has chosen beside it
+    (`config.chosen`).
+    """
 
     mailboxes: tuple[Mailbox, ...]
     ledger: Path
@@ -191,3 +227,23 @@ class Config:
     service: Service = field(default_factory=Service)
     retention: Retention = field(default_factory=Retention)
     spamd: Spamd = field(default_factory=Spamd)
+    exchange: Exchange = field(default_factory=Exchange)
+    users: Users = field(default_factory=Users)
+    user: str = ""
+    share: Path | None = None
+    written: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it is that of a mail host, so that only those of its users can be worked with."""
+        return any(has_fields(mailbox.path) for mailbox in self.mailboxes)
+
+    @property
+    def claim(self) -> Path:
+        """The path, without its ending, of the lock that a service holds which works with the ledger."""
+        return self.share or self.ledger
+
+    @property
+    def account(self) -> str | None:
+        """How its user is called in the log of lessons; None where it has no name there."""
+        return self.user or self.exchange.user

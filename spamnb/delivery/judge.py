@@ -12,12 +12,13 @@ from spamnb.acts.may_move import Hindrance, Remembered, hindrance
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Verdict
 from spamnb.bayes.calibration import points
-from spamnb.config import Config
+from spamnb.config import Config, Scoring
 from spamnb.delivery.verdict import Delivered
-from spamnb.filter.judge import Clue, Filter, Judgement
+from spamnb.filter.judge import UNTAUGHT, Clue, Filter, Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading, Reading
+from spamnb.rules.moving import missing_lessons
 
 REMEMBERED_WITHIN = 1.0  # seconds that mail waits for a ledger that another program writes
 _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
@@ -26,13 +27,14 @@ _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail
 class JudgedAtDelivery(NamedTuple):
     """What is told of a message, and the judgement behind it, with its clues where they were asked for.
 
-    hindrance: why no verdict is told yet.
+    hindrance: why no verdict is told yet. scoring: by which it was judged.
     """
 
     delivered: Delivered
     judgement: Judgement
     clues: tuple[Clue, ...]
     hindrance: Hindrance
+    scoring: Scoring
 
 
 def judge_here(raw: bytes, config: Config) -> Delivered:
@@ -58,18 +60,28 @@ def judge(
 ) -> JudgedAtDelivery:
     """Judge a message, and say what is told of it. remembered: as for `acts.may_move.hindrance`.
 
+    What a person has chosen beside the configuration is laid over it here.
+
     No verdict is told where the filter has not learned enough, or moving is stopped: what the service would not move,
     a rule at delivery shall not.
     """
-    chosen = Filter(ledger.lessons, config.scoring, config.senders)
     clues: tuple[Clue, ...] = ()
     with ledger.snapshot():
+        config = ledger.choices.over(config)
+        chosen = Filter(ledger.lessons, config.scoring, config.senders)
         if explains:
             judgement, clues, *_ = chosen.explain(reading, 0)
         else:
             judgement = chosen.judge(reading)
         hindered = hindrance(ledger, config, now, remembered)
-    return JudgedAtDelivery(delivered(judgement, config, is_held=bool(hindered)), judgement, clues, hindered)
+    told = delivered(judgement, config, is_held=bool(hindered))
+    return JudgedAtDelivery(told, judgement, clues, hindered, config.scoring)
+
+
+def judge_untaught(config: Config) -> JudgedAtDelivery:
+    """What is told of any message where there is no ledger yet: as of one that has learned nothing."""
+    lacking = Hindrance(missing_lessons(0, 0, config.learning), None)
+    return JudgedAtDelivery(delivered(UNTAUGHT, config, is_held=True), UNTAUGHT, (), lacking, config.scoring)
 
 
 def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str, how: How, now: float) -> None:

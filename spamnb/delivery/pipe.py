@@ -35,8 +35,8 @@ class Filtered:
 def filtered(raw: bytes, load: Callable[[], Config], user: str, style: Format = "spamnb") -> Filtered:
     """A message with its verdict, from the running service, or else made here.
 
-    `load` reads the configuration; `user` is told to the service. No error is raised: a fault is part of what comes
-    out.
+    `load` reads the configuration; `user` is told to the service, unless it is that of a user of a mail host, who is
+    told then. No error is raised: a fault is part of what comes out.
     """
     names = NAMES[style]
     try:
@@ -54,7 +54,7 @@ def _verdict(raw: bytes, load: Callable[[], Config], user: str, names: tuple[str
     config = load()
     if config.spamd.listen and len(raw) <= _MOST_SENT:
         cleaned = _pieces(raw, [], names)
-        verdict = spamc.ask(config.spamd.listen, cleaned, len(cleaned[0]), user)
+        verdict = spamc.ask(config.spamd.listen, cleaned, len(cleaned[0]), config.user or user)
         if verdict is not None:
             return verdict
     from spamnb.delivery.judge import judge_here  # which needs numpy: 0.15 s more, and the service has answered mostly

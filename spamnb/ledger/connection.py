@@ -15,6 +15,7 @@ from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of
 from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
+CACHE = 16_000  # KB: the pages of the hot tokens
 _WAL_PAUSE = 0.01
 _ROWS = 64, 16, 4, 1  # that one statement inserts: few statements for any number of rows, and few to be prepared
 _LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and leaves its size
@@ -27,12 +28,15 @@ class Connection:
     would make the filter's own move look like the user's.
 
     `only_read`: nothing is made, upgraded or written, and a ledger that is not there is an error. Where its
-    replacement was interrupted, it is read as it will be.
+    replacement was interrupted, it is read as it will be. cache: KB of its pages that are kept in memory.
     """
 
-    def __init__(self, path: str, *, busy_seconds: float = _BUSY_SECONDS, only_read: bool = False) -> None:
+    def __init__(
+        self, path: str, *, busy_seconds: float = _BUSY_SECONDS, only_read: bool = False, cache: int = CACHE
+    ) -> None:
         self.path = path
         self._only_read = only_read
+        self._cache = cache
         self._depth = 0
         self._before: FileStamp | None = None  # where SQLite cannot keep what is read from what is written
         _make_directory(path, only_read)
@@ -55,11 +59,11 @@ class Connection:
             self._opened = opened.pop_all()
 
     def _begin(self, busy_seconds: float) -> None:
-        self._use_wal(busy_seconds)
+        use_wal(self._sqlite, busy_seconds)
         self._sqlite.execute("PRAGMA synchronous = FULL")
         self._sqlite.execute("PRAGMA foreign_keys = ON")
         self._sqlite.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
-        self._sqlite.execute("PRAGMA cache_size = -16000")  # KB; the pages of the hot tokens
+        self._sqlite.execute(f"PRAGMA cache_size = -{self._cache}")
         migrate(self._sqlite)
 
     def compact(self) -> None:
@@ -204,21 +208,23 @@ class Connection:
                 f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"
             )
 
-    def _use_wal(self, busy_seconds: float) -> None:
-        """Switch to WAL mode, which the file keeps from then on.
 
-        QUIRK: two processes that open a new file at once get SQLITE_BUSY here without SQLite's own waiting.
-        """
-        deadline = time.monotonic() + busy_seconds
-        while True:
-            try:
-                self._sqlite.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError:
-                if time.monotonic() >= deadline:
-                    raise
-                time.sleep(_WAL_PAUSE)
-            else:
-                return
+def use_wal(sqlite: sqlite3.Connection, busy_seconds: float) -> None:
+    """Switch to WAL mode, which the file keeps from then on.
+
+    QUIRK: two processes that open a new file at once get SQLITE_BUSY here without SQLite's own waiting.
+    """
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            sqlite.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as fault:
+            is_busy = fault.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # not a full disk, which stays full
+            if not is_busy or time.monotonic() >= deadline:
+                raise
+            time.sleep(_WAL_PAUSE)
+        else:
+            return
 
 
 def _not_there(path: str) -> LedgerError:
@@ -226,20 +232,25 @@ def _not_there(path: str) -> LedgerError:
 
 
 def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """A connection to the file, which is made 0600 before SQLite does it with the process's umask.
+    """A connection to the file."""
+    if not (os.path.exists(path) and os.path.getsize(path)):
+        refuse_new(path)
+    with _making(path):
+        make_private(path)
+    return sqlite3.connect(
+        os.fsencode(path), timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
+    )
+
+
+def make_private(path: str) -> None:
+    """Make the file of a database 0600, before SQLite does it with the process's umask. Raises OSError.
 
     QUIRK: a file that is there and can be used is not opened here: closing it would drop the POSIX locks of this
     process's other connections, and another process, the last as it seems, would remove the log that they write to
     (sqlite.org/howtocorrupt.html, 2.2).
     """
-    if not (os.path.exists(path) and os.path.getsize(path)):
-        refuse_new(path)
     if not (os.path.isfile(path) and os.access(path, os.R_OK | os.W_OK, effective_ids=True)):
-        with _making(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    return sqlite3.connect(
-        os.fsencode(path), timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
-    )
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def _make_directory(path: str, only_read: bool) -> None:

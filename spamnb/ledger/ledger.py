@@ -1,14 +1,18 @@
 """The ledger: one SQLite file, and its parts over one connection."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from spamnb.base.errors import LedgerUnavailableError
-from spamnb.ledger.connection import Connection
+from spamnb.base.label import How
+from spamnb.base.wording import clock, plural
+from spamnb.ledger.connection import CACHE, Connection
 from spamnb.ledger.file.locks import IntentOwner
+from spamnb.ledger.history.choices import Choices
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
 from spamnb.ledger.history.figures import Figures
 from spamnb.ledger.history.journal import Journal
@@ -19,7 +23,7 @@ from spamnb.ledger.history.senders import SenderRecords
 from spamnb.ledger.history.state import State
 from spamnb.ledger.history.tallies import Tallies
 from spamnb.ledger.history.trained import TrainedFiles
-from spamnb.ledger.lessons.port import Lessons
+from spamnb.ledger.lessons.port import Lesson, Lessons
 from spamnb.ledger.lessons.sqlite.pruning import Pruning
 from spamnb.ledger.lessons.sqlite.store import SqliteLessons
 from spamnb.ledger.values import damage_behind, odd_values
@@ -27,10 +31,38 @@ from spamnb.ledger.values import damage_behind, odd_values
 _TOGETHER = 1000  # lessons that are recorded in one transaction
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """How far a ledger and the log of lessons that hosts share know each other, as the ledger has it.
+
+    log: which log; "" where they have not met. untold: lessons that wait to be told, of at most MOST. waiting_since:
+    when the oldest of these was learned, in seconds since the epoch, or None. heard: the place in the log up to which
+    it is known here. to_hear: up to which it has to be before mail is moved.
+    """
+
+    MOST: ClassVar[int] = 1000
+
+    log: str
+    untold: int
+    waiting_since: float | None
+    heard: int
+    to_hear: int
+
+    @property
+    def words(self) -> str:
+        """It in words."""
+        waiting = plural(self.untold, "lesson") if self.untold < self.MOST else f"{self.MOST} lessons or more"
+        since = "" if self.waiting_since is None else f", the oldest since {clock(self.waiting_since)}"
+        told = f"{waiting} wait to be told{since}" if self.untold else "all is told"
+        if not self.log:
+            return f"has not met the database yet; {told}"
+        return f"{told}, heard up to change {self.heard}{f' of {self.to_hear}' if self.heard < self.to_hear else ''}"
+
+
 class Ledger:
     """What has happened. Open one per process, and close it; several processes may have it open.
 
-    `only_read`: nothing is made, upgraded or written.
+    `only_read`: nothing is made, upgraded or written. cache: KB of its pages that are kept in memory.
 
     What was learned, which may be shared with other hosts:
     lessons: labels, tokens and counts, by the port that any store of them has.
@@ -46,14 +78,15 @@ class Ledger:
     tallies: how often each kind of thing was done.
     figures: how much was judged, when and how surely.
     senders: mail by where it came from.
+    choices: what a person has chosen beside the configuration.
     state: what is remembered of the ledger itself and of the service.
 
     owner: this process, as the one that carries out its intents.
     """
 
-    def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False) -> None:
+    def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False, cache: int = CACHE) -> None:
         self.path = path
-        self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read)
+        self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read, cache=cache)
         store = SqliteLessons(self._connection)
         self.lessons: Lessons = store
         self._verification = store.verification
@@ -68,6 +101,7 @@ class Ledger:
         self.tallies = Tallies(self._connection, self.state)
         self.figures = Figures(self._connection)
         self.senders = SenderRecords(self._connection)
+        self.choices = Choices(self._connection)
         self.owner = IntentOwner(path)
         if not only_read:
             self._record_what_was_left()
@@ -81,21 +115,30 @@ class Ledger:
             self.close()
             raise
 
-    def record_lessons(self) -> None:
+    def record_lessons(self, as_recorded: Callable[[Lesson], Lesson] = lambda lesson: lesson) -> None:
         """Record in the history what was learned or imported and is not recorded there yet.
 
         Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
-        lost nothing: the next process that opens the ledger, or learns, records it.
+        lost nothing: the next process that opens the ledger, or learns, records it. as_recorded: a lesson as the
+        history is to have it.
         """
         # In a transaction what is to be recorded is read once; before one begins, a look saves waiting for writers.
         while self._connection.is_held or self.lessons.changes(self.state.recorded, 1):
             with self.transaction():
                 lessons = self.lessons.changes(self.state.recorded, _TOGETHER)  # another process may have been first
                 if lessons:
-                    self.journal.learned(lessons)
+                    self.journal.learned(list(map(as_recorded, lessons)))
                     self.state.recorded = lessons[-1].number
             if len(lessons) < _TOGETHER:
                 return
+
+    def shared(self) -> Shared:
+        """How far this ledger and the log of lessons know each other."""
+        with self.snapshot():
+            waiting = self.lessons.changes(self.state.told, Shared.MOST)
+            times = [lesson.at for lesson in waiting if lesson.how is not How.IMPORT]
+            state = self.state
+            return Shared(state.log, len(times), min(times, default=None), state.heard, state.to_hear)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

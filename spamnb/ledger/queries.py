@@ -20,7 +20,7 @@ def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) ->
     Its column `key` holds the place of each.
 
     As one JSON text, since a statement with as many parameters as there are keys would be prepared for each number of
-    them, and kept: 12 MB in a service (`benchmarks/mailboxes.py`).
+    them, and kept: 12 MB in a service of one person with 64 mailboxes.
     """
     as_json = json.dumps(keys, ensure_ascii=False)
     if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there

@@ -47,20 +47,24 @@ class Departures:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._due: dict[str, list[float]] = {}  # when each folder is to be touched, the next time first
+        self._next: float | None = None  # of all of them: a host has hundreds, and asks at each turn
 
     def add(self, folder: str) -> None:
         """A message has left the folder of that path, and its `cur/` was touched."""
         now = self._now()
         self._due[folder] = [now + seconds for seconds in _AGAIN_SECONDS]
+        self._next = now + _AGAIN_SECONDS[0] if self._next is None else min(self._next, now + _AGAIN_SECONDS[0])
 
     def due(self) -> float | None:
         """When `touch` has something to do, in seconds since the epoch, or None."""
-        return min((times[0] for times in self._due.values()), default=None)
+        return self._next
 
     def touch(self) -> None:
         """Touch the folders that are due."""
         now = self._now()
         latest = now + _AGAIN_SECONDS[-1]  # later than that: the clock was set back
+        if self._next is None or now < self._next <= latest:
+            return
         for folder, times in list(self._due.items()):
             if not now < times[0] <= latest:
                 touch_cur(folder)
@@ -68,6 +72,7 @@ class Departures:
                 times[:] = [time for time in times if now < time <= latest]
                 if not times:
                     del self._due[folder]
+        self._next = min((times[0] for times in self._due.values()), default=None)
 
     def touch_all(self, wait: Callable[[float], object]) -> None:
         """Touch all folders, each when it is due; `wait` pauses for a number of seconds. For a program that ends."""

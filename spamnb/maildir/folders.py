@@ -10,7 +10,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from spamnb.base.errors import MaildirError, next_step
 from spamnb.base.patterns import lazy_pattern
@@ -46,6 +46,18 @@ class Folder:
     def subdir(self, which: str) -> str:
         """The path of its `new`, `cur` or `tmp`."""
         return os.path.join(self.path, which)
+
+
+class Directory(NamedTuple):
+    """Where something may appear: messages, in the `new` or `cur` of a folder; or folders, in another directory."""
+
+    folder: str
+    subdir: str = ""
+
+    @property
+    def path(self) -> str:
+        """Its path; without a slash at the end, which would follow a link."""
+        return f"{self.folder}/{self.subdir}" if self.subdir else self.folder
 
 
 # --- modified UTF-7, RFC 3501 section 5.1.3 -----------------------------------------------------------------
@@ -145,6 +157,31 @@ def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[tuple[
         # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` makes such.
         if len(parts) < MAX_DEPTH:
             yield from _find_nested(path, parts)
+
+
+def find_directories(root: str, layout: Layout | Literal["auto"] = "auto") -> Iterator[Directory]:
+    """All directories that tell of changes in a mailbox: the root, its folders, what may become one, and their mail.
+
+    Each comes before it is listed. So who watches a directory when it comes misses nothing in it: what is there by then
+    comes next, and the rest is told. One that cannot be listed, the root too, counts as empty. Raises
+    `FolderUnavailableError` when too many files are open.
+    """
+    return _directories_from(root, layout, 0)
+
+
+def _directories_from(path: str, layout: Layout | Literal["auto"], depth: int) -> Iterator[Directory]:
+    yield Directory(path)
+    names = _directories(path, is_root=False)
+    if "new" in names and "cur" in names:
+        yield Directory(path, "new")
+        yield Directory(path, "cur")
+    for name in names:
+        below = f"{path}/{name}"  # as os.path.join, which a host of 5,000 calls 90,000 times
+        if name.startswith("."):
+            if depth == 0 and layout != "fs" and not name.startswith(".."):
+                yield from _directories_from(below, layout, MAX_DEPTH)  # nothing in it is a folder
+        elif name not in _SUBDIRS and layout != "maildir++" and depth < MAX_DEPTH:
+            yield from _directories_from(below, layout, depth + 1)
 
 
 def _named_once(root: str, found: Iterable[tuple[str, str]]) -> Iterator[Folder]:

@@ -21,6 +21,7 @@ LINKED_SECONDS = 2.0  # a file with a second name is left to another program for
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 256 << 10  # bytes
+_MOST_BYTES = 64 << 20  # no mail server takes more by default; 1 MB takes 10 ms to know which message it is
 
 # A message goes from new to cur, never back: in this order one that is moved meanwhile is seen twice at
 # worst; in the other it could be missed.
@@ -127,11 +128,21 @@ def read_chunks(path: str) -> Iterator[bytes]:
     """All of a file's bytes, 256 KB at a time.
 
     Raises `FileNotFoundError` for a file that vanished, which is normal, and `MaildirError` for one that
-    cannot be read or that is not a regular file: links are not followed, FIFOs and devices not read.
+    cannot be read, that is longer than 64 MB, or that is not a regular file: links are not followed, FIFOs and devices
+    not read.
     """
+    size = 0
     with _readable(path) as file:
+        _check_size(os.fstat(file.fileno()).st_size, path)
         while chunk := file.read(_CHUNK):
+            size += len(chunk)
+            _check_size(size, path)  # it may grow meanwhile
             yield chunk
+
+
+def _check_size(size: int, path: str) -> None:
+    if size > _MOST_BYTES:
+        raise MaildirError(f"{path!r} is not read as a message: it is longer than {_MOST_BYTES >> 20} MB")
 
 
 @contextlib.contextmanager

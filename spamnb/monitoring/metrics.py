@@ -58,11 +58,16 @@ def metrics(
     if ledger is not None:
         with ledger.snapshot():
             tallies, last = ledger.tallies.read(now), ledger.messages.last_judged_at()
-    common: Labels = (("service", instance),) if instance else ()
-    return exposition([*_counters(tallies), *_gauges(config, found, last), *of_service], common)
+    return exposition([*counters(tallies), *_gauges(config, found, last), *of_service], labels_of(instance))
 
 
-def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
+def labels_of(instance: str) -> Labels:
+    """The labels that all samples of one of several services have."""
+    return (("service", instance),) if instance else ()
+
+
+def counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
+    """The counters of messages."""
     labels = [label.word for label in Label]
     verdicts = list(Verdict)
 
@@ -102,24 +107,38 @@ def _counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
     )
 
 
-def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metric]:
-    def gauge(name: str, help_: str, value: float | None) -> Iterator[Metric]:
-        if value is not None:
-            yield Metric(f"spamnb_{name}", "gauge", help_, {(): float(value)})
+def gauge(name: str, help_: str, value: float | None) -> Iterator[Metric]:
+    """A gauge without labels; nothing where there is no value."""
+    if value is not None:
+        yield Metric(f"spamnb_{name}", "gauge", help_, {(): float(value)})
 
+
+def build_info(config: Config) -> Metric:
+    """What program it is."""
+    info: Labels = (("version", __version__), ("model", config.scoring.model))
+    return Metric("spamnb_build_info", "gauge", "The version of spamnb and its event model.", {info: 1.0})
+
+
+def known_messages(ham: int, spam: int) -> Metric:
+    """How much was learned."""
+    known: dict[Labels, float] = {(("label", "ham"),): float(ham), (("label", "spam"),): float(spam)}
+    return Metric("spamnb_known_messages", "gauge", "Messages that the counts are made of.", known)
+
+
+def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metric]:
     stop = found.stop
     is_open = stop is not None and stop.tripped_at is not None
     is_paused = stop is not None and stop.paused_until is not None
-    info: Labels = (("version", __version__), ("model", config.scoring.model))
-    yield Metric("spamnb_build_info", "gauge", "The version of spamnb and its event model.", {info: 1.0})
+    yield build_info(config)
     yield from gauge("service_running", "Whether the service runs.", found.is_running)
-    known: dict[Labels, float] = {(("label", "ham"),): float(found.ham), (("label", "spam"),): float(found.spam)}
-    yield Metric("spamnb_known_messages", "gauge", "Messages that the counts are made of.", known)
+    yield known_messages(found.ham, found.spam)
     yield from gauge("known_tokens", "Tokens with counts.", found.tokens)
     yield from gauge("armed", "Whether enough is learned to move mail.", not found.missing)
     yield from gauge("breaker_open", "Whether the filter has stopped moving mail by itself.", is_open)
     yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
     yield from gauge("withheld_messages", "Messages that were not moved since moving is stopped.", found.withheld)
+    if found.shared is not None:
+        yield from gauge("untold_lessons", "Lessons that wait to be told to other hosts.", found.shared.untold)
     yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
     yield from gauge("missing_mailboxes", "Mailboxes that are not there, or have no inbox.", len(found.without_inbox))
     yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)

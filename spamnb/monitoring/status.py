@@ -8,7 +8,7 @@ from spamnb.acts.may_move import Stop
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
-from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.ledger import Ledger, Shared
 from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
 from spamnb.rules.moving import missing_lessons
 
@@ -19,7 +19,8 @@ class Status:
 
     missing: what has still to be learned before mail is moved. withheld: messages that were not moved because moving is
     stopped. watched_since: by the path of each mailbox; None: not yet. without_inbox: the paths of mailboxes that are
-    not there. last: time and kind of the last action.
+    not there. last: time and kind of the last action. shared: how far this ledger and the log of other hosts know each
+    other; None where nothing is shared.
     """
 
     disk: Sizes
@@ -34,6 +35,7 @@ class Status:
     stop: Stop | None = None
     withheld: int = 0
     last: tuple[float, str] | None = None
+    shared: Shared | None = None
 
 
 def status(
@@ -46,12 +48,12 @@ def status(
 
     `missing`: what says it without judging ham, where a page is asked again and again.
     """
-    path = str(config.ledger)
+    claim = str(config.claim)
     watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
     nothing = Status(
-        sizes(path),
-        is_running(path),
-        running_since(path),
+        sizes(str(config.ledger)),
+        is_running(claim),
+        running_since(claim),
         watched,
         tuple(str(mailbox.path) for mailbox in config.mailboxes if not _has_inbox(mailbox)),
         missing_lessons(0, 0, config.learning),
@@ -64,13 +66,14 @@ def status(
         return replace(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},
-            missing=missing(ledger, config.scoring, config.learning),
+            missing=missing(ledger, ledger.choices.over(config).scoring, config.learning),
             ham=ham,
             spam=spam,
             tokens=tokens,
             stop=stop,
             withheld=0 if stop is None else len(ledger.journal.withheld()),
             last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
+            shared=None if config.exchange.database is None else ledger.shared(),
         )
 
 

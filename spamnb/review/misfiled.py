@@ -146,3 +146,14 @@ def with_places(ledger: Ledger, config: Config, findings: Sequence[Misfiled]) ->
     """Findings with a file of each, where one is known."""
     places = CurrentFiles(ledger, config, {finding.digest for finding in findings})
     return [replace(finding, place=finding.place or places.best(finding.digest, finding.label)) for finding in findings]
+
+
+def still_asked(ledger: Ledger, findings: Iterable[Misfiled]) -> list[Misfiled]:
+    """Those of findings of before that still stand: not answered since, and still learned as the same."""
+    settled = ledger.journal.all_settled()
+    standing = []
+    for finding in findings:
+        lesson = None if finding.digest in settled else ledger.lessons.find(finding.digest)
+        if lesson is not None and (lesson.label is finding.label or finding.place is not None):
+            standing.append(finding)
+    return standing

@@ -11,7 +11,7 @@ moved it, and what was kept is ham; one who leaves spam lying has kept a good pa
 Spam caught in the second half of csdmc2010, and ham lost of 2,949, means of three orders, by the habits `tidy`, `hasty`
 and `careless`: where all kept mail is learned 94.4 % and 0.3, 94.4 % and 0.3, 24.0 % and 0; where none is learned above
 0.3, and weak ham above 0.5 is forgotten, 95.1 % and 3.0, 94.8 % and 7.7, 88.5 % and 0. What holds now is in
-docs/accuracy.md, by `spamnb evaluate --protocol user`.
+docs/evidence/accuracy.md, by `spamnb evaluate --protocol user`.
 """
 
 from collections.abc import Sequence

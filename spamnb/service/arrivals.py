@@ -12,7 +12,7 @@ from spamnb.acts import may_move, training
 from spamnb.acts.moves import Intent, Mover
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role, Verdict
-from spamnb.filter.judge import Filter, Judgement
+from spamnb.filter.judge import Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.maildir.folders import FolderUnavailableError
@@ -52,14 +52,13 @@ class Arrivals:
     """Files that appeared in a mailbox, and what is done with them."""
 
     def __init__(self, folders: Folders, context: Context) -> None:
-        self.mover = Mover(context.ledger, context.now, context.bases, folders.by_id)
+        self.mover = Mover(context.ledger, context.now, context.bases, folders.by_id, context.departures)
         self._folders = folders
         self._context = context
         self._config = context.config
         self._ledger = context.ledger
         self._now = context.now
-        self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
-        self._remembered = may_move.Remembered()
+        self._remembered = context.remembered
         self._dwelling: dict[tuple[str, str], _Dwelling] = {}  # by folder and key
         # Judged, and not moved yet, since another program has just linked them: the intent, and what to log of it then.
         self._left: dict[tuple[str, str], tuple[Intent, str]] = {}
@@ -246,12 +245,13 @@ class Arrivals:
         early = self._ledger.early_verdicts.find(unread.digest, self._now())
         if early is None:
             with self._context.measurements.judging():
-                judgement = self._filter.judge(unread.reading)
+                judgement = self._context.filter().judge(unread.reading)
         else:
             judgement = _judgement(early)
             notes += f"; {_asked_by(early)}"
         if judgement.listed:
-            notes += f"; by `senders`: {judgement.listed}"
+            is_chosen = self._context.in_force.senders.is_chosen(judgement.listed)
+            notes += f"; by {'your choice' if is_chosen else '`senders`'}: {judgement.listed}"
         verdict, probability = judgement.verdict, judgement.probability
         how = How.MAILDIR if early is None else early.how
         lacking = self._lacking()
@@ -284,7 +284,8 @@ class Arrivals:
 
         Its moment is that of the judgement, which is made without the ledger too.
         """
-        return may_move.begin(self._ledger, self._config.scoring, self._config.learning, self._remembered)
+        config = self._context.in_force
+        return may_move.begin(self._ledger, config.scoring, config.learning, self._remembered)
 
     def _consequence(
         self, judgement: Judgement, arrival: Arrival, known: KnownMessage, lacking: str

@@ -4,28 +4,35 @@ import logging
 import math
 from collections.abc import Callable
 
+from spamnb.acts.may_move import Remembered
 from spamnb.acts.moves import bases_now
 from spamnb.acts.reconsider import Trace, missed_spam
+from spamnb.acts.skipped import clear
 from spamnb.base.label import Label, Role
 from spamnb.config import Config
+from spamnb.filter.judge import Filter
 from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change
 from spamnb.mail.reading import LazyReading, Reading
+from spamnb.maildir.departures import Departures
 from spamnb.rules.meaning import learns_kept
 from spamnb.service.log import name_of
 from spamnb.service.measurements import Measurements
+from spamnb.service.reading_now import ReadingNow
 
 _log = logging.getLogger(__name__)
 DAY = 86_400.0  # seconds
 
 
 class Context:
-    """The configuration, the ledger, the clock, and how a message is learned and named in the log.
+    """The configuration, the ledger, the clock, and how a message is judged, learned, and named in the log.
 
+    config: as its file has it; what a person has chosen beside it is in `in_force`, and may change at any moment.
     `now` gives seconds since the epoch. `alive` is called in long work, with what it is, outside any transaction; it
-    may raise to end it.
+    may raise to end it. departures, reading: of all mailboxes of the service. remembered: what the filter was found to
+    lack before it may move mail.
     """
 
     def __init__(
@@ -35,17 +42,61 @@ class Context:
         now: Callable[[], float],
         alive: Callable[[str], None] = lambda _: None,
         measurements: Measurements | None = None,
+        departures: Departures | None = None,
+        reading: ReadingNow | None = None,
+        remembered: Remembered | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
         self.now = now
         self.alive = alive
         self.measurements = measurements or Measurements()
+        self.departures = departures or Departures(now)
+        self.remembered = remembered or Remembered()
+        self._reading = reading or ReadingNow()
+        self._skipped: set[str] = set()
+        self._suspected: set[str] = set()
+        self._cleared: set[str] = set()
         self.bases = bases_now()
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look
         self._missed_spam = MissedSpam.UNKNOWN
         self._asked_at = -math.inf
         self._mailboxes = {ledger.locations.mailbox(str(mailbox.path))[0]: mailbox for mailbox in config.mailboxes}
+
+    @property
+    def in_force(self) -> Config:
+        """The configuration, with what a person has chosen beside it until now."""
+        return self.ledger.choices.over(self.config)
+
+    def filter(self) -> Filter:
+        """What judges a message, now."""
+        config = self.in_force
+        return Filter(self.ledger.lessons, config.scoring, config.senders)
+
+    # --- what is not read, since the service has ended over it
+
+    def look_up_skipped(self) -> None:
+        """Find out what is skipped: a command may have let it be read again."""
+        self._skipped, self._suspected = set(self.ledger.state.skipped), set(self.ledger.state.suspected)
+
+    def begin_to_read(self, base: str) -> bool:
+        """A file of that base name is about to be read; False where it is to be skipped."""
+        if base in self._skipped:
+            return False
+        self._reading.begin(self.config.user, base)
+        if base in self._suspected:
+            self._cleared.add(base)
+        return True
+
+    def end_reading(self, *, is_done: bool) -> None:
+        """The work with what was read has ended. is_done: as it should."""
+        self._reading.end()
+        if self._cleared and is_done:
+            self._suspected -= self._cleared
+            clear(self.ledger, *self._cleared)
+        self._cleared.clear()
+
+    # --- folders and lessons
 
     def role_of(self, mailbox: int, folder: str) -> tuple[Role, bool]:
         """A folder's role, and whether it is for unsure mail, by its mailbox's id in the ledger and its name."""
@@ -65,7 +116,7 @@ class Context:
             self.doubted = {digest: probability for digest, probability in self.doubted.items() if digest in known}
             traces = [self._trace(message, kept_after) for message in acted_on if self._tells(message)]
             before = self.ledger.state.missed_spam
-            self._missed_spam = missed_spam(self.ledger.lessons, self.config.scoring, traces, before)
+            self._missed_spam = missed_spam(self.ledger.lessons, self.in_force.scoring, traces, before)
             if self._missed_spam is not before:
                 self.ledger.state.missed_spam = self._missed_spam
         return self._missed_spam

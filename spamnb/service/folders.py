@@ -31,6 +31,9 @@ from spamnb.service.log import LogOnce
 _log = logging.getLogger(__name__)
 # After a folder has vanished none is made for so long: `rm -r` of a mailbox would find it made again, and fail.
 QUIET_SECONDS = 10.0
+_CHUNKS = 16  # of a message that are read in one go: 4 MB, 40 ms
+_MOST_NAMED = 20  # files that cannot be read, each with a line in the log
+_SKIPPED = "to let it be read again, with another version perhaps: spamnb users retry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Folders:
         self.by_path: dict[str, WatchedFolder] = {}
         self.make_at: float | None = None
         self._vanished_at = -math.inf
-        self.unreadable = LogOnce(_log, count=lambda _: context.measurements.fault("mail"))
+        self.unreadable = LogOnce(_log, count=lambda _: context.measurements.fault("mail"), most=_MOST_NAMED)
 
     def __iter__(self) -> Iterator[WatchedFolder]:
         return iter(list(self.by_path.values()))
@@ -137,12 +140,15 @@ class Folders:
         raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def read(self, folder: WatchedFolder, entry: Entry) -> LazyReading | None:
-        """The message in a file; None where it is gone, is no regular file, or cannot be read."""
+        """The message in a file; None where it is gone, is no regular file, or cannot be read. Not in a transaction."""
         path = entry.path(folder)
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 return None  # before it is opened: a device may do something when it is
-            raw = take(read_chunks(path))
+            if not self._context.begin_to_read(parse_name(entry.name).key):
+                self.unreadable.log(path, f"{path} is not read, since the service has ended over it: {_SKIPPED}")
+                return None
+            raw = take(self._chunks(path, entry))
         except FileNotFoundError:
             return None
         except (OSError, MaildirError) as fault:
@@ -150,6 +156,13 @@ class Folders:
             return None
         self.unreadable.over(path)
         return LazyReading(raw)
+
+    def _chunks(self, path: str, entry: Entry) -> Iterator[bytes]:
+        for number, chunk in enumerate(read_chunks(path), 1):
+            yield chunk
+            if number % _CHUNKS == 0:
+                self._context.alive(f"reading a long message in {self.root}")
+                self._context.begin_to_read(parse_name(entry.name).key)  # others have read theirs
 
     def read_at(self, folder: WatchedFolder, base: str, flags: str) -> LazyReading | None:
         """The message in the file of that base name, mostly with these flags; None as for `read`.
@@ -182,6 +195,7 @@ class Folders:
         """
         ledger = self._context.ledger
         for folder in self:
+            self._context.alive(f"looking for renamed folders in {self.root}")
             with contextlib.suppress(FileNotFoundError):
                 status = os.stat(folder.path)
                 former = ledger.locations.same_directory(status.st_dev, status.st_ino)

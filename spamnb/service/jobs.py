@@ -10,18 +10,22 @@ import logging
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
-from spamnb.config import Retention
+from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError, RegisterError
+from spamnb.config import Config, Retention
+from spamnb.host.register import Register
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.last_end import EndRecord
-from spamnb.ledger.file.parts import of_day
+from spamnb.ledger.file.parts import of_day, rolling
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.exposition import Histogram, Metric
+from spamnb.monitoring.host_metrics import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
+from spamnb.service.measurements import Measurements
 from spamnb.service.sent import forget_gone
 
 _log = logging.getLogger(__name__)
@@ -62,10 +66,16 @@ class ServiceJob(ABC):
 
 
 class DailyCopies(ServiceJob):
-    """The copies of the ledger, one a day. `alive` is called while one is made; end: it tells when that was."""
+    """The copies of the ledger, one a day. `alive` is called while one is made; end: it tells when that was.
 
-    def __init__(self, context: Context, alive: Callable[[], None], end: EndRecord) -> None:
+    only_changed: no copy of what nothing was done with since the last one.
+    """
+
+    def __init__(
+        self, context: Context, alive: Callable[[], None], end: EndRecord, *, only_changed: bool = False
+    ) -> None:
         super().__init__(_AGAIN_SECONDS)
+        self._only_changed = only_changed
         self._context = context
         self._alive = alive
         self._end = end
@@ -76,7 +86,7 @@ class DailyCopies(ServiceJob):
         Raises LedgerDamagedError for a damaged ledger: what is learned with it would be learned twice, or lost.
         """
         path, keep = self._context.ledger.path, self._context.config.service.copies
-        if not keep or os.path.exists(of_day(path, now)):
+        if not keep or os.path.exists(of_day(path, now)) or (self._only_changed and self._is_copied(path)):
             return
         try:
             roll(path, now, keep, self._alive)
@@ -89,38 +99,96 @@ class DailyCopies(ServiceJob):
         else:
             self._end.examined_at = now
 
+    def _is_copied(self, path: str) -> bool:
+        """Whether nothing was judged, learned or moved since the newest copy was made."""
+        newest = next(self._context.ledger.journal.newest(1), None)
+        copies = rolling(path)
+        return bool(copies) and (newest is None or newest.at < os.stat(copies[0]).st_mtime)
 
-class MetricsFile(ServiceJob):
-    """The file of metrics, written every half minute. Where that fails it is logged once.
 
-    watched: gives how many directories are watched. instance: which of several services this is, "" for the only one.
+class _WrittenMetrics(ServiceJob):
+    """A file of metrics, written every half minute. Where that fails it is logged once.
+
+    instance: which of several services this is, "" for the only one.
     """
 
-    def __init__(self, context: Context, watched: Callable[[], int], instance: str = "") -> None:
+    def __init__(self, measurements: Measurements, instance: str) -> None:
         super().__init__(_METRICS_SECONDS)
-        self._context = context
-        self._watched = watched
+        self._measurements = measurements
         self._instance = instance
-        self._faults = LogOnce(_log, count=lambda _: context.measurements.fault("disk"))
+        self._faults = LogOnce(_log, count=lambda _: measurements.fault("disk"))
+
+    @abstractmethod
+    def _config(self) -> Config:
+        """Where the path of the file is."""
+
+    @abstractmethod
+    def _text(self, now: float) -> str:
+        """The metrics. Raises LedgerUnavailableError or RegisterError where they are not known for now."""
 
     def _step(self, now: float) -> None:
         """Write the file, if there is to be one."""
-        config, ledger = self._context.config, self._context.ledger
-        if config.service.metrics is None:
+        wanted = self._config().service.metrics
+        if wanted is None:
             return
         self._not_before = now + _METRICS_SECONDS
-        path = of_instance(config.service.metrics, self._instance)
+        path = of_instance(wanted, self._instance)
         try:
-            ledger.tallies.keep(now)
-            measured = self._context.measurements.metrics(self._watched())
-            write(str(path), metrics(config, ledger, now, measured, self._instance))
-        except LedgerUnavailableError as fault:
+            write(str(path), self._text(now))
+        except (LedgerUnavailableError, RegisterError) as fault:
             self._faults.log(path, f"the metrics are not written: {fault}")
         except OSError as fault:
             step = _STEPS.get(fault.errno or 0, "check its directory")
             self._faults.log(path, f"the metrics cannot be written to {path} ({fault.strerror}): {step}")
         else:
             self._faults.over(path)
+
+
+class MetricsFile(_WrittenMetrics):
+    """The metrics of one ledger. watched: gives how many directories are watched."""
+
+    def __init__(self, context: Context, watched: Callable[[], int], instance: str = "") -> None:
+        super().__init__(context.measurements, instance)
+        self._context = context
+        self._watched = watched
+
+    def _config(self) -> Config:
+        return self._context.config
+
+    def _text(self, now: float) -> str:
+        config, ledger = self._context.config, self._context.ledger
+        ledger.tallies.keep(now)
+        return metrics(config, ledger, now, self._measurements.metrics(self._watched()), self._instance)
+
+
+class HostMetricsFile(_WrittenMetrics):
+    """The metrics of one service of a mail host: of the users of its share.
+
+    config: gives the configuration of the host, as it is now. own: whether a user, by name, belongs to the share.
+    of_service: gives what the service has measured until now.
+    """
+
+    def __init__(
+        self,
+        config: Callable[[], Config],
+        register: Register,
+        own: Callable[[str], bool],
+        measurements: Measurements,
+        of_service: Callable[[float], Iterable[Metric | Histogram]],
+        instance: str,
+    ) -> None:
+        super().__init__(measurements, instance)
+        self._config_now = config
+        self._register = register
+        self._own = own
+        self._of_service = of_service
+
+    def _config(self) -> Config:
+        return self._config_now()
+
+    def _text(self, now: float) -> str:
+        sums, measured = self._register.sums(self._own), self._of_service(now)
+        return host_metrics(self._config(), sums, is_running=True, of_service=measured, instance=self._instance)
 
 
 class LedgerJob(ServiceJob):

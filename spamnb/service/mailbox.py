@@ -3,15 +3,16 @@
 import contextlib
 import logging
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from spamnb.acts import training
 from spamnb.base.label import How, Label, Role, contradicts
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
+from spamnb.identity.digests import Digests
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
-from spamnb.maildir.names import parse_name
+from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.consequence import MARKS
 from spamnb.rules.meaning import label_of_keywords
 from spamnb.service.arrivals import Arrivals
@@ -25,7 +26,7 @@ from spamnb.service.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _MANY = 50  # files that dwell; fewer are sooner looked for one by one
-_BATCH = 500  # files a transaction when a mailbox is first seen
+_BATCH = 50  # files a transaction when a mailbox is first seen: other accounts of a host wait for as long
 
 
 class WatchedMailbox:
@@ -52,19 +53,28 @@ class WatchedMailbox:
         self._compared_at = 0.0
 
     def open(self) -> None:
-        """Find the folders, and lock the mailbox: another directory may have come in its place."""
+        """Find the folders, and lock the mailbox."""
         self.folders.refresh()
+        self.lock_again()
+
+    def lock_again(self) -> None:
+        """Lock the mailbox: another directory may have come in its place."""
         self.lock.take(self.folders.named(self.folders.mailbox.inbox_folder), keep=self.folders.is_quiet)
 
-    def start(self) -> None:
-        """End what a crash left open; record the mail that is there when the mailbox is first seen."""
-        self.folders.refresh()
+    def begin(self) -> None:
+        """End what a crash left open."""
         if resolved := self.mover.resolve():
             _log.info("ended %s that had been interrupted", plural(resolved, "move"))
+        self.has_begun = True
+
+    def start(self) -> None:
+        """Begin; record the mail that is there when the mailbox is first seen."""
+        if not self.folders.by_path:
+            self.folders.refresh()
+        self.begin()
         if self.folders.started_at is None:
             self._record_existing()
         self._sent.read_existing()
-        self.has_begun = True
 
     def _record_existing(self) -> None:
         """Mail that was in the mailbox before the filter came is never moved; it is only known."""
@@ -72,21 +82,26 @@ class WatchedMailbox:
         for folder in self.folders:
             entries = scan(folder)
             for start in range(0, len(entries), _BATCH):
+                found = list(self._existing(folder, entries[start : start + _BATCH], f"{root}: {recorded} messages"))
                 with self._ledger.transaction():
-                    recorded += sum(self._record(folder, entry) for entry in entries[start : start + _BATCH])
-                self._context.alive(f"recording the mail in {root}: {recorded} messages")
+                    for each in found:
+                        self._record(folder, *each)
+                recorded += len(found)
         self.folders.started_at = self._now()
         self._ledger.locations.start(self.folders.id, self.folders.started_at)
         _log.info("recorded %s in %s; they will not be moved", plural(recorded, "existing message"), root)
 
-    def _record(self, folder: WatchedFolder, entry: Entry) -> bool:
-        unread = self.folders.read(folder, entry)
-        if unread is None:
-            return False
-        name, now = parse_name(entry.name), self._now()
-        known = self._ledger.messages.ensure(unread.digest, "", unread.header_digest)
-        self._ledger.locations.put(folder.id, name.key, known.id, "before", unread.delivery, name.flags, now)
-        return True
+    def _existing(self, folder: WatchedFolder, entries: Iterable[Entry], status: str) -> Iterator[tuple[Name, Digests]]:
+        """The names of some files and which messages they hold, before the ledger is held."""
+        for entry in entries:
+            self._context.alive(f"recording the mail in {status}")
+            unread = self.folders.read(folder, entry)
+            if unread is not None:
+                yield parse_name(entry.name), Digests(unread.digest, unread.header_digest, unread.delivery)
+
+    def _record(self, folder: WatchedFolder, name: Name, digests: Digests) -> None:
+        known = self._ledger.messages.ensure(digests.identity, "", digests.header)
+        self._ledger.locations.put(folder.id, name.key, known.id, "before", digests.delivery, name.flags, self._now())
 
     def look(self, folder: WatchedFolder, entry: Entry) -> None:
         """Look at a file that may have appeared, or may have got other flags."""
@@ -137,6 +152,7 @@ class WatchedMailbox:
         self.folders.follow_renamed()
         self.mover.resolve()  # one that failed at its last step is ours: no person moved what is there
         self._ledger.record_lessons()  # learned when the ledger could not be written any more
+        self._sent.read_existing()
         self._compare_all()
         self._untouched.learn_kept()
         self._untouched.learn_left_in_spam()
@@ -166,6 +182,7 @@ class WatchedMailbox:
     def _compare_all(self) -> None:
         self._compared_at = self._now()
         for folder in self.folders:
+            self._context.alive(f"looking at the folders of {self.folders.root}")
             try:
                 self._compare(folder)
             except FolderUnavailableError as fault:

@@ -5,28 +5,55 @@ import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from spamnb.ledger.history.tallies import Tally
 from spamnb.monitoring.exposition import Histogram, Labels, Metric
+from spamnb.monitoring.metrics import counters, gauge
 
-Fault = Literal["mail", "ledger", "disk", "protocol"]
-"""What is broken: a message that cannot be read, the ledger, another file or directory, a request."""
+Fault = Literal["mail", "ledger", "disk", "protocol", "exchange"]
+"""What is broken: a message that cannot be read, the ledger, another file or directory, a request, the exchange."""
 
-_FAULTS: tuple[Fault, ...] = "mail", "ledger", "disk", "protocol"
+_FAULTS: tuple[Fault, ...] = "mail", "ledger", "disk", "protocol", "exchange"
 _BOUNDS = 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5  # seconds
+_OF_TURNS = *_BOUNDS, 5.0, 10.0, 30.0, 60.0
+
+
+class _Times:
+    """How often something took how long, in seconds; bounds: the upper ends of the ranges, rising."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._total = 0.0
+
+    def add(self, seconds: float) -> None:
+        self._counts[bisect.bisect_left(self._bounds, seconds)] += 1
+        self._total += seconds
+
+    def metric(self, name: str, help_: str) -> Histogram:
+        return Histogram(name, help_, self._bounds, tuple(self._counts), self._total)
 
 
 class Measurements:
-    """Counts of a service; may be called in several threads. `clock` gives seconds of a clock that is never set."""
+    """Counts of a service; may be called in several threads. `clock` gives seconds of a clock that is never set.
+
+    exchanged_at: when all lessons were told and heard last, in seconds since the epoch; None where none are shared.
+    untold: how many lessons of all accounts wait to be told.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._judgements = [0] * (len(_BOUNDS) + 1)
-        self._judging = 0.0
+        self._judgements = _Times(_BOUNDS)
+        self._turns = _Times(_OF_TURNS)
+        self._done: Counter[Tally] = Counter()
         self._requests: Counter[tuple[str, int]] = Counter()
         self._faults: Counter[Fault] = Counter()
+        self._exchanged: Counter[str] = Counter()
+        self.exchanged_at: float | None = None
+        self.untold = 0
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
@@ -35,8 +62,7 @@ class Measurements:
         yield
         seconds = self._clock() - began
         with self._lock:
-            self._judgements[bisect.bisect_left(_BOUNDS, seconds)] += 1
-            self._judging += seconds
+            self._judgements.add(seconds)
 
     def request(self, command: str, code: int) -> None:
         """A request by the spamd protocol was answered with this code; `command` is one of the protocol's, or ""."""
@@ -48,22 +74,64 @@ class Measurements:
         with self._lock:
             self._faults[kind] += 1
 
+    def exchanged(self, told: int, heard: int) -> None:
+        """So many lessons were told to other hosts, and heard of them."""
+        with self._lock:
+            self._exchanged.update(told=told, heard=heard)
+
+    def done(self, numbers: Mapping[Tally, int]) -> None:
+        """An account of a host has done so much since it was counted last, as `Tallies.since` has it."""
+        with self._lock:
+            self._done.update(numbers)
+
+    def turn(self, seconds: float) -> None:
+        """A hint has waited for so long until its account of a host had its turn."""
+        with self._lock:
+            self._turns.add(seconds)
+
+    def of_host(self, awake: int) -> list[Metric | Histogram]:
+        """What the service of a host has beside `metrics`. awake: how many accounts have their ledgers open."""
+        with self._lock:
+            turns = self._turns.metric("spamnb_turn_seconds", "Seconds that a hint about mail has waited for its turn.")
+            done = Counter(self._done)
+        untold = gauge("untold_lessons", "Lessons that wait to be told to other hosts.", self.untold)
+        return [
+            *counters(done),
+            *([] if self.exchanged_at is None else untold),
+            Metric("spamnb_accounts_awake", "gauge", "Users whose ledgers are open.", {(): float(awake)}),
+            turns,
+        ]
+
     def metrics(self, watched: int) -> list[Metric | Histogram]:
         """All of it. watched: how many directories the service watches."""
         with self._lock:
-            judgements, judging = tuple(self._judgements), self._judging
+            of_judging = "Seconds for reading and judging a message."
+            judgements = self._judgements.metric("spamnb_judge_seconds", of_judging)
             requests, faults = dict(self._requests), dict(self._faults)
-        of_judging = "Seconds for reading and judging a message."
         of_requests = "Requests by the spamd protocol, by command and by the code of the answer."
         by_command: dict[Labels, float] = {
             (("command", name), ("code", str(code))): float(n) for (name, code), n in requests.items()
         }
         by_kind: dict[Labels, float] = {(("kind", kind),): float(faults.get(kind, 0)) for kind in _FAULTS}
         return [
+            *self._of_exchange(),
             Metric(
                 "spamnb_watched_directories", "gauge", "Directories that the service watches.", {(): float(watched)}
             ),
-            Histogram("spamnb_judge_seconds", of_judging, _BOUNDS, judgements, judging),
+            judgements,
             Metric("spamnb_spamd_requests_total", "counter", of_requests, by_command),
             Metric("spamnb_faults_total", "counter", "Faults that were logged, each as it began.", by_kind),
+        ]
+
+    def _of_exchange(self) -> list[Metric]:
+        """Of lessons that are shared; none where there is no exchange."""
+        if self.exchanged_at is None:
+            return []
+        with self._lock:
+            lessons: dict[Labels, float] = {(("way", way),): float(self._exchanged[way]) for way in ("told", "heard")}
+        at: dict[Labels, float] = {(): self.exchanged_at}
+        when = "When all lessons were told and heard last; 0: not yet."
+        return [
+            Metric("spamnb_exchanged_lessons_total", "counter", "Lessons told to other hosts, and heard.", lessons),
+            Metric("spamnb_last_exchange_timestamp_seconds", "gauge", when, at),
         ]

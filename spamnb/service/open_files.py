@@ -9,7 +9,7 @@ import errno
 import os
 import resource
 
-_INSTANCE = 3  # files that an instance of inotify takes in watchdog: itself, and the pipe that ends its thread
+_INSTANCE = 2  # files that an instance of inotify takes: itself, and what ends its thread
 
 
 def raise_limit() -> None:
@@ -23,6 +23,7 @@ def raise_limit() -> None:
 def are_used_up() -> bool:
     """Whether it is this limit that leaves no room for an instance of inotify, and not the limit on instances."""
     try:
-        return len(os.listdir("/proc/self/fd")) + _INSTANCE > resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        there = len(os.listdir("/proc/self/fd")) - 1  # one is the listing's own
+        return there + _INSTANCE > resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     except OSError as fault:
         return fault.errno == errno.EMFILE

@@ -65,10 +65,10 @@ class SentMail:
         for start in range(0, len(missing), _BATCH):
             sent: dict[bytes, tuple[int, ...]] = {}
             for base, flags in missing[start : start + _BATCH]:
+                self._context.alive(f"reading the sent mail in {self._root}: {start + len(sent)} messages")
                 if (unread := self._folders.read_at(folder, base, flags)) is not None:
                     sent |= sent_in(folder, unread)
             self._ledger.lessons.add_sent(sent)
-            self._context.alive(f"reading the sent mail in {self._root}: {start + len(sent)} messages")
         return len(missing)
 
 

@@ -44,6 +44,7 @@ class UndecidedFiles:
 
     def _end(self, folder: WatchedFolder, place: Location, *, was_rescued: bool) -> None:
         """Learn the message as ham if it was rescued; if not, the other file was deleted as spam, or is not spam."""
+        self._context.alive(f"looking at second files of messages in {self._folders.root}")
         unread = self._folders.read_at(folder, place.base, place.flags) if was_rescued else None
         reading = None if unread is None else unread.reading  # before the ledger is held
         if was_rescued and reading is None:

@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeVar
 from spamnb.acts import reconsider, training
 from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import plural
-from spamnb.filter.judge import Filter
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.state import Job
 from spamnb.mail.reading import Reading
@@ -53,7 +52,6 @@ class UntouchedMail:
         self._context = context
         self._config = context.config
         self._ledger = context.ledger
-        self._filter = Filter(context.ledger.lessons, context.config.scoring, context.config.senders)
         self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
 
@@ -83,9 +81,9 @@ class UntouchedMail:
         due = (each for each in kept if not each.meant.weak or self._look_again.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
             self._learn(candidates, Label.HAM, self._teaches_ham)
-            self._context.alive(f"learning what was kept in {self._folders.root}")
 
     def _kept(self, folder: WatchedFolder) -> Iterator[_Candidate]:
+        self._context.alive(f"looking for kept mail in {self._folders.root}")
         learning, now = self._config.learning, self._context.now()
         if not learns_kept(folder.role, folder.unsure, learning):
             return
@@ -100,7 +98,7 @@ class UntouchedMail:
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._config.learning)
-        probability = self._filter.judge(reading).probability
+        probability = self._context.filter().judge(reading).probability
         teaches = weak_lessons.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
         if not teaches:
             self._context.doubted[reading.digest] = probability
@@ -124,13 +122,12 @@ class UntouchedMail:
         )
         for candidates in _grouped(left):
             self._learn(candidates, Label.SPAM, self._teaches_spam)
-            self._context.alive(f"learning what was left in spam in {self._folders.root}")
 
     def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
         then = self._ledger.messages.get(candidate.place.message).probability
         if then is None or any(self._ledger.lessons.known([reading.relations])):
             return False
-        return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
+        return weak_lessons.teaches_spam(then, self._context.filter().judge(reading).probability)
 
     def _learn(
         self, candidates: Sequence[_Candidate], label: Label, teaches: Callable[[_Candidate, Reading], bool]
@@ -138,6 +135,7 @@ class UntouchedMail:
         """Learn those of some messages that teach it."""
         readings: dict[bool, tuple[Meaning, list[Reading]]] = {}  # by whether they are learned weakly
         for candidate in candidates:
+            self._context.alive(f"looking at what was left where it was in {self._folders.root}")
             unread = self._folders.read_at(candidate.folder, candidate.place.base, candidate.place.flags)
             if unread is not None and teaches(candidate, unread.reading):
                 _, alike = readings.setdefault(candidate.meant.weak, (candidate.meant, []))
@@ -164,7 +162,7 @@ class OutdatedLessons(LedgerJob):
         self._context = context
 
     def _work(self, now: float) -> Iterator[None]:
-        forgotten, scoring, missed = 0, self._context.config.scoring, self._context.missed_spam()
+        forgotten, scoring, missed = 0, self._context.in_force.scoring, self._context.missed_spam()
         for changes in reconsider.outdated(self._ledger.lessons, scoring, missed):
             forgotten += sum(training.relabel(self._ledger, changes, now))
             yield

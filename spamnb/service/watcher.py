@@ -8,10 +8,11 @@ between what it tells and what we read. The races that follow, and what is done 
 apart. A name is never trusted: the message is looked up by its base name, in both directories, and one
 that cannot be found is left to its next hint.
 
-*A move looks like a deletion and an arrival.* Inside one recursive watch a rename is one event, but an IMAP MOVE is a
-copy under a new name and an expunge, seconds apart, and mbsync may do the two in two runs. So departures are not acted
-on at all. An arrival is, after a short dwell; by then it is looked up where the same message was before, and where it
-is no longer. Pairing events by their cookies was rejected: it cannot see a copy, nor what happened before the start.
+*A move looks like a deletion and an arrival.* The kernel gives both halves of a rename one cookie, but an IMAP MOVE is
+a copy under a new name and an expunge, seconds apart, and mbsync may do the two in two runs. So departures are not even
+asked for. An arrival is acted on, after a short dwell; by then it is looked up where the same message was before, and
+where it is no longer. Pairing events by their cookies was rejected: it cannot see a copy, nor what happened before the
+start.
 
 *A file has two names.* An IMAP server copies by a hard link, and so a person rescues; but procmail delivers into two
 folders in the same way, and programs that save space link what is the same. Which of these it was shows in when the
@@ -27,61 +28,48 @@ in that folder is not an arrival. Suppressing our own events by a list of paths 
 *The mailbox is being removed.* To `rm -r` a folder that we make again is one that it has not seen. So none is made for
 ten seconds after one has vanished, and none where there is no inbox.
 
-*Events are lost.* The kernel's queue overflows, a watch is added a moment after a directory was filled, network file
-systems and some containers send nothing. So the folders are compared with the ledger at the start, after a burst that
-may have filled the queue, and every few minutes; a directory that appears is scanned; and at the start a file made in
-`tmp/` must be seen within two seconds, or the folders are polled instead.
+*Events are lost.* The kernel's queue overflows, network file systems and some containers send nothing. So the folders
+are compared with the ledger at the start, after an overflow, and every few minutes; and before the first directory of a
+file system is watched, a file made in `tmp/` must be seen within two seconds, or the folders there are polled instead.
 
-*A folder is not watched.* The limit of watches was reached below the root, which watchdog ignores, or the disk was
-unmounted and mounted again. The kernel lists what it watches for us (proc(5), fdinfo); each time the folders are
-compared, each of them has to be in that list.
+*A directory is filled before it is watched.* A folder may be there, with mail in it and folders below it, before we
+have read that it was made. So each directory is watched before it is listed, and its mail is compared after that.
+
+*A directory is another one than before.* It was deleted and made again, or its disk was unmounted; what is watched is
+what lay there before. So each time the folders are compared all of their directories are watched again: the kernel
+answers with the number of the watch, the same one for the same directory. Asking it for a list of what it watches
+(proc(5), fdinfo) was rejected: it names inodes, and on some file systems those are not the inodes of the files.
+
+*Not all can be watched.* The limit of watches was reached. A mailbox is watched as a whole or polled as a whole, and
+tried again each time, since other watches may have ended, or the limit may have been raised.
 
 *readdir misses a file that is renamed while we list.* A name missing from one listing is looked for in a second one
 before it counts as gone. A directory that cannot be listed at all (an unmounted disk) is unknown, never empty.
 """
 
-import contextlib
 import errno
-import inspect
 import logging
 import os
 import queue
-import re
-import threading
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from watchdog import events
-from watchdog.observers import Observer
+from watchdog.events import DirModifiedEvent, FileSystemEvent, FileSystemEventHandler
 from watchdog.observers.api import BaseObserver
 
-from spamnb.base.errors import SpamnbError, next_step
+from spamnb.base.errors import next_step
 from spamnb.config import Watch
-from spamnb.maildir.messages import KEYWORDS_FILE, Entry
-from spamnb.service import open_files
+from spamnb.maildir.folders import Directory
+from spamnb.maildir.messages import Entry
+from spamnb.service import inotify, open_files
+from spamnb.service.inotify import CannotWatchError
+from spamnb.service.log import LogOnce
+from spamnb.service.maildir_emitter import AllToldEvent, EventsLostEvent, MaildirEmitter, MessageCreatedEvent
 
 _log = logging.getLogger(__name__)
-_PROBE_SECONDS = 2.0
-_QUEUE_LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
-_OPEN_FILES = Path("/proc/self/fdinfo")
-_WATCHDOG_LOG = logging.getLogger("watchdog.observers")
-_WATCHED = re.compile(r"^inotify wd:\S+ ino:([0-9a-f]+)", re.MULTILINE)
-_EVENTS: tuple[type[events.FileSystemEvent], ...] = (
-    events.FileCreatedEvent,
-    events.FileMovedEvent,
-    events.DirCreatedEvent,
-    events.DirMovedEvent,
-    events.DirDeletedEvent,
-)
-# watchdog before 4.0 cannot ask the kernel for some kinds of events alone: it tells of each file opened and closed too.
-_CAN_CHOOSE = "event_filter" in inspect.signature(BaseObserver.schedule).parameters
-_CHOSEN: dict[str, Any] = {"event_filter": list(_EVENTS)} if _CAN_CHOOSE else {}
-_EVENTS_OF_A_DELIVERY = (
-    4 if _CAN_CHOOSE else 8
-)  # at most: create, modify, move; or also open and close, and our reading
+# Any other fault is of the directory alone: it is gone, a link stands in its place, or it is not ours to read.
+_LIMITS = {errno.ENOSPC, errno.ENOMEM}
 _ADVICE = {
     errno.ENOSPC: "the limit of inotify watches is reached: raise the sysctl fs.inotify.max_user_watches",
     errno.EMFILE: "the limit of inotify instances is reached: raise the sysctl fs.inotify.max_user_instances",
@@ -97,226 +85,211 @@ def _advice(fault: OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A file may have appeared in a folder; without a file, the folders below `root` may have changed."""
+    """A file may have appeared in a folder; without a file, the directories of `root` may have changed."""
 
     root: str
     folder: str = ""
     entry: Entry | None = None
 
 
-class Watcher:
-    """A recursive watch for each mailbox root, or for a directory of them; hints come out of `next`."""
+class _Refusal(NamedTuple):
+    """Why something is polled: what that is about; in words; and whether it is an error where inotify is demanded."""
 
-    def __init__(self, how: Watch) -> None:
+    about: Hashable
+    why: str
+    is_error: bool = True
+
+
+class Watcher:
+    """Watches the directories of any number of roots by one instance of inotify; hints come out of `next` and `read`.
+
+    A root is a mailbox, or any other name for directories in which something comes and goes. `most`: so many
+    directories are watched for a root, and one with more is polled. overflowed: the kernel has lost events since this
+    was last set to False, which is done before the folders are compared. told: the number of the last `ask` that was
+    answered.
+    """
+
+    def __init__(self, how: Watch, most: int | None = None) -> None:
         self._how = how
+        self._most = most
+        self.overflowed = False
+        self.told = self._asked = 0
         # A SimpleQueue, since a signal handler puts into it, perhaps while `get` holds the lock that Queue has.
-        self._hints: queue.SimpleQueue[Hint | None] = queue.SimpleQueue()
+        self._hints: queue.SimpleQueue[Hint | int | None] = queue.SimpleQueue()
         self._observer: BaseObserver | None = None
-        self._probed: dict[str, threading.Event] = {}
-        # Counted in watchdog's thread and reset in ours, without a lock: it may be a few too low, and the limit that it
-        # is compared with is a quarter of the kernel's queue.
-        self._since_reconcile = 0
-        self._burst = 4096
-        with contextlib.suppress(OSError, ValueError):
-            self._burst = int(_QUEUE_LIMIT.read_text()) // _EVENTS_OF_A_DELIVERY
-        self._gave_up = how == "polling"
-        self._kernel_tells = False
-        self._overflow = _Overflow(self.wake)
+        self._emitter: MaildirEmitter | None = None
+        self._watches: dict[str, tuple[int, ...]] = {}  # of each root
+        self._polled: set[str] = set()  # roots that cannot be watched
+        self._silent: dict[int, str] = {}  # by device: a root on it of which no events come, or ""
+        self._said = LogOnce(_log)
 
     @property
     def polling(self) -> bool:
-        """Whether no events are to be had, so that the folders have to be looked at often."""
-        return self._observer is None
+        """Whether of some root no events are to be had, so that its directories have to be looked at often."""
+        return self._emitter is None or bool(self._polled)
 
-    def start(self, roots: Iterable[str], directories: Iterable[str] = ()) -> None:
-        """Begin to watch. Falls back to polling, and says why, unless inotify was demanded (SpamnbError).
+    def is_watched(self, root: str) -> bool:
+        """Whether all directories of a root are watched, or else have to be polled."""
+        return root in self._watches
 
-        `directories`: those below the roots that must be watched.
+    @property
+    def number(self) -> int:
+        """How many directories are watched."""
+        return sum(map(len, self._watches.values()))
+
+    def directories(self, root: str) -> list[Directory]:
+        """The directories that are watched for a root; none where it is polled."""
+        if self._emitter is None:
+            return []
+        return [found for watch in self._watches.get(root, ()) if (found := self._emitter.directory(watch)) is not None]
+
+    def start(self) -> None:
+        """Begin to watch; nothing is watched yet. Without an instance of inotify all is polled, and it is said why.
+
+        Raises CannotWatchError where inotify is demanded.
         """
         self.stop()
-        roots = list(roots)
-        if self._gave_up or not roots:
+        if self._how == "polling":
             return
-        # QUIRK: watchdog 7 adds a directory twice that appeared within another new one, and warns. Both are one watch.
-        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
-        observer: BaseObserver | None = None
+        observer = BaseObserver(MaildirEmitter)
         try:
-            _WATCHDOG_LOG.addHandler(self._overflow)
-            observer = Observer()
-            for directory, some in _watches(roots).items():
-                handler = _Handler(directory, some, self._hint)
-                observer.schedule(handler, directory, recursive=True, **_CHOSEN)
-            observer.start()
+            observer.schedule(_Handler(self), os.sep)
         except OSError as fault:
-            self._cannot_watch(observer, _advice(fault))
+            self._refused(_Refusal(fault.errno, _advice(fault)))
             return
+        self._emitter = next(made for made in observer.emitters if isinstance(made, MaildirEmitter))
         self._observer = observer
-        self._kernel_tells = not _unwatched(roots)  # else a file system whose inode numbers are not those of its files
-        tried = [os.path.join(root, "tmp") for root in roots]
-        if self.is_blind([*directories, *tried]):
-            self._cannot_watch(observer, _ADVICE[errno.ENOSPC])
-        elif silent := [root for root in roots if not self._probe(root)]:
-            self._cannot_watch(observer, f"no events come from {silent[0]} (a network file system?)")
-
-    def is_blind(self, directories: Iterable[str]) -> bool:
-        """Whether some of these directories should be watched and are not, so that watching has to begin again."""
-        if self._gave_up:
-            return False
-        if self._observer is None:
-            return any(os.path.isdir(directory) for directory in directories)
-        return self._kernel_tells and bool(_unwatched(directories))
+        observer.start()
 
     def stop(self) -> None:
         """Stop watching, and wait until the threads are gone."""
-        _WATCHDOG_LOG.removeHandler(self._overflow)
-        if self._observer is not None:
-            _end(self._observer)
-            self._observer = None
+        if self._observer is not None and self._emitter is not None:
+            self._observer.stop()
+            self._observer.join()
+            self._emitter.close()
+        self._observer = self._emitter = None
+        self._watches.clear()
+        self._polled.clear()
+
+    def watch(self, root: str, directories: Iterable[Directory], *, is_limited: bool = True) -> bool:
+        """Watch these directories of a root, and no others; whether they are watched, or else have to be polled.
+
+        To be called before the folders are compared, with `find_directories`. A directory that is not there is passed
+        over. is_limited: not more than `most`. Raises CannotWatchError where inotify is demanded.
+        """
+        if self._emitter is None:
+            return False
+        before, watched = set(self._watches.get(root, ())), set[int]()
+        try:
+            refusal = self._add(self._emitter, root, directories, watched, self._most if is_limited else None)
+        finally:
+            self._watches[root] = tuple(before | watched)
+        if refusal is not None:
+            self.unwatch(root)
+            self._polled.add(root)
+            self._refused(refusal)
+            return False
+        for watch in before - watched:
+            self._emitter.remove(watch)
+        self._watches[root] = tuple(watched)
+        self._polled.discard(root)
+        return True
+
+    def _add(
+        self,
+        emitter: MaildirEmitter,
+        root: str,
+        directories: Iterable[Directory],
+        watched: set[int],
+        most: int | None,
+    ) -> _Refusal | None:
+        """Add the watches of these directories to `watched`; None, or why not all of them can be watched."""
+        if silent := self._silent_on_device_of(root):
+            return _Refusal(silent, f"no events come from {silent} (a network file system?)")
+        for directory in directories:
+            if len(watched) == most:
+                return _Refusal(root, f"{root} has more than {most} directories", is_error=False)
+            try:
+                watched.add(emitter.add(root, directory))
+            except OSError as fault:
+                if fault.errno in _LIMITS:
+                    return _Refusal(fault.errno, _advice(fault))
+        return None
+
+    def _silent_on_device_of(self, root: str) -> str:
+        """The root by which its file system was found to tell of nothing, or ""; tried once, where it can be."""
+        try:
+            device = os.stat(root).st_dev
+        except OSError:
+            return ""  # it is not there
+        if device not in self._silent:
+            tells = inotify.tells(os.path.join(root, "tmp"))
+            if tells is None:
+                return ""  # the comparisons will have to do
+            self._silent[device] = "" if tells else root
+        return self._silent[device]
+
+    def unwatch(self, root: str) -> None:
+        """Watch a root no longer. A hint that was given before may still come."""
+        for watch in self._watches.pop(root, ()):
+            if self._emitter is not None:
+                self._emitter.remove(watch)
+        self._polled.discard(root)
 
     def wake(self) -> None:
-        """Make `next` return at once; safe in a signal handler."""
+        """Make `next` or `read` return at once; safe in a signal handler."""
         self._hints.put(None)
 
     def next(self, seconds: float) -> Hint | None:
-        """The next hint, or None after that many seconds or a call of `wake`."""
+        """The next hint, or None after that many seconds, a call of `wake`, or an answer to `ask`."""
         try:
-            return self._hints.get(timeout=max(0.0, seconds))
+            told = self._hints.get(timeout=max(0.0, seconds))
         except queue.Empty:
             return None
+        if isinstance(told, int):
+            self.told, told = told, None
+        return told
 
-    @property
-    def overflow_likely(self) -> bool:
-        """Whether so much has come since `reconciled` that the kernel's queue may have overflowed.
+    def read(self, seconds: float) -> list[Hint]:
+        """All hints that are there; for the first one it is waited so many seconds, or until a call of `wake`."""
+        first = self.next(seconds)
+        rest = [self.next(0.0) for _ in range(self._hints.qsize())]
+        return [hint for hint in (first, *rest) if hint is not None]
 
-        watchdog reports an overflow only in its log, and older versions not at all.
-        """
-        return (self._overflow.seen or self._since_reconcile > self._burst) and self._hints.empty()
-
-    def reconciled(self) -> None:
-        """The folders have been compared with the ledger."""
-        self._since_reconcile = 0
-        self._overflow.seen = False
-
-    def _hint(self, hint: Hint) -> None:
-        if hint.entry is not None and hint.entry.subdir == "tmp":
-            if (event := self._probed.get(hint.entry.name)) is not None:
-                event.set()
-            return
-        self._since_reconcile += 1
+    def tell(self, hint: Hint | int) -> None:
+        """Give a hint, or the number of an `ask` of which all hints were given; safe in any thread."""
         self._hints.put(hint)
 
-    def _probe(self, root: str) -> bool:
-        """Whether a file that is made in the root's `tmp/` is seen."""
-        name = f"spamnb-probe.{os.getpid()}"
-        path = os.path.join(root, "tmp", name)
-        seen = self._probed.setdefault(name, threading.Event())
-        seen.clear()
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        except OSError:
-            return True  # no tmp/ to try it in: the reconcile passes will have to do
-        try:
-            return seen.wait(_PROBE_SECONDS)
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+    def ask(self) -> int:
+        """Ask for the hints of all that has happened by now: they were read when `told` is this number, or more."""
+        self._asked += 1
+        if self._emitter is not None:
+            self._emitter.ask(self._asked)
+        return self._asked
 
-    def _cannot_watch(self, observer: BaseObserver | None, why: str) -> None:
-        self._observer = None
-        self._gave_up = True
-        if observer is not None:
-            _end(observer)
-        if self._how == "inotify":
-            raise SpamnbError(f"cannot watch with inotify: {why}; or set service.watch to auto")
-        _log.warning("polling the folders instead of watching them: %s", why)
+    def _refused(self, refusal: _Refusal) -> None:
+        if refusal.is_error and self._how == "inotify":
+            raise CannotWatchError(f"cannot watch with inotify: {refusal.why}; or set service.watch to auto")
+        self._said.log(refusal.about, f"polling the folders instead of watching them: {refusal.why}")
 
 
-class _Overflow(logging.Handler):
-    """Learns from watchdog's log that events were lost: it drops those that it still holds, so none may come after."""
+class _Handler(FileSystemEventHandler):
+    """watchdog's events to hints."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        super().__init__(logging.WARNING)
-        self.seen = False
-        self._wake = wake
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Called in watchdog's thread."""
-        if "overflow" in record.getMessage():
-            self.seen = True
-            self._wake()
-
-
-class _Handler(events.FileSystemEventHandler):
-    """watchdog's events to hints. roots: the one that is watched, or those in the directory that is."""
-
-    def __init__(self, directory: str, roots: Sequence[str], hint: Callable[[Hint], None]) -> None:
-        self._beginning = os.path.join(directory, "")
-        self._roots = frozenset(roots)
-        self._only = roots[0] if len(roots) == 1 else None
-        self._hint = hint
-
-    def on_any_event(self, event: events.FileSystemEvent) -> None:
-        """Called in watchdog's thread."""
-        if not isinstance(event, _EVENTS):
-            return
-        path = os.fsdecode(event.dest_path if isinstance(event, events.FileMovedEvent) else event.src_path)
-        root = self._root_of(path)
-        directory, name = os.path.split(path)
-        folder, subdir = os.path.split(directory)
-        if event.is_directory or name == KEYWORDS_FILE:  # a keyword that a file has already may have got its meaning
-            self._hint(Hint(root))
-        elif root in self._roots and subdir in {"new", "cur", "tmp"} and name and not name.startswith("."):
-            self._hint(Hint(root, folder, Entry(subdir, name)))
-
-    def _root_of(self, path: str) -> str:
-        if self._only is not None:
-            return self._only
-        return self._beginning + path.removeprefix(self._beginning).partition(os.sep)[0]
-
-
-def _watches(roots: Iterable[str]) -> dict[str, list[str]]:
-    """What to watch: each root, or in the place of several a directory that holds nothing else; and the roots in it.
-
-    A watch is a thread and an inotify instance, of which a user may have 128: see `benchmarks/mailboxes.py`.
-    """
-    siblings: dict[str, list[str]] = {}
-    for root in roots:
-        siblings.setdefault(os.path.dirname(root), []).append(root)
-    found: dict[str, list[str]] = {}
-    for directory, some in siblings.items():
-        if len(some) > 1 and _directories_in(directory) == set(some):
-            found[directory] = some
-        else:
-            found.update({root: [root] for root in some})
-    return found
-
-
-def _directories_in(directory: str) -> set[str]:
-    """The directories in one, none where it cannot be listed; no links, which a watch does not follow."""
-    try:
-        with os.scandir(directory) as listing:
-            return {entry.path for entry in listing if entry.is_dir(follow_symlinks=False)}
-    except OSError:
-        return set()
-
-
-def _end(observer: BaseObserver) -> None:
-    if observer.is_alive():
-        observer.stop()
-        observer.join()
-    else:
-        observer.unschedule_all()
-
-
-def _unwatched(directories: Iterable[str]) -> list[str]:
-    """Those of the directories that are there, and that the kernel does not watch for this process."""
-    watched = set()
-    for file in _OPEN_FILES.iterdir():
-        with contextlib.suppress(OSError):  # one that was closed meanwhile
-            watched |= {int(number, 16) for number in _WATCHED.findall(file.read_text())}
-    missing = []
-    for directory in directories:
-        with contextlib.suppress(OSError):
-            if os.stat(directory).st_ino not in watched:
-                missing.append(directory)
-    return missing
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Called in watchdog's thread, with what the emitter queues."""
+        if isinstance(event, MessageCreatedEvent):
+            directory, name = os.path.split(os.fsdecode(event.src_path))
+            folder, subdir = os.path.split(directory)
+            self._watcher.tell(Hint(event.root, folder, Entry(subdir, name)))
+        elif isinstance(event, DirModifiedEvent):
+            self._watcher.tell(Hint(os.fsdecode(event.src_path)))
+        elif isinstance(event, AllToldEvent):
+            self._watcher.tell(int(os.fsdecode(event.src_path)))
+        elif isinstance(event, EventsLostEvent):
+            _log.warning("the kernel's queue of events was full, and some are lost: the folders are compared")
+            self._watcher.overflowed = True
+            self._watcher.wake()

@@ -99,9 +99,18 @@ def remove(where: UnitDirectory) -> list[Path]:
 
 
 def texts(manager: Manager, path: Path) -> dict[str, str]:
-    """The text of each unit by its name; those of the system are templates, one instance a user."""
-    units = sorted(unit for unit in _SOURCES.iterdir() if ("@" in unit.name) == (manager == "system"))
+    """The text of each unit by its name."""
+    units = sorted(unit for unit in _SOURCES.iterdir() if manager_of(unit.name) == manager)
     return {unit.name: _marked(with_program(unit.read_text(encoding="utf-8"), path)) for unit in units}
+
+
+def manager_of(unit: str) -> Manager:
+    """Which manager a unit is for: the system's, if it is a template, with an instance a user or share, or a host's.
+
+    >>> [manager_of(unit) for unit in ("spamnb.service", "spamnb@.service", "spamnb-host.socket")]
+    ['user', 'system', 'system']
+    """
+    return "system" if "@" in unit or "-host." in unit else "user"
 
 
 def with_program(text: str, path: Path) -> str:

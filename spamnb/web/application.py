@@ -17,7 +17,9 @@ from spamnb.base.errors import (
     LedgerNewerError,
     LedgerUnavailableError,
     MaildirError,
+    RegisterError,
     SpamnbError,
+    UsageError,
 )
 from spamnb.ledger.file.parts import refuse_new
 from spamnb.ledger.file.readonly import size_of
@@ -27,6 +29,7 @@ from spamnb.web.access import HEADERS
 from spamnb.web.http import HttpError, Request, Response, as_line, read_form, read_request
 from spamnb.web.pages.login import please_log_in
 from spamnb.web.routes import Route, Router
+from spamnb.web.upload import read_parts
 from spamnb.web.visit import NothingYetError, Site, Visit
 
 _log = logging.getLogger(__name__)
@@ -47,10 +50,16 @@ Later = Callable[[Callable[[], object]], None]
 
 
 class Application:
-    """Answers requests. later: does work that no answer waits for."""
+    """Answers requests. later: does work that no answer waits for.
 
-    def __init__(self, site: Site, router: Router, later: Later) -> None:
+    site_of: says whose pages a request is for, where they are not one person's; it raises HttpError.
+    """
+
+    def __init__(
+        self, site: Site, router: Router, later: Later, site_of: Callable[[Request], Site] | None = None
+    ) -> None:
         self._site = site
+        self._site_of = site_of
         self._access = site.access
         self._router = router
         self._later = later
@@ -75,57 +84,58 @@ class Application:
             request = read_request(environ)
             self._access.check_host(request)
             request = self._access.below_base(request)
+            site = self._site if self._site_of is None else self._site_of(request)
         except HttpError as fault:
             return as_line(fault.status, f"{fault.what} {fault.step}"), ""
         except SpamnbError as fault:
             _log.error("who asks for the pages cannot be told: %s", fault)
             return as_line(500, "The login cannot be checked. To see why, in a terminal: spamnb web --open"), ""
-        return self._below_base(request, cast(BinaryIO, environ.get("wsgi.input")))
+        return self._below_base(site, request, cast(BinaryIO, environ.get("wsgi.input")))
 
-    def _below_base(self, request: Request, body: BinaryIO) -> tuple[Response, str]:
+    def _below_base(self, site: Site, request: Request, body: BinaryIO) -> tuple[Response, str]:
         """The response to a request for a page, and the pattern of its route."""
         pattern = ""
         try:
             route, numbers = self._router.find(request.method, request.path)
             pattern = route.pattern
             if not request.is_reading:
-                request = self._with_form(request, body)
-            return self._from_page(route, request, numbers), pattern
+                request = self._with_form(request, body, takes_message=route.takes_message)
+            return self._from_page(route, Visit(site, request, numbers)), pattern
         except HttpError as fault:
-            return self._refused(request, fault), pattern
+            return _refused(Visit(site, request), fault), pattern
         except NothingYetError:
-            return Visit(self._site, request).page("nothing_yet.html", title="Nothing learned yet"), pattern
+            return Visit(site, request).page("nothing_yet.html", title="Nothing learned yet"), pattern
         except SpamnbError as fault:
-            return self._refused(request, as_http(fault)), pattern
+            return _refused(Visit(site, request), as_http(fault)), pattern
         except Exception:
             number = secrets.token_hex(4)
             _log.exception("a page could not be made (%s)", number)
             step = f"It stands in the log of the page as {number}: please report it, with what is written there."
-            return self._refused(request, HttpError(500, "This should not happen.", step)), pattern
+            return _refused(Visit(site, request), HttpError(500, "This should not happen.", step)), pattern
 
-    def _with_form(self, request: Request, body: BinaryIO) -> Request:
-        """A request that changes something, with its form, if it may."""
+    def _with_form(self, request: Request, body: BinaryIO, *, takes_message: bool) -> Request:
+        """A request that changes something, or holds a message, with its form, if it may."""
         self._access.check_origin(request)
         if self._site.is_read_only:
             raise HttpError(405, "These pages only show.", "They were started with --read-only.", Allow="GET, HEAD")
-        return replace(request, form=read_form(request.headers, body))
+        if takes_message and self._access.is_logged_in(request):  # nothing large is read of anybody else
+            return replace(request, parts=read_parts(request.headers, body))
+        return request if takes_message else replace(request, form=read_form(request.headers, body))
 
-    def _from_page(self, route: Route, request: Request, numbers: Mapping[str, int]) -> Response:
-        if route.is_public:
-            return route.page(Visit(self._site, request))
-        if not self._access.is_logged_in(request):
-            return please_log_in(Visit(self._site, request))
-        if self._site.others:
-            return route.page(Visit(self._site, request, numbers))
-        path = str(self._site.config().ledger)
-        with _opened(path, only_read=request.is_reading) as ledger:
-            return route.page(Visit(self._site, request, numbers, ledger))
+    def _from_page(self, route: Route, visit: Visit) -> Response:
+        site, request = visit.site, visit.request
+        if not (route.is_public or self._access.is_logged_in(request)):
+            return please_log_in(visit)
+        if route.is_public or site.host is not None:
+            return route.page(visit)
+        with _opened(str(site.config().ledger), only_read=request.is_reading or route.takes_message) as ledger:
+            return route.page(replace(visit, opened=ledger))
 
-    def _refused(self, request: Request, fault: HttpError) -> Response:
-        title = _TITLES.get(fault.status, "That did not work")
-        visit = Visit(self._site, request)
-        page = visit.page("error.html", title=title, status=fault.status, what=fault.what, step=fault.step)
-        return replace(page, headers=fault.headers)
+
+def _refused(visit: Visit, fault: HttpError) -> Response:
+    title = _TITLES.get(fault.status, "That did not work")
+    page = visit.page("error.html", title=title, status=fault.status, what=fault.what, step=fault.step)
+    return replace(page, headers=fault.headers)
 
 
 @contextlib.contextmanager
@@ -157,4 +167,6 @@ def as_http(fault: SpamnbError) -> HttpError:
         return HttpError(503, str(fault), "If spamnb was upgraded meanwhile, start these pages again: spamnb web")
     if isinstance(fault, ConfigError):
         return HttpError(500, str(fault), "To look at the configuration: spamnb config --check")
-    return HttpError(503 if isinstance(fault, LedgerError) else 409, str(fault))
+    if isinstance(fault, UsageError):
+        return HttpError(400, str(fault), "Go back, and write it otherwise.")
+    return HttpError(503 if isinstance(fault, LedgerError | RegisterError) else 409, str(fault))

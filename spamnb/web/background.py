@@ -14,12 +14,15 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol, TypeVar, cast
 
 _log = logging.getLogger(__name__)
 _CALL = f"from {__name__} import work_for_server; work_for_server()"
 _IN, _OUT, _LOG = 0, 1, 2  # file descriptors
+_MOST_APART = 2  # processes for all users of a host, each of up to 0.1 GB
+_MOST_THREADS = 8
 T = TypeVar("T")
 Tell = Callable[[int, int], None]
 """Is told how much is done, of how much."""
@@ -41,10 +44,15 @@ class EndingError(Exception):
     """The program ends, and this work with it."""
 
 
+class NoPlaceError(Exception):
+    """So much is being worked out already that this has to be asked for again."""
+
+
 class Apart:
     """Runs each work in a process of its own."""
 
     def __init__(self) -> None:
+        self._places = threading.Semaphore(_MOST_APART)
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_ending = False
@@ -63,6 +71,16 @@ class Apart:
                     raise EndingError from fault
                 raise RuntimeError(f"the process for {_named(work)} has ended with {code}") from fault
             return result
+
+    def for_one_of_many(self) -> Run:
+        """The same for one user of a host: who has one work at a time, of the few of all; else it is a NoPlaceError."""
+        own = threading.Semaphore()
+
+        def run(work: Callable[[Tell], T], tell: Tell, /) -> T:
+            with _place_in(own), _place_in(self._places):
+                return self(work, tell)
+
+        return run
 
     @contextlib.contextmanager
     def _process(self, work: bytes) -> Iterator["subprocess.Popen[bytes]"]:
@@ -92,6 +110,16 @@ class Apart:
             self._is_ending = True
             for process in self._running:
                 process.kill()
+
+
+@contextlib.contextmanager
+def _place_in(places: threading.Semaphore) -> Iterator[None]:
+    if not places.acquire(blocking=False):
+        raise NoPlaceError
+    try:
+        yield
+    finally:
+        places.release()
 
 
 def _named(work: Callable[[Tell], object]) -> str:
@@ -126,19 +154,34 @@ def work_for_server() -> None:
 
 
 class Later:
-    """Does work in threads that no answer waits for; only the end of the program does."""
+    """Does work in a few threads, in order, that no answer waits for; only the end of the program does."""
 
     def __init__(self) -> None:
         self.apart = Apart()
         self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], object]] = deque()
         self._threads: set[threading.Thread] = set()
+        self._at_work = 0  # of these, all but those that are about to end
 
     def __call__(self, work: Callable[[], object]) -> None:
         """Do that work soon."""
-        thread = threading.Thread(target=self._do, args=(work,), name="spamnb-web-later")
         with self._lock:
-            self._threads = {other for other in self._threads if other.is_alive()} | {thread}
-        thread.start()
+            self._waiting.append(work)
+            if self._at_work < _MOST_THREADS:
+                thread = threading.Thread(target=self._work, name="spamnb-web-later")
+                thread.start()
+                self._at_work += 1
+                self._threads = {other for other in self._threads if other.is_alive()} | {thread}
+
+    def _work(self) -> None:
+        """Do what waits, until nothing does."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._at_work -= 1
+                    return
+                work = self._waiting.popleft()
+            self._do(work)
 
     def _do(self, work: Callable[[], object]) -> None:
         try:

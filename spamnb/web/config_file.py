@@ -1,41 +1,78 @@
 """The configuration as it is now: read again when its file has changed."""
 
+import logging
 import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from spamnb.config import Config, default_ledger_path, load
+from spamnb.base.errors import ConfigError, UsageError
+from spamnb.config import Config, default_ledger_path
+from spamnb.host.host import Host, load_host, load_user
 
+_log = logging.getLogger(__name__)
 _State = tuple[int, int, int]
 
 
 class ConfigFile:
-    """Reads a configuration. is_needed: an error where its file is missing; else the defaults count."""
+    """Reads a configuration, or that of a user of a mail host. is_needed: an error where its file is missing; else the
+    defaults count.
+    """
 
-    def __init__(self, path: Path, environ: Mapping[str, str], *, is_needed: bool) -> None:
+    def __init__(self, path: Path, environ: Mapping[str, str], user: str = "", *, is_needed: bool) -> None:
         self._path = path
         self._environ = environ
+        self._user = user
         self._is_needed = is_needed
         self._lock = threading.Lock()
         self._known: tuple[_State | None, Config] | None = None
 
     def read(self) -> Config:
-        """The configuration. Raises ConfigError."""
-        state = self._state()
+        """The configuration. Raises ConfigError, and what `load_user` raises."""
+        if self._user:  # who may have settings in a file of their own
+            return self._load(None)
+        state = _state(self._path)
         with self._lock:
             if self._known is None or self._known[0] != state:
                 self._known = state, self._load(state)
             return self._known[1]
 
     def _load(self, state: _State | None) -> Config:
-        if state is None and not self._is_needed:
+        if state is None and not (self._is_needed or self._user):
             return Config(mailboxes=(), ledger=default_ledger_path(self._environ))
-        return load(self._path, self._environ)
+        return load_user(self._path, self._environ, self._user).config
 
-    def _state(self) -> _State | None:
+
+class HostFile:
+    """Reads the configuration of a mail host. While it is faulty the one from before counts, as for the service."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
+        self._path = path
+        self._environ = environ
+        self._lock = threading.Lock()
+        self._known: tuple[_State | None, Host] | None = None
+
+    def read(self) -> Host:
+        """The host. Raises what `load_host` does where there was none before."""
+        state = _state(self._path)
+        with self._lock:
+            if self._known is None:
+                self._known = state, load_host(self._path, self._environ)
+            elif self._known[0] != state:
+                self._known = state, self._again(self._known[1])
+            return self._known[1]
+
+    def _again(self, before: Host) -> Host:
         try:
-            status = os.stat(self._path)
-        except OSError:
-            return None
-        return status.st_ino, status.st_mtime_ns, status.st_size
+            return load_host(self._path, self._environ)
+        except (ConfigError, UsageError) as fault:
+            _log.error("%s; the configuration from before counts until that is corrected", fault)
+            return before
+
+
+def _state(path: Path) -> _State | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -10,6 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Mapping
+from typing import ClassVar
 
 from waitress.channel import HTTPChannel  # type: ignore[import-untyped]  # it has no types
 from waitress.parser import HTTPRequestParser, ParsingError  # type: ignore[import-untyped]
@@ -21,16 +22,29 @@ _CODED = re.compile(rb"\r\ntransfer-encoding:([^\r\n]*)", re.IGNORECASE)
 
 
 class Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Reads a request, and refuses it where a proxy might see another end of it (RFC 9112, 6.1 and 6.3)."""
+    """Reads a request, and refuses it where a proxy might see another end of it (RFC 9112, 6.1 and 6.3).
+
+    once: the name of a field that is taken out where it comes twice: a proxy that adds it has left in what it was sent.
+    A program may make one variable of several names, so with `_` in the place of `-` it is the same field.
+    """
+
+    once: ClassVar[str] = ""
 
     def parse_header(self, head: bytes) -> None:
         """Read the request line and the fields. Raises ParsingError, which is answered with 400."""
         codings = [value.strip(b" \t").lower() for value in _CODED.findall(head)]
         super().parse_header(head)
+        once = _variable(self.once.encode())
+        if once and [_variable(line.partition(b":")[0]) for line in head.split(b"\r\n")].count(once) > 1:
+            self.headers.pop(once.decode(), None)
         if codings and "CONTENT_LENGTH" in self.headers:
             raise ParsingError("Content-Length beside Transfer-Encoding")
         if codings and (codings != [b"chunked"] or not self.chunked):
             raise ParsingError("Transfer-Encoding has to be chunked, once")
+
+
+def _variable(name: bytes) -> bytes:
+    return name.upper().replace(b"-", b"_")
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
@@ -61,11 +75,16 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return now - self._since
 
 
-def serve(sockets: Mapping[int, object]) -> None:
-    """Let waitress's servers, which are among these, make such connections of those that they accept."""
+def serve(sockets: Mapping[int, object], once: str = "") -> None:
+    """Let waitress's servers, which are among these, make such connections of those that they accept.
+
+    once: as a `Parser` has it.
+    """
+    parser = type("ParserOnce", (Parser,), {"once": once})
+    channel = type("ChannelOnce", (Channel,), {"parser_class": parser})
     for server in sockets.values():
         if isinstance(server, BaseWSGIServer):
-            server.channel_class = Channel
+            server.channel_class = channel
     HTTPChannel.logger.addFilter(_without_address)
 
 

@@ -59,13 +59,16 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked. path begins with "/", and is that below the prefix of a proxy and
-    of the login; headers have names in lower case."""
+    """What was asked. path begins with "/", and is that below the prefix of a proxy and of the login.
+
+    headers have names in lower case. parts: the fields of a form with a message (`upload`), as they were sent.
+    """
 
     method: str
     path: str
     query: Values = field(default_factory=Values)
     form: Values = field(default_factory=Values)
+    parts: Mapping[str, bytes] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -127,20 +130,25 @@ def read_form(headers: Mapping[str, str], body: BinaryIO) -> Values:
     """The fields of a form, at most 64 KB of them. Raises HttpError."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HttpError(415, "Only forms are read here.", "Use the buttons of the pages.")
-    length = headers.get("content-length", "")
-    if not length.isdigit():
-        raise HttpError(411, "The length of the form is missing.", "Use the buttons of the pages.")
-    if int(length) > MAX_BODY:
-        raise too_large()
     try:
-        return _parsed(body.read(int(length)).decode("ascii"))
+        return _parsed(body.read(content_length(headers, MAX_BODY)).decode("ascii"))
     except ValueError:
         raise HttpError(400, "The form cannot be read.", "Go back, and send it again.") from None
 
 
+def content_length(headers: Mapping[str, str], most: int) -> int:
+    """How many bytes the form of a request has. Raises HttpError where that is not said, or too much."""
+    length = headers.get("content-length", "")
+    if not (length.isascii() and length.isdigit()):
+        raise HttpError(411, "The length of the form is missing.", "Use the buttons of the pages.")
+    if len(length) > 15 or int(length) > most:
+        raise too_large()
+    return int(length)
+
+
 def too_large() -> HttpError:
     """The error for a form that is longer than is read."""
-    return HttpError(413, "The form is too large.", "Send fewer answers at once.")
+    return HttpError(413, "The form is too large.", "Send fewer answers at once, or a smaller message.")
 
 
 def _parsed(text: str) -> Values:

@@ -5,15 +5,18 @@ What was found last is shown meanwhile:
     own_mail = Worked(work, run)                # once for each kind of value
     looked = own_mail.ensure(key, visit.after)  # the work is begun where the value is of another key
     looked.value, looked.is_current
+
+Where there are many users there is not always a place to work something out; then a later page begins it.
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from spamnb.web.background import Run, Tell, here
+from spamnb.web.background import NoPlaceError, Run, Tell, here
 
 After = list[Callable[[], object]]  # what is done once the answer is on its way
 K = TypeVar("K", bound=tuple[Any, ...])
@@ -72,15 +75,19 @@ class Worked(Generic[K, V]):
             self.ensure(key, after)
 
     def find(self, key: K, end: Callable[[], K] | None = None) -> None:
-        """Work it out, unless that is being done. Raises what the work raises."""
+        """Work it out, unless that is done, or being done, or there is no place for it. Raises what the work raises."""
         if not self._running.acquire(blocking=False):
             return
         try:
+            if self.look(key).is_current:  # it was begun by two pages
+                return
             expired = self._expired
             value = self._run(partial(self._work, key), self._tell)
             known = key if end is None else end()
             self._found = key[0], known if expired == self._expired else None, value
             self._failed = None
+        except NoPlaceError:
+            pass
         except Exception:
             self._failed = key
             raise
@@ -96,3 +103,22 @@ class Worked(Generic[K, V]):
 
     def _tell(self, done: int, of: int) -> None:
         self._progress = done, of
+
+
+class Recent(Generic[V]):
+    """Something for each of many, made when it is first asked for. Only of so many is it kept: those asked for last."""
+
+    def __init__(self, make: Callable[[str], V], most: int) -> None:
+        self._make, self._most = make, most
+        self._lock = threading.Lock()
+        self._made: OrderedDict[str, V] = OrderedDict()
+
+    def of(self, name: str) -> V:
+        """What is kept of that one."""
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+                if len(self._made) > self._most:
+                    self._made.popitem(last=False)
+            self._made.move_to_end(name)
+            return self._made[name]

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 _BUSY_SECONDS = 10.0  # for a ledger in use: no request waits here
 _MINUTE, _DAY = 60.0, 86_400.0
 _UNKNOWN = "it is being looked at whether your ham would be taken for spam"
+# Of one of many users: what is kept of that takes at most 0.5 MB, and a second to find.
+_MOST_OF_MANY = 5_000
 _Judged = tuple[str, int, Scoring]  # the ledger's path, and the number of its last lesson
+_Minute = tuple[str, dict[str, str], str, float]  # what the configuration is read from, the user, and the minute
 
 
 class Checked(NamedTuple):
@@ -35,20 +38,28 @@ class Checked(NamedTuple):
 
 
 class KeptValues:
-    """The values of one person's pages. run: where what takes memory or seconds is done.
+    """The values of one person's pages. run: where what takes memory or seconds is done. user: of a mail host.
 
-    badges: how many messages wait on a page, by its name, as it has said last; for Review they are counted once a
-    minute too.
+    is_of_many: this server shows the pages of all its users. badges: how many messages wait on a page, by its name, as
+    it has said last; for Review they are counted once a minute too.
     """
 
-    def __init__(self, config_path: str, environ: Mapping[str, str], run: Run = here) -> None:
-        self._of_config = config_path, dict(environ)
+    def __init__(
+        self,
+        config_path: str,
+        environ: Mapping[str, str],
+        run: Run = here,
+        user: str = "",
+        *,
+        is_of_many: bool = False,
+    ) -> None:
+        self._of_config = config_path, dict(environ), user
         self.badges: dict[str, int] = {}
-        self._own_mail = Worked(_own_mail, run)
+        self._own_mail = Worked(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
         self._missing = Worked(_missing, run)
         self._weak = Worked(_weak_lessons, run)
         self._checkup = Worked(_checked, run)
-        self._glance = Worked(partial(_checked, whole=False), run)
+        self._glance = Worked(partial(_checked, whole=False), here if is_of_many else run)
         self._waiting = Worked(self._count)
 
     def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Looked[OwnMail]":
@@ -89,7 +100,7 @@ class KeptValues:
         self._checkup.expire()
         self._glance.expire()
 
-    def _minute(self, now: Callable[[], float]) -> tuple[str, dict[str, str], float]:
+    def _minute(self, now: Callable[[], float]) -> _Minute:
         return *self._of_config, now() // _MINUTE
 
     def count_waiting(self, config: Config, now: float, after: After) -> None:
@@ -128,12 +139,12 @@ def _opened(path: str) -> Iterator[Ledger]:
         yield ledger
 
 
-def _own_mail(key: _Judged, tell: Tell) -> "OwnMail":
-    from spamnb.review.own_mail import judge_own_mail  # noqa: PLC0415 - the server itself needs none of it
+def _own_mail(key: _Judged, tell: Tell, most: int | None = None) -> "OwnMail":
+    from spamnb.review.own_mail import MOST, judge_own_mail  # noqa: PLC0415 - the server itself needs none of it
 
     path, _, scoring = key
     with _opened(path) as ledger:
-        return judge_own_mail(ledger, scoring, tell)
+        return judge_own_mail(ledger, scoring, tell, MOST if most is None else most)
 
 
 def _missing(key: tuple[str, int, Scoring, Learning], _: Tell) -> str:
@@ -148,8 +159,8 @@ def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfile
         return weak_lessons(ledger, scoring, day * _DAY)
 
 
-def _checked(key: tuple[str, dict[str, str], float], _: Tell, *, whole: bool = True) -> Checked:
+def _checked(key: _Minute, _: Tell, *, whole: bool = True) -> Checked:
     from spamnb.checkup.checkup import checkup  # noqa: PLC0415 - the server itself needs none of it
 
-    path, environ, minute = key
-    return Checked(tuple(checkup(Path(path), environ, whole=whole)), minute * _MINUTE)
+    path, environ, user, minute = key
+    return Checked(tuple(checkup(Path(path), environ, user, whole=whole)), minute * _MINUTE)

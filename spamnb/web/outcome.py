@@ -2,7 +2,7 @@
 
 The page after an act is another request, and is loaded again at will, so what it tells has to be in its address. An
 address can be written by anybody, as a link: without the seal it could make the page say what never was. Another start
-of the server has another seal, and a page from before then tells nothing.
+of the server has another seal, and a page from before then tells nothing; so has another user.
 """
 
 import hmac
@@ -18,8 +18,12 @@ _TOLD = re.compile(r"((?:[a-z]+-[0-9]{1,9}\.)+)([0-9a-f]{32})")
 class Seal:
     """Writes such numbers, by their names, and reads those that it has written."""
 
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = secrets.token_bytes(32) if key is None else key
+
+    def of(self, user: str) -> "Seal":
+        """That of one of several users."""
+        return Seal(hmac.digest(self._key, user.encode("utf-8"), "sha256"))
 
     def written(self, numbers: Mapping[str, int]) -> str:
         """Numbers above 0 as text for an address; "" for none."""

@@ -43,6 +43,7 @@ NAVIGATION = (
     NavigationEntry("tune", "Tune", "t"),
     NavigationEntry("audit", "Audit", "a"),
     NavigationEntry("words", "Words", "w"),
+    NavigationEntry("try", "Try", "y"),
     NavigationEntry("senders", "Senders", "s"),
     NavigationEntry("health", "Health", "d"),
 )

@@ -23,13 +23,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Route:
     """A method, a pattern, and the function that answers it.
 
-    In the pattern `{name}` stands for a whole number. is_public: answered without a login.
+    In the pattern `{name}` stands for a whole number. is_public: answered without a login. takes_message: its form
+    holds a message (`upload`), which is only looked at: the ledger is opened to be read, as for a GET.
     """
 
     method: str
     pattern: str
     page: Callable[[Visit], Response]
     is_public: bool = False
+    takes_message: bool = False
 
     def match(self, path: str) -> dict[str, int] | None:
         """The numbers of a path that has this pattern, by their names; else None."""

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from spamnb.acts.answers import Answers
-from spamnb.base.errors import LedgerError
+from spamnb.base.errors import LedgerError, SpamnbError
 from spamnb.config import Config, Learning, Scoring
+from spamnb.host.host import Host
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import Access
 from spamnb.web.http import HttpError, Request, Response
@@ -36,12 +37,11 @@ class NothingYetError(LedgerError):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all requests have in common.
+    """What all requests of one person have in common.
 
     config: reads the configuration, again where its file has changed. now: seconds since the epoch. kept: what takes
-    longer than a page. owner: whose pages these are. environ: the environment, which says where files lie by default.
-    others: the configurations of which an administrator sees sums, in the place of the pages of one person. seal: of
-    what an act tells the page after it.
+    longer than a page. owner: whose pages these are. user: of a mail host, or "". seal: of what an act tells the page
+    after it. host: the mail host of which an administrator sees sums, in the place of the pages of one person.
     """
 
     config: Callable[[], Config]
@@ -52,9 +52,9 @@ class Site:
     kept: KeptValues
     is_read_only: bool = False
     owner: str = ""
-    environ: Mapping[str, str] = field(default_factory=dict)
-    others: tuple[str, ...] = ()
+    user: str = ""
     seal: Seal = field(default_factory=Seal)
+    host: Callable[[], Host] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,36 @@ class Visit:
 
     @property
     def config(self) -> Config:
-        """The configuration. Raises ConfigError."""
-        return self.site.config()
+        """The configuration, with what the person has chosen beside it. Raises ConfigError."""
+        written = self.site.config()
+        return written if self.opened is None else self.opened.choices.over(written)
+
+    @property
+    def config_file(self) -> str:
+        """Where the configuration is changed: of a user of a mail host in their own file, where they can have one."""
+        written = self.site.config()
+        own = written.users.own_file(written.user) if written.user else None
+        return self.site.config_path if own is None else str(own)
+
+    @property
+    def host(self) -> Host:
+        """The mail host whose overview this is. Raises LookupError where it is a page of one person."""
+        if self.site.host is None:
+            raise LookupError("this is a page of one person")
+        return self.site.host()
 
     @property
     def now(self) -> float:
         """Seconds since the epoch."""
         return self.site.now()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether who asks has logged in, so that the menu and the owner's name may be shown."""
+        try:
+            return self.site.access.is_logged_in(self.request)
+        except SpamnbError:  # the login's key cannot be read
+            return False
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
         """What has still to be learned before mail is moved, in words; "" for nothing. No page waits for it."""

@@ -25,7 +25,8 @@ from spamnb.cli.common.argument_types import moment as _moment
 from spamnb.config.folder_names import matches
 from spamnb.config.named_senders import matches_sender
 from spamnb.config.readers import dotted
-from spamnb.config.writing import _end_of_mailboxes
+from spamnb.config.template import parse_template
+from spamnb.config.writing import _end_of_mailboxes, example
 from spamnb.delivery.annotate import without
 from spamnb.identity.digests import identity
 from spamnb.identity.subject import subject_line
@@ -51,6 +52,7 @@ SHEET = 100_000
 URL = 2000
 NAME = 255  # of a file, in bytes
 HEADER = 16_384  # of a browser's request
+PART_HEAD = 2000  # of a form, in bytes
 HELP = 100_000  # of a command's help, of a unit
 CONFIG = 20_000  # of a configuration; to read its YAML takes longest
 
@@ -129,6 +131,18 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (filled(b"\r\ntransfer-encoding:", HEADER), filled(b"a", HEADER, b"\r\ntransfer-encoding:")),
     ),
     "web.outcome._TOLD": (fullmatch, (fill("a-1.", HEADER), fill("a", HEADER), fill("0", HEADER, "a-1."))),
+    "web.upload._BOUNDARY": (
+        fullmatch,
+        (
+            fill(" ", HEADER, "multipart/form-data"),
+            fill(" ", HEADER, "multipart/form-data;"),
+            fill("=", HEADER, "multipart/form-data;boundary=", '"'),
+        ),
+    ),
+    "web.upload._NAME": (
+        every,
+        (filled(b"content-disposition: ", PART_HEAD), filled(b" ", PART_HEAD, b"content-disposition:")),
+    ),
     "web.routes._PART": (every, (fill("{", NAME), fill("{a", NAME), fill("a", NAME, "{"))),
     "mail.header_block._BLANK_LINES": (
         every,
@@ -415,6 +429,15 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (fill("1", BODY, after="x"), fill("1e", BODY), fill("1.", BODY), fill("+", BODY)),
     ),
     "config.named_senders._PATTERN": (fullmatch, (fill("a", NAME), fill("a@", NAME), fill("*", NAME, after=" "))),
+    "config.template._NAME": (fullmatch, (fill("a", NAME, after="/"), fill("a@", NAME), fill(".", NAME, "a"))),
+    "config.template._FIELD": (every, (fill("{", CONFIG), fill("{a", CONFIG), fill("a", CONFIG, "{"))),
+    "config.template._VARIABLE": (
+        every,
+        (fill("%", CONFIG), fill("1", CONFIG, "%"), fill("%{", CONFIG), fill("%{a", CONFIG), fill("a", CONFIG, "%{")),
+    ),
+    "host._RESERVED": (fullmatch, (fill("1", NAME), fill("a", NAME, "register.sqlite", "@"), fill("1", NAME, "1-of-"))),
+    "host.shares._SHARE": (fullmatch, (fill("1", NAME), fill("-of-1", NAME, "1"))),
+    "host.shares._NUMBER": (fullmatch, (fill("1", NAME, "of-"),)),
     "setup.units._COMMAND": (every, (fill("Exec", HELP), fill("/spamnb", HELP, "Exec="), fill("a", HELP, "Exec"))),
     "setup.units._TO_QUOTE": (every, (fill(" ", NAME), fill("a", NAME))),
     "setup.units._TO_ESCAPE": (every, (fill('"', NAME), fill("a", NAME))),
@@ -438,7 +461,13 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "config.readers._WHOLE": (fullmatch, (fill("1", BODY), fill("-", BODY))),
     "config.readers._LOOPBACK": (fullmatch, (fill("127.1.1.1", BODY), fill("127.", BODY), fill("2", BODY, "127."))),
+    "config.readers._HOST": (fullmatch, (fill("a", BODY, after="/"), fill("a.-_", BODY))),
+    "config.readers._ACCOUNT": (fullmatch, (fill("a", BODY, after="/"), fill("a.-@", BODY))),
+    "exchange.row_form._BEFORE_TEXT": (every, (fill("\x01", CONFIG), fill("a", CONFIG), fill("a\x1f", CONFIG))),
+    "ledger.removal._FORMER": (fullmatch, (fill(".part", NAME), fill("a", NAME, ".damaged-"))),
+    "ledger.removal._UNFINISHED": (fullmatch, (fill(".part", NAME), fill("a", NAME, ".damaged-"))),
     "config.readers._USER": (fullmatch, (fill("a", BODY, after="/"), fill("a.-$", BODY))),
+    "service.reading_now._THREAD": (every, (fill("Current thread 0x", BODY), fill("a", BODY, "Current thread 0x"))),
     "service.report._TAKEN_FOR_NAMES": (every, (fill("A,", 4096), fill(",", 4096), fill("A", 4096))),
     "service.protocol._FIRST": (
         fullmatch,
@@ -475,7 +504,6 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill("a.", VALUE, "spam, probability=0.123456, score=1.1, version=", "/"),
         ),
     ),
-    "service.watcher._WATCHED": (every, (fill("inotify wd:", BODY), fill("inotify wd:a ino:", BODY), fill("\n", BODY))),
     "bulk.sources._SEPARATOR": (
         match,
         (
@@ -543,6 +571,11 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         lambda text: matches(fill("a*", 60), text),
         (fill("a", NAME), fill("ab", NAME)),
     ),
+    "config.template._pattern": (
+        lambda text: parse_template("/m/*/{domain}/{user}/{local}@{domain}").match(text),
+        (fill("a", 4096, "/m/a/"), fill("a@", 4096, "/m/a/a/"), fill("a/", 4096, "/m/"), fill("/", 4096)),
+    ),
+    "config.writing.example": (lambda _: example(of_host=True), ("",)),  # a text of ours
     "config.writing._end_of_mailboxes": (
         end_of_mailboxes,
         (fill("\n", CONFIG), fill(" ", CONFIG), fill("    #a\n", CONFIG), fill("    \n", CONFIG)),

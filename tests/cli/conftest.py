@@ -8,17 +8,20 @@ import pty
 import resource
 import select
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import termios
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+import spamnb
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
@@ -123,6 +126,26 @@ def waits_for_input(process: int) -> bool:
 
 
 @pytest.fixture
+def open_place(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory that all users can read, unlike those of pytest; the working directory of the test."""
+    place = Path(tempfile.mkdtemp(prefix="open-"))
+    place.chmod(0o755)
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def program_for_all() -> None:
+    """That other users can run the program, unlike one below /root."""
+    for module in (spamnb, pytest, os):
+        for above in Path(str(module.__file__)).parents:
+            if not above.stat().st_mode & 0o001:
+                pytest.skip(f"other users cannot read the program: {above} is shut")
+
+
+@pytest.fixture
 def at_terminal(home: Path) -> At:
     """Run a command at a terminal of its own, and type an answer at each of its questions, once it waits for that.
 
@@ -132,6 +155,7 @@ def at_terminal(home: Path) -> At:
 
     def control() -> None:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # or Ctrl-C would reach nobody
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has it ignored in what it runs in the background
 
     def call(
         *arguments: object,

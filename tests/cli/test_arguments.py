@@ -14,8 +14,8 @@ from tests.cli.conftest import Run, cpu_seconds
 def test_contract() -> None:
     """The commands are those of the contract."""
     contract = (
-        "demo init run config help train untrain score filter explain status history undo verify pause resume"
-        " audit review doctor backup restore export import prune install-unit evaluate compare web"
+        "demo init run config help choose train untrain score filter explain status history undo verify pause resume"
+        " audit review doctor users backup restore export import exchange prune install-unit evaluate compare web"
     )
     assert sorted(COMMANDS) == sorted(contract.split())
 
@@ -93,8 +93,9 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
     [
         (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
         (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
-        (("status", "--config", "c.yaml"), "(-q, -v and --config stand before the command); help:"),
-        (("status", "-q"), "(-q, -v and --config stand before the command); help:"),
+        (("status", "--config", "c.yaml"), "(-q, -v, --config and --user stand before the command); help:"),
+        (("status", "--user", "anna"), "(-q, -v, --config and --user stand before the command); help:"),
+        (("status", "-q"), "(-q, -v, --config and --user stand before the command); help:"),
         (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
         (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
         (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),

@@ -11,6 +11,7 @@ import pytest
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.base.label import Role
+from spamnb.checkup import inotify
 from spamnb.checkup import ledger_checks as of_ledger
 from spamnb.checkup import mailbox_checks as of_mailboxes
 from spamnb.checkup.finding import name_of, network_file_system
@@ -187,10 +188,10 @@ def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
     """Limits of inotify that are too low and network file systems are told, as faults where inotify is demanded."""
     for name, limit in (("max_user_watches", "3"), ("max_user_instances", "1")):
         (tmp_path / name).write_text(limit)
-    monkeypatch.setattr(of_mailboxes, "_LIMITS", tmp_path)
-    assert said(run, "warning", "8 directories need as many watches, and a user may have 3")
+    monkeypatch.setattr(inotify, "_LIMITS", tmp_path)
+    assert said(run, "warning", "6 directories need as many watches, and a user may have 3")
     (tmp_path / str(os.getpid())).symlink_to(f"/proc/{os.getpid()}")  # other processes of this user come and go
-    monkeypatch.setattr(of_mailboxes, "_PROCESSES", tmp_path)
+    monkeypatch.setattr(inotify, "_PROCESSES", tmp_path)
     with os.fdopen(ctypes.CDLL(None).inotify_init1(os.O_CLOEXEC)):
         means = f"{name_of(os.geteuid())} has 1 of 1 inotify instances in use; the service needs 1"
         assert said(run, "warning", means)
@@ -314,7 +315,7 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     """An open breaker, open moves, an earlier ledger in place, and former ones beside it are told."""
     run("backup", "copy.sqlite")
     run("restore", "copy.sqlite")
-    assert said(run, "warning", "an earlier ledger was restored on")
+    assert said(run, "warning", "a copy was restored on")
     assert said(run, "warning", "1 former ledger kept beside it, ")
     with monkeypatch.context() as patch:
         patch.setattr(of_ledger, "_RECENT", 0.0)

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from spamnb.config import (
     parse,
     render,
 )
+from spamnb.config.writing import example as written_example
 
 HOME = {"HOME": "/home/anna"}
 EXAMPLE = Path(__file__).parents[2] / "config.example.yaml"
@@ -267,7 +269,7 @@ learning:
 """
     assert faults(content) == [
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, senders, "
-        "breaker, log, service, retention, spamd (did you mean mailboxes?)",
+        "breaker, log, service, retention, spamd, exchange, users (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -309,6 +311,10 @@ learning:
         ("service", "watch", "fsevents"),
         ("service", "poll_seconds", "0"),
         ("service", "reconcile_seconds", "0.5"),
+        *[("exchange", "database", value) for value in ("''", "[a]", '"a\\nb"')],
+        *[("exchange", "host", value) for value in ("mx 1", "-mx", "m" * 64)],
+        *[("exchange", "user", value) for value in ("a b", "../x", ".a", "a" * 255)],
+        *[("exchange", "seconds", value) for value in ("0", "3601")],
     ],
 )
 def test_value_that_is_not_allowed(section: str, key: str, value: str):
@@ -411,6 +417,15 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
         (
             MINIMAL + "    unsure_folder: .Junk..x\n",
             "c.yaml:6: mailboxes[0].unsure_folder: '.Junk..x' has an empty part between dots; write '/'",
+        ),
+        (
+            MINIMAL + "exchange:\n  database: service=spamnb\n",
+            "c.yaml:7: exchange: has no user; write how all hosts are to call you, such as user: anna@example.org",
+        ),
+        (
+            MINIMAL.replace("~/Maildir", "/m/{user}/Maildir")
+            + "ledger: /l/{user}/l\nexchange: {database: x, user: anna}\n",
+            "c.yaml:7: exchange: has a user, and on a mail host each user is called as there; leave that out",
         ),
         (
             MINIMAL + "    patterns: {}\n",
@@ -558,6 +573,7 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, content: bytes):
 
 # without dots: in a Maildir++ they divide levels
 levels = st.text(st.characters(exclude_characters="/.\0", exclude_categories=()), min_size=1, max_size=20)
+plain_levels = levels.map(lambda name: re.sub("[{}%*]", "_", name))  # which may begin a field, or what looks like one
 folder_names = st.lists(levels, min_size=1, max_size=3).map("/".join)
 
 
@@ -568,7 +584,7 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
     roles |= {name: draw(st.sampled_from(Role)) for name in names[2:]}
     signs = draw(st.sets(st.sampled_from("*?")))
     mailbox = Mailbox(
-        path=Path("/") / draw(folder_names),
+        path=Path("/") / draw(plain_levels),
         roles=roles,
         patterns={f"{draw(folder_names)}/{sign}": draw(st.sampled_from(Role)) for sign in signs},
         layout=draw(st.sampled_from(["auto", "maildir++", "fs"])),
@@ -580,7 +596,7 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
 
 
 @settings(max_examples=30)
-@given(mailboxes(), st.none() | folder_names.map(lambda name: Path("/") / name))
+@given(mailboxes(), st.none() | plain_levels.map(lambda name: Path("/") / name))
 @example(Mailbox(Path("/m"), {"a\x85b": Role.INBOX, "\u2028": Role.SPAM, "\udcfc": Role.HAM, "=": Role.HAM}), None)
 @example(Mailbox(Path("/~/null"), {"null": Role.INBOX, "x" * 200: Role.SPAM, "<<": Role.HAM}), Path("/a b: #c"))
 def test_render_round_trip(mailbox: Mailbox, ledger: Path | None):
@@ -611,7 +627,8 @@ def missing_keys(written: Any, value: Any, key: str = "") -> list[str]:
         return [each for item, part in zip(written, value, strict=True) for each in missing_keys(item, part, key)]
     if not is_dataclass(value):
         return []
-    names = [each.name for each in fields(value) if each.name != "patterns"]  # which stand among the roles
+    no_keys = ("patterns", "user", "share", "written")  # the first stand among the roles
+    names = [each.name for each in fields(value) if each.name not in no_keys]
     absent = [f"{key}{name}" for name in names if name not in written]
     return absent + [
         each
@@ -622,8 +639,19 @@ def missing_keys(written: Any, value: Any, key: str = "") -> list[str]:
 
 
 def test_example_shows_every_key():
-    """config.example.yaml holds every key there is."""
-    assert missing_keys(yaml.safe_load(EXAMPLE.read_text("utf-8")), load(EXAMPLE, HOME)) == []
+    """config.example.yaml holds every key there is; those of a mail host are commented out."""
+    assert missing_keys(yaml.safe_load(written_example(of_host=True)), load(EXAMPLE, HOME)) == []
+
+
+def test_example_of_a_host():
+    """With fields in its paths it is the configuration of a mail host, and the defaults are those values too."""
+    text = written_example(of_host=True).replace("~/Maildir", "/var/vmail/{user}/Maildir")
+    read = parse(text.replace("~/.local/share/spamnb/", "/var/lib/spamnb/{user}/"), "c.yaml", HOME)
+    assert read.is_template
+    assert read == Config(
+        mailboxes=(Mailbox(Path("/var/vmail/{user}/Maildir"), read.mailboxes[0].roles),),
+        ledger=Path("/var/lib/spamnb/{user}/ledger.sqlite"),
+    )
 
 
 def test_example_holds_the_defaults():
@@ -637,7 +665,7 @@ def test_example_holds_the_defaults():
 
 def test_example_explains_every_key():
     """Every key of config.example.yaml but the sections' names has a comment right above it."""
-    lines = EXAMPLE.read_text("utf-8").splitlines()
+    lines = written_example(of_host=True).splitlines()
     roles = set(load(EXAMPLE, HOME).mailboxes[0].roles)
     for above, line in itertools.pairwise(lines):
         key, colon, value = line.strip().removeprefix("- ").partition(":")

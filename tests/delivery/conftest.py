@@ -20,7 +20,7 @@ from tests.documents import block
 from tests.lessons import learn, sample_lessons
 from tests.service.conftest import PATIENCE
 
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 PROGRAM = "/usr/local/bin/spamnb"  # in the document
 _LESSONS = 25  # of each kind
 SPAM, HAM = message("spam", 700), message("ham", 700)

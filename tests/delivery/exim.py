@@ -8,7 +8,7 @@ import pwd
 import re
 import smtplib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tests.imap.conftest import as_sent, program
 from tests.service.conftest import PATIENCE, until
 
 USER = "nobody"  # whom it runs as, and delivers as: it delivers nothing as root
+_HOME = "home.example"
 _MAIN = """
 exim_path = {program}
 exim_user = {user}
@@ -44,7 +45,7 @@ acl_check_rcpt:
 begin routers
 local:
   driver = accept
-  domains = home.example
+  domains = {domains}
   local_parts = +users
   transport = {name}
 begin transports
@@ -62,11 +63,11 @@ class Exim:
         self._command = command
         self._port = port
 
-    def send(self, *contents: bytes, to: str = USER) -> None:
-        """Send messages by SMTP to a user of this host."""
+    def send(self, *contents: bytes, to: str | Sequence[str] = f"{USER}@{_HOME}") -> None:
+        """Send messages by SMTP, each to an address of this host, or to several at once."""
         with smtplib.SMTP("127.0.0.1", self._port, local_hostname="mx.example", timeout=PATIENCE) as client:
             for content in contents:
-                client.sendmail("a@b.example", f"{to}@home.example", as_sent(content))
+                client.sendmail("a@b.example", to, as_sent(content))
 
     def waiting(self) -> int:
         """How many messages are in the queue."""
@@ -105,8 +106,10 @@ def needed() -> str:
 
 
 @contextmanager
-def exim(home: Path, transport: str, main: str = "", acl: str = "") -> Iterator[Exim]:
-    """Exim below a directory, which delivers all mail by `transport`."""
+def exim(
+    home: Path, transport: str, main: str = "", acl: str = "", domains: str = _HOME, names: str = f"{USER} : anna"
+) -> Iterator[Exim]:
+    """Exim below a directory, which delivers all mail of these users by `transport`."""
     found = needed()
     owner = pwd.getpwnam(USER)
     home.mkdir()
@@ -116,7 +119,8 @@ def exim(home: Path, transport: str, main: str = "", acl: str = "") -> Iterator[
     configuration, port = home / "exim.conf", free_port()
     name = transport.partition(":")[0]
     values = {
-        "names": f"{USER} : anna",
+        "names": names,
+        "domains": domains,
         "name": name,
         "program": found,
         "user": owner.pw_uid,

@@ -1,4 +1,4 @@
-"""The recipes of docs/delivery.md, run by the programs that they are for, also where the filter is broken."""
+"""The recipes of docs/mail-server.md, run by the programs that they are for, also where the filter is broken."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for,
 pytestmark = pytest.mark.real_system
 
 Deliver = Callable[[Home, bytes], int]
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 
 
 def needs(program: str, package: str = "") -> None:

@@ -1,8 +1,9 @@
-"""Exim (Debian: exim4-daemon-heavy) by docs/spamd.md (`spam =`) and docs/delivery.md (a transport filter)."""
+"""Exim (Debian: exim4-daemon-heavy) by docs/mail-server.md: `spam =`, and a transport filter."""
 
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
-from tests.delivery.exim import USER, Exim, exim
+from tests.delivery.exim import USER, Exim, exim, needed
+from tests.delivery.mail_host import MailHost, spam
 from tests.documents import block
 from tests.service.conftest import until
 from tests.service.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system
-SPAMD, DELIVERY = "docs/spamd.md", "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 _SOCKET = "/run/spamnb/anna.sock"  # in the document
 
 
@@ -30,7 +32,7 @@ def transport(home: Home) -> str:
     """The document's transport, for this home."""
     own(home.path / "ledger.sqlite", home.path, *(home.path / "Maildir").rglob("*"), home.path / "Maildir")
     (home.path / "config.yaml").chmod(0o644)
-    found = block(DELIVERY, "exim-transport")
+    found = block(DOCUMENT, "exim-transport")
     return found.replace("$home", str(home.path)).replace("/usr/local/bin/spamnb", str(home.program))
 
 
@@ -59,8 +61,8 @@ def asked(home: Home) -> Iterator[Service]:
 def scanning(home: Home, asked: Service) -> Iterator[Exim]:
     """An Exim that asks the service at DATA, and delivers without a filter."""
     plain = "".join(line for line in transport(home).splitlines(True) if "transport_filter" not in line)
-    main = block(SPAMD, "exim-main").replace(_SOCKET, asked.path)
-    with exim(home.path / "exim", plain, main, block(SPAMD, "exim-acl")) as running:
+    main = block(DOCUMENT, "exim-main").replace(_SOCKET, asked.path)
+    with exim(home.path / "exim", plain, main, block(DOCUMENT, "exim-acl")) as running:
         yield running
 
 
@@ -132,3 +134,72 @@ def test_a_broken_filter_loses_nothing(home: Home, filtering: Exim, how: str) ->
     filtering.try_again()
     until(lambda: len(home.mail()) == 1, f"the message to be delivered: {filtering.log()}")
     assert "X-Spam-Flag" in by_header(home.mail()[0])[0]
+
+
+# transport_filter, on a mail host
+
+
+@pytest.fixture
+def users() -> Iterator[MailHost]:
+    """The users of two domains, and the service over them, which runs as who Exim delivers as."""
+    needed()
+    with tempfile.TemporaryDirectory(prefix="spamnb-users-") as place:
+        made = MailHost(Path(place).resolve(), USER)
+        made.site.directory.chmod(0o755)
+        with made.running():
+            yield made
+
+
+@pytest.fixture
+def delivering(users: MailHost) -> Iterator[Exim]:
+    """An Exim with the recipe for a mail host."""
+    if shutil.which("spamc") is None:
+        pytest.skip("needs spamc (Debian: spamc)")
+    recipe = block(DOCUMENT, "exim-users").replace("/run/spamnb/spamd.sock", users.socket)
+    recipe = recipe.replace("/var/vmail", str(users.site.mail)).replace("user = vmail", f"user = {USER}")
+    domains, names = "one.example : two.example", "anna : bob : carl"
+    with exim(users.site.directory / "exim", recipe, domains=domains, names=names) as running:
+        yield running
+
+
+def test_users(users: MailHost, delivering: Exim) -> None:
+    """A message to several users is judged for each of them by the own ledger, and the service moves what is spam.
+
+    The verdict that was told is the service's own: nothing is learned, and nothing is judged twice.
+    """
+    content = spam(0)
+    delivering.send(b"X-Spam-Flag: YES\n" + content, to=users.USERS)
+    for user in users.USERS:
+        folder = "" if user.startswith("bob") else ".Junk"
+        until(lambda user=user, folder=folder: users.mail(user, folder), f"mail of {user}: {delivering.log()}")  # type: ignore[misc]
+        (found,) = users.mail(user, folder)
+        fields, body = by_header(found)
+        assert fields["X-Spamnb"].startswith("spam, " if folder else "ham, ")
+        assert ("X-Spam-Flag" in fields) == bool(folder)
+        assert fields["Envelope-to"] == user
+        assert body == content.partition(b"\n\n")[2]
+        assert f"told to spamd for {user}" in users.log()
+        done = ["moved" if folder else "judged"]
+        until(lambda user=user, done=done: users.kinds(user, content) == done, f"the service to see it: {users.log()}")  # type: ignore[misc]
+        assert users.totals(user) == [25, 25]
+    assert delivering.log("panic") == ""
+
+
+def test_new_user(users: MailHost, delivering: Exim) -> None:
+    """A user's first message makes the Maildir, and is unsure, whatever the sender wrote."""
+    user = "carl@two.example"
+    delivering.send(b"X-Spam-Flag: YES\nX-Spamnb: spam\n" + spam(1), to=user)
+    until(lambda: users.maildir(user).exists() and len(users.mail(user)) == 1, f"the message: {delivering.log()}")
+    fields, _ = by_header(users.mail(user)[0])
+    assert fields["X-Spamnb"].startswith("unsure, ")
+    assert "X-Spam-Flag" not in fields
+
+
+def test_service_of_the_users_is_away(users: MailHost, delivering: Exim) -> None:
+    """Where nobody can be asked mail is delivered all the same, without the fields that the sender wrote."""
+    Path(users.socket).unlink()
+    delivering.send(b"X-Spam-Flag: YES\n" + HAM, to=users.USERS)
+    for user in users.USERS:
+        folder = ".Junk" if user.startswith("bob") else ""  # where the service moves it by itself
+        until(lambda user=user, folder=folder: users.mail(user, folder), f"mail of {user}: {delivering.log()}")  # type: ignore[misc]
+        assert "X-Spam-Flag" not in by_header(users.mail(user, folder)[0])[0]

@@ -1,4 +1,4 @@
-"""getmail fetches from a real Dovecot, with the recipe of docs/delivery.md."""
+"""getmail fetches from a real Dovecot, with the recipe of docs/mail-server.md."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tests.imap.dovecot import ONLY_OLD
 
 __all__ = ["dovecot", "make_host", "taught"]
 pytestmark = [pytest.mark.real_system, ONLY_OLD]  # getmail's own part is the same with each server
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 
 
 @pytest.fixture

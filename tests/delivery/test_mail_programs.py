@@ -1,4 +1,4 @@
-"""mutt and notmuch, with the recipes of docs/delivery.md."""
+"""mutt and notmuch, with the recipes of docs/mail-server.md."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
 from tests.service.conftest import PATIENCE
 
 pytestmark = pytest.mark.real_system
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 
 
 def lesson(home: Home, content: bytes) -> str | None:

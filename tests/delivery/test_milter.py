@@ -1,4 +1,4 @@
-"""Postfix with spamass-milter (Debian: spamass-milter), which runs `spamc`, by the recipe of docs/spamd.md."""
+"""Postfix with spamass-milter (Debian: spamass-milter), which runs `spamc`, by the recipe of docs/mail-server.md."""
 
 import os
 import shlex
@@ -19,7 +19,7 @@ from tests.service.conftest import PATIENCE, until
 from tests.service.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system
-DOCUMENT = "docs/spamd.md"
+DOCUMENT = "docs/mail-server.md"
 _SOCKET = "/run/spamnb/anna.sock"  # in the document
 _FORGED = b"X-Spam-Flag: YES\nX-Spam-Status: Yes, score=99.0 required=5.0\n"
 

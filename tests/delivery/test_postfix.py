@@ -1,4 +1,4 @@
-"""Postfix with spamnb as its content filter, by the recipe of docs/delivery.md."""
+"""Postfix with spamnb as its content filter, by the recipe of docs/mail-server.md."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.imap.postfix import postfix, run
 from tests.service.conftest import until
 
 pytestmark = pytest.mark.real_system
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 USER = "nobody"
 
 

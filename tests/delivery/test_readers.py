@@ -8,7 +8,7 @@ from spamnb.base.label import Verdict
 from spamnb.delivery.verdict import Delivered, fields
 from tests.documents import block
 
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 TOLD = {
     Verdict.SPAM: Delivered(Verdict.SPAM, 0.9987, 6.5),
     Verdict.UNSURE: Delivered(Verdict.UNSURE, 0.5, 2.1),
@@ -23,8 +23,8 @@ def lines(found: Delivered, **how: str) -> str:
 
 def test_the_document() -> None:
     """The document shows the fields as they are written."""
-    assert block("docs/delivery.md", "fields") == lines(TOLD[Verdict.SPAM])
-    assert block("docs/delivery.md", "bogosity") == lines(TOLD[Verdict.SPAM], style="bogofilter")
+    assert block("docs/mail-server.md", "fields") == lines(TOLD[Verdict.SPAM])
+    assert block("docs/mail-server.md", "bogosity") == lines(TOLD[Verdict.SPAM], style="bogofilter")
 
 
 # Thunderbird's isp/SpamAssassin.sfd and isp/Bogofilter.sfd: what a field begins with; junk, or not junk.

@@ -14,7 +14,7 @@ from tests.service.conftest import Site, until
 
 # All that a process may import later: as another user it may not be able to read this environment's files.
 _BECOME_NOBODY = (
-    "import os, ctypes, encodings, locale, lxml.etree, pkgutil, sqlite3, spamnb, watchdog.observers.inotify;"
+    "import os, ctypes, encodings, locale, lxml.etree, pkgutil, sqlite3, spamnb;"
     "import spamnb.cli.main as m, spamnb.maildir.rename as r;"
     "[__import__(found.name) for package in (encodings, spamnb)"
     " for found in pkgutil.walk_packages(package.__path__, package.__name__ + '.')"
@@ -25,8 +25,8 @@ _BECOME_NOBODY = (
 # The service gives up waiting for a locked ledger sooner, tries again sooner, and makes a folder again sooner.
 IMPATIENCE = 1.0
 _IMPATIENT = (
-    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.daemon as d, spamnb.service.folders as f;"
-    "l.Ledger.__init__.__kwdefaults__['busy_seconds'] = d._RETRY_SECONDS = f.QUIET_SECONDS"
+    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.account as a, spamnb.service.folders as f;"
+    "l.Ledger.__init__.__kwdefaults__['busy_seconds'] = a._RETRY_SECONDS = f.QUIET_SECONDS"
     f" = {IMPATIENCE}; m.entry_point()"
 )
 

@@ -1,12 +1,6 @@
 """`kill -9` before every system call that changes anything on the disk, by the kernel's own hand (strace)."""
 
-import os
-import re
 import shutil
-import signal
-import subprocess
-import time
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,13 +10,8 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from tests.faults.conftest import Faulty, mounted
+from tests.traced import calls, killed_before
 
-# All calls by which the service changes what is on a disk, or makes it durable. Between two of them the disk stays as
-# it is, so a death before any other call leaves what a death before the next of these leaves.
-CHANGES = (
-    "openat,mkdir,rename,renameat,renameat2,link,linkat,unlink,unlinkat,write,pwrite64,ftruncate,fallocate,"
-    "fsync,fdatasync,fchmod,utimensat,close,flock"
-)
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 
 
@@ -81,56 +70,10 @@ class Death:
             assert ledger.lessons.totals()[:2].tolist() == [26, 27]
 
 
-def killed(site: Faulty, call: str, at: int) -> bool:
-    """Let a process do the work, killed before its `at`th call of that name; False where it came to its end."""
-    done = _traced(site, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={at}", "-o", "/dev/null")
-    assert done in (0, -signal.SIGKILL)
-    return done != 0
-
-
-def calls(site: Faulty, log: Path) -> dict[str, int]:
-    """How often the work makes each of the calls."""
-    assert _traced(site, "-e", f"trace={CHANGES}", "-o", str(log)) == 0
-    return dict(Counter(re.findall(r"^(\w+)\(", log.read_text(), re.MULTILINE)))
-
-
-def _traced(site: Faulty, *options: str) -> int:
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # no thread of ours runs
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.read(reading, 1)  # until strace is there; nothing that it could count comes before
-            site.work()
-            code = 0
-        finally:
-            os._exit(code)
-    os.close(reading)
-    try:
-        tracer = subprocess.Popen(["strace", "-qq", *options, "-p", str(child)], stderr=subprocess.PIPE)
-        end = time.monotonic() + 30
-        while _tracer_of(child) == 0:
-            assert tracer.poll() is None, tracer.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.001)
-    finally:
-        os.write(writing, b".")
-        os.close(writing)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    tracer.communicate()
-    return code
-
-
-def _tracer_of(process: int) -> int:
-    return int(Path(f"/proc/{process}/status").read_text().partition("TracerPid:")[2].split()[0])
-
-
 def points(death: Death, log: Path) -> Iterator[tuple[str, int]]:
     """Every call of a run, by name and number."""
     death.again()
-    for call, number in calls(death.site, log).items():
+    for call, number in calls(death.site.work, log).items():
         for at in range(1, number + 1):
             yield call, at
 
@@ -138,7 +81,7 @@ def points(death: Death, log: Path) -> Iterator[tuple[str, int]]:
 def kill_at(death: Death, call: str, at: int) -> None:
     """Die there, start again, and look."""
     death.again()
-    died = killed(death.site, call, at)
+    died = killed_before(death.site.work, call, at)
     assert died, f"lived through {call} {at}"
     try:
         death.check()

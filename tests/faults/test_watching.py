@@ -11,7 +11,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.folders import create_folder
+from spamnb.maildir.folders import create_folder, find_directories
 from tests.faults.conftest import Faulty
 from tests.service.conftest import until
 
@@ -32,7 +32,7 @@ def with_limit(sysctl: str, value: int) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("watches", [0, 1, 3, 10, 20])
+@pytest.mark.parametrize("watches", [0, 1, 3, 10, 17])
 def test_no_watches_left(site: Faulty, watches: int) -> None:
     """Where not every folder can be watched all of them are polled, and the log names the limit to raise."""
     site.configure("service:\n  poll_seconds: 0.5\n")
@@ -51,7 +51,7 @@ def test_no_watches_left_for_a_new_folder(site: Faulty) -> None:
     """Where a folder that is new cannot be watched all of them are polled from then on."""
     site.configure("service:\n  poll_seconds: 0.5\n")
     site.teach()
-    directories = 1 + sum(path.is_dir() for path in site.root.rglob("*"))
+    directories = len(list(find_directories(str(site.root))))
     site.by = with_limit("max_inotify_watches", directories + 1)
     site.start()
     assert "watching 6 folders" in site.log()
@@ -64,6 +64,37 @@ def test_no_watches_left_for_a_new_folder(site: Faulty) -> None:
     until(lambda: site.label(ham) == 0, "learned from the folder that is not watched")
     assert site.log().count("max_user_watches") == 1
     site.clean()
+
+
+_TWO = """
+import sys
+from spamnb.maildir.folders import find_directories
+from spamnb.service.watcher import Watcher
+watcher, (one, other) = Watcher("auto"), sys.argv[1:]
+watcher.start()
+assert watcher.watch(one, find_directories(one))
+for _ in range(2):
+    assert not watcher.watch(other, find_directories(other))
+assert watcher.polling
+open(f"{other}/new/1.a", "x").close()
+open(f"{one}/new/1.a", "x").close()
+assert watcher.next(10.0).root == one, "what can only be watched in part is not watched"
+watcher.unwatch(one)
+assert watcher.watch(other, find_directories(other))
+assert not watcher.polling
+open(f"{other}/new/2.b", "x").close()
+assert watcher.next(10.0).root == other
+watcher.stop()
+"""
+
+
+def test_watches_for_one_of_two(tmp_path: Path) -> None:
+    """Where the watches last for one of two mailboxes it is watched, and the other one as soon as they last for it."""
+    roots = [create_folder(str(tmp_path / name), "maildir++", "INBOX").path for name in ("one", "other")]
+    command = [*with_limit("max_inotify_watches", 5), sys.executable, "-c", _TWO, *roots]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("raise the sysctl fs.inotify.max_user_watches") == 1
 
 
 def test_no_instances_left(site: Faulty) -> None:
@@ -124,7 +155,7 @@ def test_queue_overflows(site: Faulty, capsys: pytest.CaptureFixture[str]) -> No
 
     until(lambda: time.sleep(1) or judged() >= 20_000, "all judged", 900)  # type: ignore[func-returns-value]
     say(capsys, f"20,000 messages judged in {time.monotonic() - begun:.0f} s")
-    overflowed = "overflow" in site.log()
+    overflowed = "queue of events was full" in site.log()
     site.end()
     assert overflowed
     lying = Counter(

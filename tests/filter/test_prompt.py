@@ -63,3 +63,13 @@ def test_patterns_are_compiled_at_their_first_use(package: str) -> None:
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(statement, ast.Assign | ast.AnnAssign):
                 assert "re.compile(" not in ast.unparse(statement), f"{path}: use lazy_pattern"
+
+
+def test_one_person_needs_no_host(tmp_path: Path) -> None:
+    """What is only for a mail host is not imported by a command for one person, nor by --help."""
+    config = tmp_path / "config.yaml"
+    config.write_text(f"mailboxes: [{{path: {tmp_path}, roles: {{INBOX: inbox, Junk: spam}}}}]\nledger: {tmp_path}/l\n")
+    (tmp_path / "message").write_bytes(HTML)
+    for arguments in (("--config", str(config), "score", str(tmp_path / "message")), ("help",)):
+        found = imported(*arguments)
+        assert not {name for name in found if name.startswith("spamnb.host")}

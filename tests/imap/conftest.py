@@ -79,11 +79,11 @@ def as_sent(content: bytes) -> bytes:
 
 
 class Client(imaplib.IMAP4):
-    """A session of anna's mail program."""
+    """A session of a user's mail program."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, user: str = "anna") -> None:
         super().__init__("127.0.0.1", port, timeout=PATIENCE)
-        self.login("anna", "secret")
+        self.login(user, "secret")
 
     def must(self, answer: tuple[str, Any]) -> Any:
         """What a command answered; fails where it did not answer OK."""
@@ -265,9 +265,9 @@ class Host(Site):
         for path in paths if os.getuid() == 0 else ():
             os.chown(path, self.owner.pw_uid, self.owner.pw_gid)
 
-    def client(self) -> Client:
+    def client(self, user: str = "anna") -> Client:
         """A new session; ended with the test."""
-        self._clients.append(Client(self.port))
+        self._clients.append(Client(self.port, user))
         return self._clients[-1]
 
     def close(self) -> None:

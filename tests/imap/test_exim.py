@@ -1,4 +1,4 @@
-"""Exim with `spamc`, Dovecot's LDA and Sieve, by the recipe of docs/delivery.md, while the service watches."""
+"""Exim with `spamc`, Dovecot's LDA and Sieve, by the recipe of docs/mail-server.md, while the service watches."""
 
 from collections.abc import Callable, Iterator
 
@@ -15,7 +15,7 @@ from tests.service.conftest import until
 
 pytestmark = ONLY_OLD  # Exim starts its LDA as a user who cannot enter a tree
 
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 _SETTINGS = (
     "protocol lda {\n  mail_plugins = $mail_plugins sieve\n}\nplugin {\n  sieve_before = %h/sieve/flag.sieve\n}\n"
 )
@@ -55,7 +55,7 @@ def test_told_at_delivery(host: Host, server: Exim, many: int) -> None:
     for start in range(0, len(pairs), _TOGETHER):
         some = [content for pair in pairs[start : start + _TOGETHER] for content in pair]
         sent = server.delivered() + len(some)
-        server.send(*some, to="anna")
+        server.send(*some, to="anna@home.example")
         until(lambda sent=sent: server.delivered() >= sent, f"mail to be delivered: {server.log()[-2000:]}")  # type: ignore[misc]
     for kind, folder in (("spam", "Junk"), ("ham", "INBOX")):
         assert sorted(map(identity, host.contents(folder))) == sorted(map(identity, mail[kind]))

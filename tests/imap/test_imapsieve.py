@@ -1,4 +1,4 @@
-"""Learning from IMAP by imapsieve and `spamc -L`, by the recipe of docs/spamd.md; nobody watches the Maildir."""
+"""Learning from IMAP by imapsieve and `spamc -L`, by the recipe of docs/mail-server.md; nobody watches the Maildir."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from tests.service.spamd.conftest import Service
 
 pytestmark = BOTH
 
-DOCUMENT = "docs/spamd.md"
+DOCUMENT = "docs/mail-server.md"
 _SETTINGS = recipe(DOCUMENT, "imapsieve-23", "imapsieve-24")
 
 

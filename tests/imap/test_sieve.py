@@ -1,4 +1,4 @@
-"""Dovecot's LDA and LMTP with Sieve and `spamnb filter`, by the recipe of docs/delivery.md, beside the service."""
+"""Dovecot's LDA and LMTP with Sieve and `spamnb filter`, by the recipe of docs/mail-server.md, beside the service."""
 
 import contextlib
 import smtplib
@@ -16,10 +16,10 @@ from tests.imap.dovecot import BOTH, Dovecot, recipe
 
 pytestmark = BOTH
 
-DOCUMENT = "docs/delivery.md"
+DOCUMENT = "docs/mail-server.md"
 Deliver = Callable[[bytes], None]
 Way = Callable[[Host], contextlib.AbstractContextManager[Deliver]]
-_LMTP = """
+LMTP = """
 protocols = imap lmtp
 service lmtp {
   unix_listener lmtp {
@@ -27,7 +27,7 @@ service lmtp {
   }
 }
 """
-_SETTINGS = {version: text + _LMTP for version, text in recipe(DOCUMENT, "dovecot-23", "dovecot-24").items()}
+_SETTINGS = {version: text + LMTP for version, text in recipe(DOCUMENT, "dovecot-23", "dovecot-24").items()}
 _FORGED = b"X-Spam-Flag: YES\nX-Spamnb: spam\n"
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts.undo import foresee, of_ids, since, undo, undos_since
+from spamnb.config import Config
+from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.history.describe import as_object, in_words
-from spamnb.ledger.history.journal import Action, ChoiceKind
+from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, home, ledger_file, mail, run
+from tests.ledger.plans import plans
 from tests.ledger.test_retention import deleted
 from tests.lessons import learn, lesson
 
@@ -20,23 +23,12 @@ OLD, LATER = 1_000.0, 9_000.0
 
 def choose(ledger: Ledger, kind: ChoiceKind, value: str | float, at: float = OLD) -> int:
     """A choice, and the action that names it; the number of that."""
-    pattern, number = (value, None) if isinstance(value, str) else (None, value)
-    with ledger.transaction():
-        choice = ledger._connection.execute(
-            "INSERT INTO choice (kind, pattern, number, by) VALUES (?, ?, ?, 'page')", (kind, pattern, number)
-        )
-        return ledger._connection.execute(
-            "INSERT INTO action (at, choice, kind, state, why) VALUES (?, ?, 'chosen', 'done', 'said on a page')",
-            (at, choice),
-        )
+    return ledger.choices.record(kind, value, "page", "said on a page", at)
 
 
 def in_force(ledger: Ledger) -> list[tuple[str, str | float]]:
-    """The choices whose action stands, the oldest first, as a later version may ask for them."""
-    return ledger._connection.all(
-        "SELECT c.kind, coalesce(c.pattern, c.number) FROM choice AS c JOIN action AS a ON a.choice = c.id"
-        " WHERE a.state = 'done' AND a.takes_back IS NULL ORDER BY c.id"
-    )
+    """The choices whose action stands, the oldest first."""
+    return [(choice.kind, choice.value) for choice in ledger.choices.standing()]
 
 
 def take_back(ledger: Ledger, actions: list[Action]) -> None:
@@ -109,3 +101,38 @@ def test_at_the_prompt(home: Path, run: Run) -> None:
         assert (said.code, said.err) == (0, ""), said
     with Ledger(str(ledger_file(home))) as ledger:
         assert in_force(ledger) == [("block", "*@shop.example")]
+
+
+def test_copies_and_exports(home: Path, run: Run) -> None:
+    """A backup holds the choices, and a restored ledger has those of the copy; an export holds lessons alone."""
+    assert run("train", "--ham", mail(home / "a", "ham", 1)).code == 0
+    assert run("choose", "block", "*@shop.example").code == 0
+    assert run("backup", home / "copy").code == 0
+    assert "shop.example" not in run("export", "-").out
+    assert run("choose", "--forget", "*@shop.example").code == 0
+    assert run("choose", "--json").out == ""
+    assert run("restore", home / "copy").code == 0
+    assert json.loads(run("choose", "--json").out)["value"] == "*@shop.example"
+
+
+def test_a_copy_that_was_changed(ledger: Ledger) -> None:
+    """A row that is no choice of ours, as a cutoff with a pattern, is passed over."""
+    choose(ledger, "allow", "x.example")
+    for kind, pattern, number in (("ham_cutoff", "y.example", None), ("block", None, 0.5)):
+        choice = ledger._connection.execute(
+            "INSERT INTO choice (kind, pattern, number, by) VALUES (?, ?, ?, 'page')", (kind, pattern, number)
+        )
+        ledger._connection.execute(
+            "INSERT INTO action (at, choice, kind, state, why) VALUES (1.0, ?, 'chosen', 'done', '')", (choice,)
+        )
+    assert in_force(ledger) == [("allow", "x.example")]
+    ledger.choices.over(Config((), Path("/l")))
+
+
+def test_one_question_by_an_index(ledger: Ledger) -> None:
+    """That nothing has changed is told by an index that holds choices alone, however much else was done."""
+    (counting,) = plans(ledger, lambda: ledger.choices.over(Config((), Path("/l"))))
+    assert counting == ["SEARCH action USING COVERING INDEX action_choice"]
+    choose(ledger, "allow", "x.example")
+    (plan,) = plans(ledger, ledger.choices.standing)
+    assert plan[0] in ("SEARCH a USING INDEX action_choice", "SCAN c"), plan

@@ -1,7 +1,7 @@
 """The contract of the port `Lessons`, for both stores: the ledger's, and the one in memory."""
 
 import doctest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
+from spamnb.ledger.lessons.port import Kept, Lesson, Lessons, Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -379,6 +379,146 @@ def test_tokens_are_looked_up(lessons: Lessons) -> None:
     assert lessons.beginning_with("subw", 9) == []
 
 
+def kept(lessons: Lessons) -> list[Kept]:
+    """All lessons of a store, with all that another one needs."""
+    digests = [lesson.digest for lesson in lessons.changes(0) if lesson.how is not How.IMPORT]
+    return lessons.kept(digests, digests)
+
+
+def without_numbers(lessons: list[Kept]) -> list[Kept]:
+    """Lessons without what each store counts for itself, in an order that both have."""
+    bare = [each._replace(lesson=replace(each.lesson, number=0, takes_back=None)) for each in lessons]
+    return sorted(bare, key=lambda each: each.lesson.digest)
+
+
+def a_few(lessons: Lessons) -> None:
+    """Learn a decision, a weak lesson of the same sender, an empty message and one that is forgotten."""
+    lessons.learn([mail(1), reading(2)], HAM, "filed", 1.0, how=How.MOVE)
+    lessons.learn([mail(3)], SPAM, "left in Junk", 2.0, how=How.SILENCE, weak=True)
+    lessons.learn([reading(4, a=70_000, gone=2)], SPAM, "a test", 3.0, how=How.HAND)
+    lessons.forget([digest(4)], "an error", 4.0, how=How.HAND)
+
+
+def test_lessons_with_all_that_another_store_needs(lessons: Lessons) -> None:
+    """A lesson is handed out with its tokens, those of what was known among them, and with its relations."""
+    a_few(lessons)
+    found = lessons.kept([digest(3), digest(9), digest(1), digest(4)], [digest(3), digest(4), digest(9)])
+    assert [each.lesson for each in found] == [lessons.find(digest(number)) for number in (3, 1, 4)]
+    assert [each.tokens for each in found] == [
+        {"hello": 1, "known:correspondent": 1},
+        None,
+        {"a": 65_535, "gone": 2},
+    ]
+    assert [each.tokenizer for each in found] == [VERSION] * 3
+    assert found[0].relations == found[1].relations != found[2].relations == b""
+    assert lessons.kept([], []) == []
+
+
+def test_taken_over_from_another_store(lessons: Lessons) -> None:
+    """Taken over, lessons are the very same as where they came from, forgotten ones too; again it changes nothing."""
+    other = MemoryLessons()
+    a_few(other)
+    lessons.learn([mail(5, path="8.8.8")], HAM, "filed", 9.0, how=How.MOVE)
+    assert lessons.take_over(kept(other)) == 4
+    assert without_numbers(kept(lessons))[:4] == without_numbers(kept(other))
+    lessons.forget([digest(5)], "a test", 9.0, how=How.HAND)
+    assert exported(lessons).digest == exported(other).digest
+    assert lessons.totals().tolist() == other.totals().tolist()
+    assert known(lessons, mail(7)) == {CORRESPONDENT}
+    assert lessons.verify() == []
+    last = lessons.last_change()
+    assert lessons.take_over(kept(other)) == 0
+    assert lessons.take_over([]) == 0
+    assert lessons.last_change() == last
+
+
+def test_taken_over_otherwise(lessons: Lessons) -> None:
+    """What is different here gives way: label, tokens, relations, and when and by what it was learned."""
+    a_few(lessons)
+    lessons.relabel([Relabel(digest(1), HAM, False, SPAM, False, "by hand", How.HAND, takes_back=7)], 5.0)
+    theirs = Lesson(99, digest(1), "message 1", HAM, False, 6.0, "filed", How.KEPT, takes_back=8)
+    last = lessons.last_change()
+    assert lessons.take_over([Kept(theirs, VERSION, {"other": 3}, b"")]) == 1
+    (found,) = lessons.kept([digest(1)], [digest(1)])
+    assert found == Kept(replace(theirs, number=last + 1, takes_back=None), VERSION, {"other": 3}, b"")
+    assert lessons.counts(["hello", "other"]).messages.tolist() == [[0, 1], [1, 0]]
+    assert known(lessons, mail(7)) == set()
+    assert [each.digest for each in lessons.changes(last)] == [digest(1)]
+    assert lessons.verify() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kept: kept._replace(tokens={"hello": 2}),
+        lambda kept: kept._replace(tokens={"hello": 1, "more": 1}),
+        lambda kept: kept._replace(relations=bytes(7) + b"1"),
+        lambda kept: kept._replace(tokenizer=VERSION + 1),
+        lambda kept: kept._replace(lesson=replace(kept.lesson, at=1.5)),
+        lambda kept: kept._replace(lesson=replace(kept.lesson, how=How.TELL)),
+        lambda kept: kept._replace(lesson=replace(kept.lesson, weak=True)),
+        lambda kept: kept._replace(lesson=replace(kept.lesson, label=None)),
+    ],
+)
+def test_each_difference_is_a_change(lessons: Lessons, change: Callable[[Kept], Kept]) -> None:
+    """A lesson that differs in one thing alone is a change, which the store has exactly, and nobody else's."""
+    lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.MOVE)
+    theirs = change(kept(lessons)[0])
+    assert lessons.take_over([theirs, theirs]) == 1
+    assert without_numbers(kept(lessons)) == without_numbers([theirs])
+    assert lessons.last_change() == 2
+    assert lessons.verify() == []
+
+
+def test_nothing_is_taken_over_without_tokens(lessons: Lessons) -> None:
+    """Where one lesson is without its tokens, or has relations that are none, all stays as it was."""
+    lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.MOVE)
+    (mine,) = kept(lessons)
+    other = mine._replace(lesson=replace(mine.lesson, label=SPAM))
+    for bad in (mine._replace(tokens=None), mine._replace(relations=b"1")):
+        with pytest.raises(ValueError, match=r"without its tokens|no relations"):
+            lessons.take_over([other, bad._replace(lesson=replace(mine.lesson, digest=digest(2), label=SPAM))])
+    assert kept(lessons) == [mine]
+    assert lessons.verify() == []
+
+
+def test_what_was_taken_over_is_corrected_exactly(lessons: Lessons) -> None:
+    """A lesson that was taken over is forgotten and learned again as one of one's own, with the tokens it has."""
+    other = MemoryLessons()
+    other.learn([reading(1, a=2, b=1)], HAM, "filed", 1.0, how=How.MOVE)
+    lessons.take_over(kept(other))
+    lessons.learn([reading(1, c=1)], SPAM, "moved", 2.0, how=How.MOVE)
+    assert lessons.counts(["a", "b", "c"]).occurrences.tolist() == [[0, 0, 0], [2, 1, 0]]
+    assert [each.summary for each in lessons.teachers(["a"])["a"]] == ["message 1"]
+    lessons.forget([digest(1)], "a test", 3.0, how=How.HAND)
+    assert lessons.totals().tolist() == [0] * 7
+    assert lessons.verify() == []
+
+
+def test_taken_over_with_tokens_of_another_tokenizer(lessons: Lessons) -> None:
+    """What another version of the tokenizer has read is known as such, and is read again as one's own."""
+    lessons.learn([reading(1, a=1)], HAM, "filed", 1.0, how=How.MOVE)
+    (mine,) = kept(lessons)
+    theirs = [
+        mine._replace(
+            lesson=replace(mine.lesson, digest=digest(number)),
+            tokenizer=VERSION - 1,
+            tokens={"b": 1, "known:answer": 1},
+        )
+        for number in (2, 3)
+    ]
+    lessons.take_over(theirs)
+    assert lessons.describe().tokenizers == {VERSION, VERSION - 1}
+    assert lessons.read_otherwise() == [digest(2), digest(3)]
+    last = lessons.last_change()
+    again = Batch.of([reading(2, c=1), reading(1, c=1), reading(2, d=1)])
+    assert lessons.batcher().read_again([again]) == 1
+    assert lessons.last_change() > last
+    assert lessons.read_otherwise() == lessons.read_otherwise(digest(2), 1) == [digest(3)]
+    assert lessons.counts(["a", "b", "c", "known:answer"]).messages.tolist()[0] == [1, 1, 1, 2]
+    assert lessons.verify() == []
+
+
 def test_too_much_to_be_imported(lessons: Lessons) -> None:
     """What would not fit into the sums is refused, and changes nothing."""
     counts = ExportedCounts(["x"], np.array([[1, 0, MOST_TOTAL, 0]]), 1, 0, (1,))
@@ -591,3 +731,35 @@ def test_both_count_alike(
             for store in (one, other):
                 store.forget([digest(number)], "a test", 2.0, how=How.HAND)
                 assert store.counts(TOKENS) == without
+
+
+def apply(lessons: Lessons, events: list[tuple[list[Reading], Label | None, bool]]) -> None:
+    """Learn and forget."""
+    for at, (readings, taught, weak) in enumerate(events):
+        if taught is None:
+            lessons.forget([each.digest for each in readings], "a test", float(at), how=How.HAND)
+        else:
+            lessons.learn(readings, taught, "a test", float(at), weak=weak, how=How.HAND)
+
+
+@given(EVENTS, EVENTS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_taken_over_by_each_store_from_the_other(
+    tmp_path_factory: pytest.TempPathFactory,
+    here: list[tuple[list[Reading], Label | None, bool]],
+    there: list[tuple[list[Reading], Label | None, bool]],
+) -> None:
+    """Whatever two stores have learned, each has of the other's lessons the very same when it has taken them over."""
+    with Ledger(str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite")) as ledger:
+        memory = MemoryLessons()
+        apply(ledger.lessons, here)
+        apply(memory, there)
+        for source, goal in ((memory, ledger.lessons), (ledger.lessons, memory)):
+            theirs = kept(source)
+            goal.take_over(theirs)
+            digests = [each.lesson.digest for each in theirs]
+            assert without_numbers(goal.kept(digests, digests)) == without_numbers(theirs)
+            assert goal.verify() == []
+            assert goal.take_over(theirs) == 0
+        assert exported(memory).digest == exported(ledger.lessons).digest
+        assert without_numbers(kept(memory)) == without_numbers(kept(ledger.lessons))

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.acts.undo import undo
-from spamnb.base.label import How
+from spamnb.base.label import How, Label
 from spamnb.ledger.history import tallies
 from spamnb.ledger.history.journal import Wanted
-from spamnb.ledger.history.tallies import Tally
+from spamnb.ledger.history.tallies import Place, Tally
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import learn, sample_lessons, set_label
 
@@ -211,3 +211,43 @@ def test_kept_at_any_time(tmp_path_factory: pytest.TempPathFactory, steps: list[
                 judged(ledger, number, step)
                 expected[Tally("judged", step, "maildir")] += 1
             assert ledger.tallies.read() == expected
+
+
+@settings(max_examples=20)
+@given(st.lists(st.sampled_from(["judge", "correct", "wait", "count", "keep"]), max_size=15))
+def test_counted_from_place_to_place(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
+    """Whenever what was done since is counted, and whenever numbers are kept, each thing is counted exactly once."""
+    lessons, now = iter(sample_lessons(10)), 1e6
+    with Ledger(str(tmp_path_factory.mktemp("l") / "ledger")) as ledger:
+        ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
+        judged(ledger, 0, "spam", now)
+        place, counted = ledger.tallies.place(now), Counter[Tally]()
+        before = ledger.tallies.read(now)
+        for number, step in enumerate(steps, 1):
+            match step:
+                case "judge":
+                    judged(ledger, number, "ham", now)
+                case "correct":
+                    lesson = next(lessons)
+                    judged(ledger, lesson.reading.digest, "spam" if lesson.label is Label.HAM else "ham", now)
+                    learn(ledger, [lesson._replace(at=now)])
+                case "wait":
+                    now += 0.7 * HOUR
+                case "keep":
+                    ledger.tallies.keep(now)
+                case "count":
+                    done, place = ledger.tallies.since(place, now)
+                    counted += done
+        now += 2 * HOUR
+        done, place = ledger.tallies.since(place, now)
+        assert counted + done + before == ledger.tallies.read(now)
+        assert ledger.tallies.since(place, now) == (Counter(), place)
+
+
+def test_counted_in_an_earlier_ledger(ledger: Ledger) -> None:
+    """Where an earlier ledger has taken the place of one, what was counted is behind what is there: nothing is new."""
+    judged(ledger, 1, "ham")
+    done, place = ledger.tallies.since(Place(100, 100), math.inf)
+    assert (done, place) == (Counter(), Place(1, 1))
+    judged(ledger, 2, "ham")
+    assert ledger.tallies.since(place, math.inf)[0] == {Tally("judged", "ham", "maildir"): 1}

@@ -235,7 +235,7 @@ def test_what_is_weighed_together() -> None:
 
 
 def test_the_document_lists_the_kinds() -> None:
-    """The table of tokens in docs/how-it-decides.md has each kind, and no other."""
-    _, _, table = (ROOT / "docs/how-it-decides.md").read_text(encoding="utf-8").partition("## Tokens\n")
+    """The table of tokens in docs/evidence/score.md has each kind, and no other."""
+    _, _, table = (ROOT / "docs/evidence/score.md").read_text(encoding="utf-8").partition("## Tokens\n")
     notes = {token.partition(":")[0] for token in NOTES}
     assert {*prefixes(table.partition("\n## ")[0]), ""} - (notes - KINDS.keys()) == KINDS.keys()

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from spamnb.base.errors import MaildirError
 from spamnb.maildir import folders
 from spamnb.maildir.folders import (
+    Directory,
     Folder,
     FolderUnavailableError,
     create_folder,
     decode,
     detect_layout,
     encode,
+    find_directories,
     find_folders,
 )
 from spamnb.maildir.messages import read_keywords
@@ -175,6 +177,52 @@ def test_no_two_folders_share_a_name(tmp_path: Path) -> None:
         make(tmp_path / folder)
     found = names(tmp_path)
     assert found == ["INBOX", "./.INBOX", "./.Ü", "Ü"]
+
+
+def directories(root: Path, layout: folders.Layout | None = None) -> list[str]:
+    """The paths of all directories that tell of changes, as seen from the root."""
+    return sorted(os.path.relpath(directory.path, root) for directory in find_directories(str(root), layout or "auto"))
+
+
+def test_directories_of_maildirpp(tmp_path: Path) -> None:
+    """Changes show in the root, in each directory that is or may become a folder, and in `new` and `cur`."""
+    for path in (".", ".Junk", ".Junk/.no", "nested"):
+        make(tmp_path / path)
+    for path in (".Later", "..DOVECOT-TRASHED", ".Later/sub", ".Half/cur", "cur/sub"):
+        (tmp_path / path).mkdir(parents=True)
+    (tmp_path / ".Linked").symlink_to(tmp_path / ".Junk")
+    (tmp_path / "file").touch()
+    dotted = [".Half", ".Junk", ".Junk/cur", ".Junk/new", ".Later"]
+    assert directories(tmp_path, "maildir++") == sorted([".", "cur", "new", *dotted])
+    assert directories(tmp_path) == sorted([".", "cur", "new", *dotted, "nested", "nested/cur", "nested/new"])
+
+
+def test_directories_of_fs(tmp_path: Path) -> None:
+    """In the layout `fs` that is any directory, to the depth in which a folder is looked for."""
+    for path in (".", "a", "a/b", "c/d"):
+        make(tmp_path / path)
+    (tmp_path / ".hidden").mkdir()
+    deep = tmp_path.joinpath(*["z"] * (folders.MAX_DEPTH + 1))
+    make(deep)
+    make(deep.parent)
+    found = directories(tmp_path, "fs")
+    mail = [f"{path}{subdir}" for path in ("", "a/", "a/b/", "c/d/") for subdir in ("new", "cur")]
+    assert [path for path in found if "z" not in path] == sorted([".", "a", "a/b", "c", "c/d", *mail])
+    below = [os.path.relpath(path, tmp_path) for path in (deep.parent, deep.parent / "new", deep.parent / "cur")]
+    assert [path for path in found if path.count("z") >= folders.MAX_DEPTH] == sorted(below)
+    assert {folder.path for folder in find_folders(str(tmp_path), "fs")} <= {str(tmp_path / path) for path in found}
+
+
+@pytest.mark.parametrize("layout", ["maildir++", "fs"])
+def test_a_directory_comes_before_it_is_listed(tmp_path: Path, layout: folders.Layout) -> None:
+    """What is made in a directory when it comes is among those that come after it."""
+    root, name = tmp_path / "root", ".a" if layout == "maildir++" else "a"
+    found = find_directories(str(root), layout)
+    assert next(found) == Directory(str(root))
+    (root / name).mkdir(parents=True)
+    assert next(found) == Directory(str(root / name))
+    make(root / name)
+    assert [*found] == [Directory(str(root / name), "new"), Directory(str(root / name), "cur")]
 
 
 def test_absent_root(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from spamnb.base.errors import MaildirError
 from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, FolderUnavailableError, create_folder
-from spamnb.maildir.messages import Entry, deliver, locate, read_bytes, scan
+from spamnb.maildir.messages import Entry, deliver, locate, read_bytes, read_chunks, scan
 
 
 @pytest.fixture
@@ -141,6 +141,20 @@ def test_special_files_are_not_read(inbox: Folder) -> None:
     for path in (link, fifo, inbox.path):
         with pytest.raises(MaildirError):
             read_bytes(path, 10)
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_file_that_is_too_long_for_mail(inbox: Folder, monkeypatch: pytest.MonkeyPatch, grows: bool) -> None:
+    """A file of more than 64 MB is refused before it is read, or where it grows, once that much was read."""
+    path = put(inbox, "cur", "x")
+    os.truncate(path, (64 << 20) + (0 if grows else 1))
+    read = 0
+    with pytest.raises(MaildirError, match="longer than 64 MB"):
+        for chunk in read_chunks(path):
+            read += len(chunk)
+            if grows and read < 1 << 20:
+                os.truncate(path, 1 << 40)
+    assert read == (64 << 20 if grows else 0)
 
 
 def test_deliver(inbox: Folder) -> None:

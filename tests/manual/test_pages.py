@@ -50,14 +50,14 @@ def test_every_key_is_in_the_page() -> None:
         (entry,) = re.findall(rf"\.TP {re.escape(key)} (.*?)(?= \.[TS][PSH] )", text)
         (default,) = re.findall(rf"^ *(?:- )?{key.rpartition('.')[2]}:(.*)$", section_of(key), re.MULTILINE)
         assert entry.endswith(f"Write {meaning}." + (f" Default: {default.strip()}." if default else ""))
-    for comment in re.findall(r"(?:^ *#.*\n)+", example().partition("\n\n")[2], re.MULTILINE):
+    for comment in re.findall(r"(?:^ *#.*\n)+", example(of_host=True).partition("\n\n")[2], re.MULTILINE):
         assert " ".join(comment.replace("#", "").replace("`", "").split()) in text
 
 
 def section_of(key: str) -> str:
     """The part of the example that is below the section of a key; all of it for a key without one."""
     section = key.rpartition(".")[0]
-    below = example().partition(f"\n{section}:\n")[2] if section else example()
+    below = example(of_host=True).partition(f"\n{section}:\n")[2] if section else example(of_host=True)
     return re.split(r"^(?=\w)", below, flags=re.MULTILINE)[0] if section else below
 
 

@@ -1,6 +1,7 @@
 """Metrics: what a monitor reads, and the rules by which it calls a person."""
 
 import importlib
+import logging
 import math
 import re
 import shutil
@@ -21,13 +22,17 @@ import yaml
 from spamnb.acts.training import learn_message
 from spamnb.base.label import LEARNED_BY, How, Label, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Mailbox
+from spamnb.config import Config, Mailbox, Service
+from spamnb.host.register import AccountRow, Register, State
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import of_day
+from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
-from spamnb.monitoring.exposition import Metric, exposition
+from spamnb.monitoring.exposition import Histogram, Metric, exposition
+from spamnb.monitoring.host_metrics import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
+from spamnb.service.jobs import HostMetricsFile
 from spamnb.service.measurements import Measurements
 from tests.documents import ROOT, read
 from tests.lessons import learn, sample_lessons
@@ -54,6 +59,26 @@ def config(ledger: Ledger) -> Config:
     """A configuration over that ledger."""
     mailbox = Mailbox(path=Path("/mail"), roles={"INBOX": Role.INBOX, "Junk": Role.SPAM})
     return Config(mailboxes=(mailbox,), ledger=Path(ledger.path))
+
+
+@pytest.fixture
+def register(tmp_path: Path) -> Iterator[Register]:
+    """A register of three users, of whom one's filter has stopped, and one's is broken."""
+    with Register(str(tmp_path / "register.sqlite")) as opened:
+        opened.put(
+            [
+                AccountRow("anna@a.example", "/m/anna", State.MOVING, ham=20, spam=30, judged_at=1e6, bytes=100),
+                AccountRow("bob@a.example", "/m/bob", State.STOPPED, ham=1, judged_at=5.0, bytes=10),
+                AccountRow("eve@a.example", "/m/eve", State.BROKEN, fault="no inbox"),
+            ]
+        )
+        yield opened
+
+
+def of_host(config: Config, register: Register, measured: Measurements, instance: str = "") -> str:
+    """What a service of a host tells, for which two accounts are awake and twelve directories watched."""
+    of_service = [*measured.of_host(2), *measured.metrics(12)]
+    return host_metrics(config, register.sums(), is_running=True, of_service=of_service, instance=instance)
 
 
 def values(text: str) -> dict[str, float]:
@@ -118,9 +143,90 @@ def test_without_a_ledger(config: Config, tmp_path: Path) -> None:
     assert {value for name, value in found.items() if "_total" in name} == {0.0}
 
 
-def test_the_form(ledger: Ledger, config: Config) -> None:
+def test_of_a_host(config: Config, register: Register) -> None:
+    """Of a host there are sums over its users, none of them in a label, and what its service has done itself."""
+    measured = Measurements()
+    measured.done(Counter({Tally("judged", "spam", "maildir"): 2, Tally("corrected", "spam", "ham"): 1}))
+    measured.done(Counter({Tally("judged", "spam", "maildir"): 1}))
+    for seconds in (0.004, 0.2, 100.0):
+        measured.turn(seconds)
+    text = of_host(config, register, measured)
+    found = values(text)
+    assert {state: found[f'spamnb_users{{state="{state}"}}'] for state in State} == {
+        **dict.fromkeys(State, 0), State.MOVING: 1, State.STOPPED: 1, State.BROKEN: 1,
+    }  # fmt: skip
+    assert found['spamnb_known_messages{label="ham"}'] == 21
+    assert found["spamnb_ledger_bytes"] == 110
+    assert found["spamnb_last_judgement_timestamp_seconds"] == 1e6
+    assert found['spamnb_judged_messages_total{verdict="spam",via="maildir"}'] == 3
+    assert found['spamnb_corrected_messages_total{verdict="spam",label="ham"}'] == 1
+    assert found['spamnb_moved_messages_total{to="spam"}'] == 0
+    assert found["spamnb_accounts_awake"] == 2
+    assert found['spamnb_turn_seconds_bucket{le="0.25"}'] == 2
+    assert found["spamnb_turn_seconds_count"] == 3
+    assert "a.example" not in text
+
+
+def test_counters_of_a_host_never_fall(config: Config, register: Register) -> None:
+    """When a user is forgotten, no counter gets smaller: Prometheus would take that for a restart."""
+    measured = Measurements()
+    measured.done(Counter({Tally("learned", "spam", "move"): 5}))
+    before = values(of_host(config, register, measured))
+    register.forget("anna@a.example")
+    after = values(of_host(config, register, measured))
+    assert after["spamnb_ledger_bytes"] < before["spamnb_ledger_bytes"]
+    assert all(after[name] == number for name, number in before.items() if "_total" in name)
+
+
+def test_the_file_of_each_share(config: Config, register: Register, tmp_path: Path) -> None:
+    """Each service of a host writes a file of its own, of the users of its share, with what it has measured."""
+    (tmp_path / "m").mkdir()
+    host = replace(config, service=Service(metrics=tmp_path / "m" / "spamnb.prom"))
+    for instance, name in (("1-of-2", "anna@a.example"), ("2-of-2", "bob@a.example")):
+        measured = Measurements()
+
+        def counted(now: float, measured: Measurements = measured) -> list[Metric | Histogram]:
+            measured.done(Counter({Tally("judged", "ham", "maildir"): int(now)}))
+            return [*measured.of_host(1), *measured.metrics(1)]
+
+        HostMetricsFile(lambda: host, register, name.__eq__, measured, counted, instance).step_if_due(1000.0)
+    files = sorted((tmp_path / "m").iterdir())
+    assert [file.name for file in files] == ["spamnb@1-of-2.prom", "spamnb@2-of-2.prom"]
+    first, second = (values(file.read_text()) for file in files)
+    assert first['spamnb_users{service="1-of-2",state="moving"}'] == 1
+    assert first['spamnb_users{service="1-of-2",state="stopped"}'] == 0
+    assert second['spamnb_users{service="2-of-2",state="stopped"}'] == 1
+    assert first['spamnb_judged_messages_total{service="1-of-2",verdict="ham",via="maildir"}'] == 1000
+    assert first.keys().isdisjoint(second)
+
+
+def test_a_register_that_is_away(
+    config: Config, register: Register, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the register cannot be read for now the file is not written, which is logged once."""
+    measured, host = Measurements(), replace(config, service=Service(metrics=tmp_path / "spamnb.prom"))
+    file = HostMetricsFile(lambda: host, register, bool, measured, lambda _: measured.of_host(0), "")
+    path = Path(register.path)
+    path.rename(tmp_path / "away")
+    path.mkdir()
+    with caplog.at_level(logging.WARNING):
+        for now in (1000.0, 2000.0):
+            file.step_if_due(now)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "the metrics are not written: The register" in caplog.text
+    assert values(exposition(measured.metrics(0)))['spamnb_faults_total{kind="disk"}'] == 1
+    path.rmdir()
+    file.step_if_due(3000.0)
+    assert (tmp_path / "spamnb.prom").exists()
+
+
+@pytest.mark.parametrize("whose", ["one person", "a host"])
+def test_the_form(ledger: Ledger, config: Config, register: Register, whose: str) -> None:
     """Each metric has its help and its type once, before its samples; counters end in _total; no line has a time."""
-    text = metrics(config, ledger, NOW, Measurements().metrics(1))
+    measured = Measurements()
+    text = metrics(config, ledger, NOW, measured.metrics(1))
+    if whose == "a host":
+        text = of_host(config, register, measured)
     assert text.endswith("\n")
     names = re.findall(r"^# HELP (\w+) ", text, re.MULTILINE)
     assert names == re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)
@@ -154,10 +260,13 @@ def test_read_by_prometheus(ledger: Ledger, config: Config) -> None:
     assert len(found) == len(values(text))
 
 
-def test_the_document() -> None:
+def test_the_document(register: Register) -> None:
     """docs/monitoring.md names each metric, and no other."""
-    text = metrics(Config(mailboxes=(), ledger=Path("/none/ledger")), None, NOW, Measurements().metrics(1))
-    written = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) | {"spamnb_last_judgement_timestamp_seconds"}
+    config, measured = Config(mailboxes=(), ledger=Path("/none/ledger")), Measurements()
+    measured.exchanged_at = 1.0
+    text = metrics(config, None, NOW, measured.metrics(1)) + of_host(config, register, Measurements())
+    written = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
+    written |= {"spamnb_last_judgement_timestamp_seconds", "spamnb_untold_lessons"}
     named = set(re.findall(r"`(spamnb_\w+)`", read("docs/monitoring.md")))
     assert named == written
 
@@ -242,9 +351,11 @@ def rules() -> list[dict[str, object]]:
     return list(group["rules"])
 
 
-def test_rules_name_what_is_there(ledger: Ledger, config: Config) -> None:
+def test_rules_name_what_is_there(ledger: Ledger, config: Config, register: Register) -> None:
     """Each rule is about metrics and labels that are written, and says what to do."""
-    text = metrics(config, ledger, NOW, Measurements().metrics(1))
+    measured = Measurements()
+    measured.exchanged_at = 1.0
+    text = metrics(config, ledger, NOW, measured.metrics(1)) + of_host(config, register, measured)
     for rule in rules():
         expression = str(rule["expr"])
         named = re.findall(r"(spamnb_\w+)(?:\{([^}]*)\})?", expression)
@@ -255,14 +366,32 @@ def test_rules_name_what_is_there(ledger: Ledger, config: Config) -> None:
         assert {"summary", "description"} == set(rule["annotations"])  # type: ignore[call-overload]
 
 
-# What is so, and which alerts are raised: series, and minutes after which they have to be.
+# What is so, and which alerts are raised: series with their courses, and after how long they have to be.
 ALERTS = {
-    "SpamnbStoppedMoving": ("spamnb_breaker_open", "0 1x20", "6m"),
-    "SpamnbNotRunning": ("spamnb_service_running", "1 0x20", "7m"),
-    "SpamnbMailboxMissing": ("spamnb_missing_mailboxes", "0 1x20", "12m"),
-    "SpamnbJudgesNothing": ("spamnb_last_judgement_timestamp_seconds", "0x1600", "1455m"),
-    "SpamnbTakesHamForSpam": ('spamnb_corrected_messages_total{verdict="spam",label="ham"}', "0x100 5x10", "105m"),
-    "SpamnbLedgerNotCopied": ("spamnb_last_copy_timestamp_seconds", "0x3100", "2950m"),
+    "SpamnbStoppedMoving": ({"spamnb_breaker_open": "0 1x20"}, "6m"),
+    "SpamnbNotRunning": ({"spamnb_service_running": "1 0x20"}, "7m"),
+    "SpamnbMailboxMissing": ({"spamnb_missing_mailboxes": "0 1x20"}, "12m"),
+    "SpamnbJudgesNothing": ({"spamnb_last_judgement_timestamp_seconds": "0x1600"}, "1455m"),
+    "SpamnbTakesHamForSpam": (
+        {'spamnb_corrected_messages_total{verdict="spam",label="ham"}': "0x100 5x10"},
+        "105m",
+    ),
+    "SpamnbLedgerNotCopied": ({"spamnb_last_copy_timestamp_seconds": "0x3100"}, "2950m"),
+    "SpamnbNotExchanged": ({"spamnb_last_exchange_timestamp_seconds": "0x200"}, "125m"),
+    "SpamnbUsersStopped": ({'spamnb_users{state="stopped"}': "0 3x20"}, "6m"),
+    "SpamnbUsersBroken": ({'spamnb_users{state="broken"}': "0 3x20"}, "12m"),
+    "SpamnbHostTakesHamForSpam": (
+        {
+            'spamnb_users{state="moving"}': "5000x120",
+            'spamnb_corrected_messages_total{verdict="spam",label="ham"}': "0x100 30x20",
+            'spamnb_moved_messages_total{to="spam"}': "0x100 1000x20",
+        },
+        "105m",
+    ),
+    "SpamnbHintsWait": (
+        {f'spamnb_turn_seconds_bucket{{le="{le}"}}': f"0+{n}x60" for le, n in (("1.0", 1), ("10.0", 2), ("+Inf", 2))},
+        "45m",
+    ),
 }
 
 
@@ -276,24 +405,26 @@ def promtool(*arguments: str, stdin: str = "") -> str:
 
 
 @pytest.mark.real_system
-def test_promtool_on_metrics(ledger: Ledger, config: Config) -> None:
+def test_promtool_on_metrics(ledger: Ledger, config: Config, register: Register) -> None:
     """promtool finds nothing to say about names and units."""
-    assert promtool("check", "metrics", stdin=metrics(config, ledger, NOW, Measurements().metrics(1))) == ""
+    measured = Measurements()
+    for text in (metrics(config, ledger, NOW, measured.metrics(1)), of_host(config, register, measured)):
+        assert promtool("check", "metrics", stdin=text) == ""
 
 
 @pytest.mark.real_system
 @pytest.mark.parametrize("alert", ALERTS)
 def test_promtool_on_rules(tmp_path: Path, alert: str) -> None:
     """Each alert is raised by what it is for, not before, and no other with it."""
-    series, course, after = ALERTS[alert]
-    labels = dict(re.findall(r'(\w+)="(\w+)"', series))
+    series, after = ALERTS[alert]
+    labels = dict(re.findall(r'(\w+)="(\w+)"', *series)) if len(series) == 1 else {}  # several are summed up
     severity = next(rule["labels"] for rule in rules() if rule["alert"] == alert)
     annotations = next(rule["annotations"] for rule in rules() if rule["alert"] == alert)
     raised = {"exp_labels": labels | severity, "exp_annotations": annotations}  # type: ignore[operator]
     names = [str(rule["alert"]) for rule in rules()]
     test = {
         "interval": "1m",
-        "input_series": [{"series": series, "values": course}],
+        "input_series": [{"series": name, "values": course} for name, course in series.items()],
         "alert_rule_test": [
             *(
                 {"eval_time": after, "alertname": name, "exp_alerts": [raised] if name == alert else []}

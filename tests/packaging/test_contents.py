@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.setup.units import manager_of
 from tests.manual.made import files
 from tests.packaging import built
 
@@ -44,7 +45,7 @@ def test_each_file_is_in_its_place(unpacked: Path) -> None:
     """The program, its units, man pages and completion are where Debian looks for them, and no byte code."""
     held = {str(path.relative_to(unpacked / "usr")) for path in (unpacked / "usr").rglob("*") if path.is_file()}
     units = {path.name for path in (built.PROJECT / "systemd").iterdir()}
-    wanted = {f"lib/systemd/{'system' if '@' in unit else 'user'}/{unit}" for unit in units}
+    wanted = {f"lib/systemd/{manager_of(unit)}/{unit}" for unit in units}
     wanted |= {f"{name}.gz" if "/man/" in name else name.replace(*_OF_ZSH) for name in files()}
     wanted |= {"bin/spamnb", "share/doc/spamnb/copyright", "share/doc/spamnb/examples/config.example.yaml"}
     assert wanted - held == set()
@@ -69,7 +70,14 @@ def test_the_bounds_are_those_of_the_project(unpacked: Path) -> None:
     control = (unpacked / "DEBIAN/control").read_text()
     for field, bounds in (
         ("Depends", project["dependencies"]),
-        ("Suggests", [bound for extra in ("plots", "cluster") for bound in project["optional-dependencies"][extra]]),
+        (
+            "Suggests",
+            [
+                bound
+                for extra in ("plots", "cluster", "postgresql")
+                for bound in project["optional-dependencies"][extra]
+            ],
+        ),
     ):
         (line,) = re.findall(rf"^{field}: (.*)$", control, re.MULTILINE)
         for bound in bounds:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.setup.units import manager_of
 from tests.documents import block
 from tests.packaging import built, tab
 from tests.packaging.conftest import check_moved_once, put, spam_comes_during, start_manager
 from tests.systemd.asking import ask, log_in
 from tests.systemd.machine import Machine, until
 from tests.systemd.unit import Unit
+from tests.systemd.virtual_users import STATE, TAUGHT, VirtualUsers
 
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
@@ -23,8 +25,12 @@ mailboxes:
   - path: /home/anna/Maildir
     roles: {INBOX: inbox, Junk: spam}
 """
-_OWN = ("/home/anna", "/home/ben", "/etc/spamnb", "/var/lib/spamnb", "/srv", "/var/log", "/proc", "/sys")
-_DROP_INS = ("/etc/systemd/system/spamnb-web@.service.d", "/etc/systemd/system/spamnb@anna.socket.d")
+_OWN = ("/home/anna", "/home/ben", "/etc/spamnb", "/var/lib/spamnb", STATE, "/srv", "/var/log", "/proc", "/sys")
+_UNITS = "/etc/systemd/system"
+_DROP_INS = (f"{_UNITS}/spamnb-web@.service.d", f"{_UNITS}/spamnb@anna.socket.d")
+_OF_HOST = tuple(
+    f"{_UNITS}/spamnb-{unit}.d" for unit in ("host@.service", "host.socket", "web-host.service", "web-host.socket")
+)
 _MOST_KILOBYTES = 3000  # of the package, unpacked
 
 
@@ -42,7 +48,7 @@ def install(machine: Machine, package: str) -> float:
 
 def files_of(machine: Machine) -> set[str]:
     """Every file that has to do with spamnb, apart from what people wrote themselves and dpkg's log of it."""
-    own = " ".join(f"-path {path} -prune -o" for path in (*_OWN, *_DROP_INS))
+    own = " ".join(f"-path {path} -prune -o" for path in (*_OWN, *_DROP_INS, *_OF_HOST))
     return set(machine.run("sh", "-c", f"find / {own} -name '*spamnb*' -print").stdout.split())
 
 
@@ -92,8 +98,7 @@ def test_nothing_is_started_or_enabled(installed: Machine) -> None:
     assert set(states) == {unit.name for unit in (built.PROJECT / "systemd").iterdir()}
     assert set(states.values()) <= {"disabled", "static"}  # the latter is started by its socket alone
     for unit in states:
-        where = "system" if "@" in unit else "user"
-        text = installed.path(f"/usr/lib/systemd/{where}/{unit}").read_text()
+        text = installed.path(f"/usr/lib/systemd/{manager_of(unit)}/{unit}").read_text()
         assert all(line.startswith("ExecStart=/usr/bin/spamnb ") for line in re.findall("^ExecStart=.*", text, re.M))
     assert processes(installed) == []
 
@@ -122,6 +127,16 @@ def test_mail_is_moved(services: dict[str, Unit]) -> None:
     for unit in services.values():
         unit.wait_moved(unit.deliver("spam"))
         assert "/usr/bin/spamnb" in unit.show("ExecStart")
+
+
+def test_a_mail_host(services: dict[str, Unit]) -> None:
+    """The commands of the document set up a mail host from the release's own Dovecot, beside the other services."""
+    machine = services["host"].machine
+    users = VirtualUsers(machine)
+    machine.run("bash", "-euc", block("docs/mail-host.md", "host-setup"), timeout=300)
+    for name in TAUGHT:
+        users.moves(name)
+    assert users.not_of_vmail() == ""
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -97,7 +97,7 @@ def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path], tmp_path:
     base, cookie = log_in(unit, _PORT, "/home/ben/.local/share/pipx/venvs/spamnb/bin/python")
 
     before, told = unit.pid(), unit.spamnb("verify")
-    upgrade = commands("upgrade-and-removal", "pipx-upgrade", later)
+    upgrade = commands("install", "pipx-upgrade", later)
     sent = spam_comes_during(lambda: as_ben(machine, upgrade, "upgraded"), {"ben": unit})["ben"]
     assert unit.spamnb("--version") == "spamnb 0.1.1\n"
     until(lambda: unit.pid() not in {0, before}, "another process of the service")
@@ -106,7 +106,7 @@ def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path], tmp_path:
     assert ask(machine, _PORT, f"{base}/", "ben", Cookie=cookie)[0] == 200
 
     as_ben(machine, "systemctl --user disable --now spamnb-web.socket")
-    as_ben(machine, block("docs/upgrade-and-removal.md", "pipx-removal"), "removed")
+    as_ben(machine, block("docs/install.md", "pipx-removal"), "removed")
     assert unit.systemctl("is-active", check=False) in {"inactive", "unknown"}
     assert all(unit.holds(".Junk", spam) for spam in sent)
     left = "find ~ -name '*spamnb*' -not -path '*/Maildir/*' -not -path '*/pipx/logs/*' -not -path '*/.cache/*'"

@@ -34,7 +34,7 @@ def repository(tmp_path: Path) -> Path:
     kept.mkdir(parents=True)
     (kept / "ledger.sqlite.gz").touch()
     changes = (place / "CHANGELOG.md").read_text()
-    (place / "CHANGELOG.md").write_text(re.sub(r"\(unreleased\)", "(2026-11-30)", changes, count=1))
+    (place / "CHANGELOG.md").write_text(re.sub(r"\((?:unreleased|[0-9-]{10})\)", "(2026-11-30)", changes, count=1))
     (place / ".gitignore").write_text("/dist/\n")
     run("git", "init", "--quiet", where=place)
     commit(place)

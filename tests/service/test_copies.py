@@ -163,10 +163,11 @@ def test_no_copy_to_go_back_to(site: Site) -> None:
 def test_damaged_while_it_runs(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that finds its ledger damaged while it runs ends, so that its next start puts the copy in place."""
     site.teach()
-    service = Daemon(lambda: load(site.config), Notifier({}))
+    clock = [0.0]
+    service = Daemon(lambda: load(site.config), Notifier({}), running=lambda: clock[0])
 
     def damaged_meanwhile(_: float) -> None:
-        service._next_reconcile = 0.0
+        clock[0] += 3600.0  # the folders are to be compared
         monkeypatch.setattr(WatchedMailbox, "reconcile", lambda _: ledger_fault())
 
     def ledger_fault() -> None:

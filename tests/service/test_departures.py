@@ -8,7 +8,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.maildir import departures
 from spamnb.maildir.departures import touch_cur, wake
-from spamnb.maildir.folders import create_folder
+from spamnb.maildir.folders import create_folder, find_directories
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
@@ -20,7 +20,8 @@ def test_a_touch_is_no_event(tmp_path: Path) -> None:
     """That `cur/` is touched, and a server is made to look, gives no hint: no folder is listed because of it."""
     inbox = create_folder(str(tmp_path), "maildir++", "INBOX")
     watcher = Watcher("inotify")
-    watcher.start([inbox.path])
+    watcher.start()
+    watcher.watch(inbox.path, find_directories(inbox.path))
     with contextlib.ExitStack() as stack:
         stack.callback(watcher.stop)
         touch_cur(inbox.path)

@@ -1,5 +1,7 @@
 """The service's log: what each line holds, and where the time comes from."""
 
+import io
+import logging
 import os
 import re
 from pathlib import Path
@@ -8,6 +10,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
+from spamnb.service.log import LogOnce
 from tests.service.conftest import Site, until
 
 SPAM = message("spam", 100)
@@ -83,3 +86,23 @@ def test_the_mailbox_where_there_are_several(site: Site, tmp_path: Path) -> None
     )
     site.end()
     assert not any(line.count(str(second)) > 1 for line in lines(site))
+
+
+def test_many_faults_at_once() -> None:
+    """Of more faults than are told of at once one more line is logged; they are known and counted all the same."""
+    counted: list[object] = []
+    log, said = logging.Logger("faults"), io.StringIO()
+    log.addHandler(logging.StreamHandler(said))
+    faults = LogOnce(log, count=counted.append, most=3)
+    for number in range(1000):
+        faults.log(number, f"fault {number}")
+    assert said.getvalue().splitlines() == [
+        *(f"fault {number}" for number in range(3)),
+        "fault 3; more faults of this kind are not logged until some are over",
+    ]
+    assert counted == [*range(1000)]
+    assert all(number in faults for number in range(1000))
+    for number in range(1000):
+        assert faults.over(number)
+    faults.log("later", "a fault of later")
+    assert said.getvalue().endswith("\na fault of later\n")

@@ -1,80 +1,505 @@
-"""Watching many mailboxes."""
+"""Watching the directories of many mailboxes."""
 
+import fcntl
+import logging
+import os
+import shutil
+import termios
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spamnb.maildir.folders import create_folder
+from spamnb.maildir.folders import Directory, Layout, create_folder, find_directories, find_folders
+from spamnb.maildir.messages import Entry
+from spamnb.service import inotify
+from spamnb.service.inotify import CannotWatchError, Inotify
 from spamnb.service.watcher import Hint, Watcher
+from tests.service.conftest import until
+
+
+def made(*roots: Path, layout: Layout = "maildir++", names: tuple[str, ...] = ("INBOX", "Junk")) -> list[str]:
+    """Mailboxes with these folders."""
+    for root in roots:
+        for name in names:
+            create_folder(str(root), layout, name)
+    return [str(root) for root in roots]
 
 
 @pytest.fixture
-def roots(tmp_path: Path) -> list[str]:
-    """Three mailboxes in one directory."""
-    found = [str(tmp_path / "mail" / name) for name in ("anna", "bob", "carl")]
-    for root in found:
-        create_folder(root, "maildir++", "INBOX")
+def watching() -> Iterator[Watcher]:
+    """A watcher that has been started."""
+    watcher = Watcher("auto")
+    watcher.start()
+    yield watcher
+    watcher.stop()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A mailbox."""
+    (root,) = made(tmp_path / "mail")
+    return root
+
+
+def watch(watcher: Watcher, root: str) -> bool:
+    """Watch a mailbox as the service does."""
+    return watcher.watch(root, find_directories(root))
+
+
+_NUMBERS = iter(range(10**9))
+
+
+def hints(watcher: Watcher, inbox: str, root: str | None = None) -> list[Hint]:
+    """All hints of what was done so far: those before the one of a file that is made now in a watched inbox."""
+    name, found = f"{next(_NUMBERS)}.mark", []
+    Path(inbox, "cur", name).touch()
+    while (hint := watcher.next(10.0)) != Hint(root or inbox, inbox, Entry("cur", name)):
+        assert hint is not None, "no hint came"
+        found.append(hint)
     return found
 
 
-def next_hint(watcher: Watcher, path: Path) -> Hint:
-    """The hint of a file that is made at this path."""
-    path.write_bytes(b"")
-    while (hint := watcher.next(10.0)) is not None:
-        if hint.entry is not None:
-            return hint
-    pytest.fail("no hint came")
+def instances() -> int:
+    """How many instances of inotify this process has."""
+    names = (f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd"))
+    return sum("inotify" in os.readlink(name) for name in names if os.path.islink(name))
 
 
-def test_mailboxes_in_one_directory_share_a_watch(roots: list[str], tmp_path: Path) -> None:
-    """A directory of mailboxes is watched as one; an event names its own mailbox, and none comes of any other."""
-    watcher, before = Watcher("inotify"), threading.active_count()
-    watcher.start(roots)
+def test_any_number_of_mailboxes_by_one_instance(tmp_path: Path) -> None:
+    """Many mailboxes take one instance of inotify and two threads, and each event names its own mailbox."""
+    roots = made(*(tmp_path / str(number) for number in range(100)))
+    threads, watcher = threading.active_count(), Watcher("inotify")
+    watcher.start()
     try:
-        assert threading.active_count() - before <= 3
-        assert not watcher.is_blind([f"{root}/new" for root in roots])
-        create_folder(str(tmp_path / "mail" / "of-nobody"), "maildir++", "INBOX")
-        (tmp_path / "mail" / "of-nobody" / "new" / "1.a").write_bytes(b"")
+        assert all(watch(watcher, root) for root in roots)
+        assert instances() == 1
+        assert threading.active_count() - threads <= 2
+        assert not watcher.polling
         for root in roots:
-            hint = next_hint(watcher, Path(root, "new", "1.a"))
-            assert (hint.root, hint.folder) == (root, root)
+            Path(root, ".Junk", "new", "1.a").touch()
+        assert hints(watcher, roots[0]) == [Hint(root, f"{root}/.Junk", Entry("new", "1.a")) for root in roots]
     finally:
         watcher.stop()
+    assert instances() == 0
+    for root in roots:
+        assert os.listdir(f"{root}/tmp") == [], "no file of a probe is left"
 
 
-def test_many_directories_appear_at_once(roots: list[str], tmp_path: Path) -> None:
-    """Directories that appear with others in them are told of without a word of the library's, and watching goes on."""
-    watcher = Watcher("inotify")
-    watcher.start(roots[:1])
+def test_what_gives_no_hint(watching: Watcher, root: str) -> None:
+    """What is read, written, removed or put beside gives no hint: in `tmp/`, hidden files, a server's own files."""
+    kept = Path(root, "new", "1.a")
+    kept.write_bytes(b"x")
+    watch(watching, root)
+    kept.read_bytes()
+    list(Path(root, "new").iterdir())
+    kept.write_bytes(b"y")
+    kept.unlink()
+    for name in ("tmp/2.b", "cur/.hidden", "dovecot.index.log", "dovecot-uidlist.lock"):
+        Path(root, name).touch()
+    Path(root, "cur", "no-message").mkdir()
+    Path(root, "tmp", "2.b").rename(Path(root).parent / "2.b")
+    assert hints(watching, root) == []
+
+
+@pytest.mark.parametrize("how", ["made", "renamed", "linked"])
+@pytest.mark.parametrize("subdir", ["new", "cur"])
+def test_a_file_appears(watching: Watcher, root: str, how: str, subdir: str) -> None:
+    """However a file comes into `new` or `cur`, there is one hint of it, whatever its name is."""
+    watch(watching, root)
+    draft, target = Path(root, "tmp", "1"), Path(root, ".Junk", subdir, os.fsdecode(b"1.\xff\xc3\xa4"))
+    draft.touch()
+    {"made": target.touch, "renamed": lambda: draft.rename(target), "linked": lambda: target.hardlink_to(draft)}[how]()
+    assert hints(watching, root) == [Hint(root, f"{root}/.Junk", Entry(subdir, target.name))]
+
+
+def test_a_list_of_keywords(watching: Watcher, root: str) -> None:
+    """A new list of keywords gives a hint: letters that files have may have got a meaning."""
+    watch(watching, root)
+    lock = Path(root, ".Junk", "dovecot-keywords.lock")
+    lock.touch()
+    assert hints(watching, root) == []
+    lock.rename(Path(root, ".Junk", "dovecot-keywords"))
+    assert hints(watching, root) == [Hint(root)]
+
+
+def becomes_a_folder(path: Path) -> None:
+    for subdir in ("", "tmp", "cur", "new"):
+        (path / subdir).mkdir()
+
+
+def is_removed(path: Path) -> None:
+    shutil.rmtree(path)
+
+
+def is_replaced(path: Path) -> None:
+    create_folder(str(path.parent / "elsewhere"), "fs", "INBOX")
+    path.rename(path.parent / "former")
+    (path.parent / "elsewhere").rename(path)
+
+
+def is_renamed(path: Path) -> None:
+    path.rename(path.with_name(".Other"))
+
+
+def loses_new(path: Path) -> None:
+    (path / "new").rmdir()
+    (path / "new").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("name", "happens"),
+    [
+        (".Archive", becomes_a_folder),
+        (".Junk", is_removed),
+        (".Junk", is_replaced),
+        (".Junk", is_renamed),
+        (".Junk", loses_new),
+    ],
+)
+def test_a_folder_changes(watching: Watcher, root: str, name: str, happens: Callable[[Path], None]) -> None:
+    """A folder that comes, goes, or becomes another directory gives a hint, and is watched as it is then."""
+    watch(watching, root)
+    happens(Path(root, name))
+    assert set(hints(watching, root)) == {Hint(root)}
+    watch(watching, root)
+    assert set(hints(watching, root)) <= {Hint(root)}
+    folders = [folder.path for folder in find_folders(root)]
+    for folder in folders:
+        Path(folder, "new", "1.a").touch()
+    assert hints(watching, root) == [Hint(root, folder, Entry("new", "1.a")) for folder in folders]
+
+
+@pytest.mark.parametrize("order", [("new", "cur"), ("cur", "new")])
+def test_a_folder_becomes_one_slowly(watching: Watcher, root: str, order: tuple[str, str]) -> None:
+    """A directory that is no folder yet gives a hint when it becomes one, however long that takes."""
+    watch(watching, root)
+    for part in ("", *order):
+        Path(root, ".Archive", part).mkdir()
+        assert hints(watching, root) == [Hint(root)]
+        watch(watching, root)
+    Path(root, ".Archive", "cur", "1.a").touch()
+    assert hints(watching, root) == [Hint(root, f"{root}/.Archive", Entry("cur", "1.a"))]
+
+
+def test_the_root_is_another_directory(watching: Watcher, root: str, tmp_path: Path) -> None:
+    """A mailbox that is moved away, removed, or replaced gives a hint, and another one in its place is watched."""
+    other, former = made(tmp_path / "other")[0], str(tmp_path / "former")
+    (beside,) = made(tmp_path / "beside")
+    watch(watching, root)
+    watch(watching, beside)
+    os.rename(root, former)
+    assert hints(watching, beside) == [Hint(root)]
+    assert watch(watching, root), "nothing is there that could not be watched"
+    Path(former, "new", "1.a").touch()
+    assert hints(watching, beside) == [], "it is no mailbox any more"
+    os.rename(other, root)
+    watch(watching, root)
+    assert hints(watching, root) == []
+    shutil.rmtree(root)
+    assert set(hints(watching, beside)) == {Hint(root)}
+
+
+def test_links(watching: Watcher, root: str, tmp_path: Path) -> None:
+    """A mailbox may be behind a link, which may come to lead elsewhere; below it no link is followed."""
+    (other,) = made(tmp_path / "other")
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    shutil.rmtree(f"{root}/.Junk")
+    Path(root, ".Junk").symlink_to(f"{other}/.Junk")
+    directories = [Directory(str(link)), *map(Directory, [f"{link}/.Junk"]), Directory(str(link), "cur")]
+    assert watching.watch(str(link), directories)
+    Path(other, ".Junk", "sub").mkdir()
+    assert hints(watching, str(link)) == []
+    link.unlink()
+    link.symlink_to(other)
+    watch(watching, str(link))
+    Path(root, "new", "1.a").touch()
+    Path(other, "new", "2.b").touch()
+    assert hints(watching, str(link)) == [Hint(str(link), str(link), Entry("new", "2.b"))]
+
+
+def test_no_longer_watched(watching: Watcher, root: str, tmp_path: Path) -> None:
+    """Of a mailbox, or of its directories, that are not to be watched any longer there is no hint."""
+    (beside,) = made(tmp_path / "beside")
+    watch(watching, beside)
+    watch(watching, root)
+    watching.watch(root, [Directory(root, "new")])
+    for name in ("cur/1.a", ".Junk/new/1.a", "new/1.a"):
+        Path(root, name).touch()
+    assert hints(watching, beside) == [Hint(root, root, Entry("new", "1.a"))]
+    watching.unwatch(root)
+    Path(root, "new", "2.b").touch()
+    assert hints(watching, beside) == []
+
+
+def test_directories_of_no_mailbox(watching: Watcher, root: str, tmp_path: Path) -> None:
+    """Directories in which something else comes and goes may be watched too, below any name."""
+    domain = tmp_path / "users"
+    domain.mkdir()
+    watch(watching, root)
+    watching.watch("users", [Directory(str(domain))])
+    (domain / "new").mkdir()
+    (domain / "list.txt").touch()
+    assert hints(watching, root) == [Hint("users")]
+
+
+def test_more_directories_than_one_may_have(root: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A mailbox with more directories than one may have is polled, said once, and watched again once it has fewer."""
+    caplog.set_level(logging.WARNING)
+    (beside,) = made(tmp_path / "beside")
+    watcher = Watcher("inotify", most=6)
+    watcher.start()
     try:
-        for number in range(100):
-            create_folder(roots[0], "maildir++", f"Archive-{number}")
-        assert next_hint(watcher, Path(roots[0], "new", "1.a")).root == roots[0]
+        Path(root, ".Seventh").mkdir()
+        assert [watch(watcher, root) for _ in range(2)] == [False, False]
+        assert watcher.polling
+        assert watch(watcher, beside)
+        Path(root, "new", "1.a").touch()
+        assert hints(watcher, beside) == []
+        assert caplog.messages == [f"polling the folders instead of watching them: {root} has more than 6 directories"]
+        Path(root, ".Seventh").rmdir()
+        assert watch(watcher, root)
+        assert not watcher.polling
+        assert hints(watcher, root) == []
     finally:
         watcher.stop()
 
 
-def test_what_lies_beside_mailboxes_is_not_watched(roots: list[str], tmp_path: Path) -> None:
-    """Where other directories lie beside the mailboxes, which may be large, each mailbox is watched by itself."""
-    (tmp_path / "mail" / "archive").mkdir()
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that tells of nothing: the probe asks for other events than it causes."""
+    monkeypatch.setattr(inotify, "_PROBE_MASK", inotify.MOVE_SELF)
+    monkeypatch.setattr(inotify, "_PROBE_SECONDS", 0.05)
+
+
+def test_no_events_come(
+    silent: None, watching: Watcher, root: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where a file that is made is not told of, all mailboxes of that file system are polled, and it is said once."""
+    caplog.set_level(logging.WARNING)
+    assert not watch(watching, root)
+    (beside,) = made(tmp_path / "beside")
+    assert not watch(watching, beside)
+    assert watching.polling
+    assert caplog.messages == [
+        f"polling the folders instead of watching them: no events come from {root} (a network file system?)"
+    ]
+    assert os.listdir(f"{root}/tmp") == []
+
+
+def test_no_events_come_and_they_are_demanded(silent: None, root: str) -> None:
+    """Where inotify is demanded, and no events come, that is an error with a next step."""
     watcher = Watcher("inotify")
-    watcher.start(roots)
+    watcher.start()
     try:
-        assert watcher._observer is not None
-        assert len(watcher._observer.emitters) == len(roots)
-        assert next_hint(watcher, Path(roots[1], "cur", "1.a:2,S")).root == roots[1]
+        with pytest.raises(CannotWatchError, match=r"no events come from .*; or set service\.watch to auto"):
+            watch(watcher, root)
     finally:
         watcher.stop()
 
 
-def test_a_mailbox_behind_a_link_is_watched_by_itself(roots: list[str], tmp_path: Path) -> None:
-    """A watch follows no links, so a mailbox that is one has its own."""
-    (tmp_path / "elsewhere").symlink_to(roots[2])
-    moved = [roots[0], str(tmp_path / "elsewhere")]
+@pytest.mark.parametrize("happens", ["missing", "a link", "taken"])
+def test_a_probe_that_cannot_be_made(silent: None, watching: Watcher, root: str, tmp_path: Path, happens: str) -> None:
+    """Without a `tmp/` in which a file can be made nothing is tried, and nothing made elsewhere; it is watched."""
+    tmp, elsewhere = Path(root, "tmp"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    probe = tmp / f"spamnb-probe.{os.getpid()}"
+    if happens == "taken":
+        probe.touch()
+    else:
+        tmp.rmdir()
+    if happens == "a link":
+        tmp.symlink_to(elsewhere)
+    assert watch(watching, root)
+    assert os.listdir(elsewhere) == []
+    assert (happens == "taken") == probe.exists()
+
+
+def test_polling(root: str) -> None:
+    """Where polling is asked for nothing is watched, and nothing is made in a mailbox."""
+    watcher, threads = Watcher("polling"), threading.active_count()
+    watcher.start()
+    assert not watch(watcher, root)
+    assert watcher.polling
+    assert threading.active_count() == threads
+    assert watcher.read(0.0) == []
+    watcher.stop()
+
+
+def test_all_that_is_there(watching: Watcher, root: str) -> None:
+    """All hints that are there can be read at once, in their order, without waiting; a wake ends the waiting."""
+    watch(watching, root)
+    for number in range(100):
+        Path(root, "new", str(number)).touch()
+    found: list[Hint] = []
+    while len(found) < 100:
+        found += watching.read(10.0)
+    assert [hint.entry.name for hint in found if hint.entry is not None] == [str(number) for number in range(100)]
+    assert watching.read(0.0) == []
+    watching.wake()
+    assert watching.read(60.0) == []
+
+
+def test_the_queue_overflows(watching: Watcher, root: str) -> None:
+    """When the kernel loses events the watcher says so, until that is set back; and it goes on."""
+    watch(watching, root)
+    limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    new = Path(root, "new", "1.a"), Path(root, "new", "2.b")
+    assert watching._emitter is not None
+    with watching._emitter._lock:  # the thread that reads is held
+        for number in range(limit + inotify._CHUNK // 16):
+            new[number % 2].touch()
+            new[number % 2].unlink()
+    while watching.next(10.0) is not None:
+        pass
+    assert watching.overflowed
+    watching.overflowed = False
+    hints(watching, root)
+    assert not watching.overflowed
+
+
+def test_an_event_that_is_read_at_once(
+    watching: Watcher, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that comes as soon as the kernel watches gives a hint, though we have not yet written down for what."""
+    (beside,) = made(tmp_path / "beside")
+    watch(watching, beside)
+    add = inotify.Inotify.add
+
+    def filled(self: inotify.Inotify, path: str, mask: int) -> int:
+        watch = add(self, path, mask)
+        if path == f"{root}/.Junk/new":
+            Path(path, "1.a").touch()
+            until(lambda: fcntl.ioctl(self.descriptor, termios.FIONREAD, bytes(4)) == bytes(4), "the event read")
+        return watch
+
+    monkeypatch.setattr(inotify.Inotify, "add", filled)
+    for _ in range(20):
+        watch(watching, root)
+        assert hints(watching, root) == [Hint(root, f"{root}/.Junk", Entry("new", "1.a"))]
+        watching.unwatch(root)
+        Path(root, ".Junk", "new", "1.a").unlink()
+        hints(watching, beside)  # what has ended is read
+
+
+def test_it_begins_again(root: str) -> None:
+    """A watcher that was stopped can be started again, and watches what it is told to."""
     watcher = Watcher("inotify")
-    watcher.start(moved)
-    try:
-        assert next_hint(watcher, Path(roots[2], "new", "1.a")).root == moved[1]
-    finally:
-        watcher.stop()
+    for _ in range(2):
+        watcher.start()
+        try:
+            watch(watcher, root)
+            assert hints(watcher, root) == []
+        finally:
+            watcher.stop()
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Watcher]:
+    """One watcher for many stories."""
+    watcher = Watcher("inotify")
+    watcher.start()
+    yield watcher
+    watcher.stop()
+
+
+_OPERATIONS = (
+    "make a directory",
+    "make new",
+    "make cur",
+    "remove",
+    "remove new",
+    "rename",
+    "replace",
+    "replace by a link",
+    "keywords",
+)
+
+
+def operate(root: Path, layout: Layout, operation: str, choice: int) -> bool:
+    """Change a directory below a root; whether there was anything to do."""
+    dotted = layout == "maildir++"
+    names = [f".{name}" if dotted else name for name in "abc"]
+    levels = [root] if dotted else [root, *(path for path in root.rglob("[abc]") if is_directory(path))]
+    parent = levels[choice % len(levels)]
+    path = parent / names[choice // len(levels) % 3]
+    other = parent / names[choice // len(levels) // 3 % 3]
+    aside = root.parent / f"aside{next(_NUMBERS)}"
+    if operation == "make a directory" and not os.path.lexists(path):
+        path.mkdir()
+    elif operation in ("make new", "make cur") and is_directory(path) and not (path / operation[5:]).exists():
+        (path / operation[5:]).mkdir()
+    elif operation == "remove" and is_directory(path):
+        shutil.rmtree(path)
+    elif operation == "remove new" and is_directory(path) and (path / "new").exists():
+        shutil.rmtree(path / "new")
+    elif operation == "rename" and is_directory(path) and not os.path.lexists(other):
+        path.rename(other)
+    elif operation == "replace" and is_directory(path):
+        path.rename(aside)
+        shutil.copytree(aside, path, symlinks=True)
+    elif operation == "replace by a link" and is_directory(path):
+        path.rename(aside)
+        path.symlink_to(aside)
+    elif operation == "keywords" and is_directory(path):
+        (path / "dovecot-keywords.lock").touch()
+        (path / "dovecot-keywords.lock").rename(path / "dovecot-keywords")
+    else:
+        return False
+    return True
+
+
+def is_directory(path: Path) -> bool:
+    """Whether a true directory is there."""
+    return path.is_dir() and not path.is_symlink()
+
+
+@given(
+    st.sampled_from(["maildir++", "fs"]),
+    st.lists(
+        st.lists(st.tuples(st.sampled_from(_OPERATIONS), st.integers(0, 100)), min_size=1, max_size=4), max_size=8
+    ),
+)
+def test_stories(
+    lasting: Watcher, tmp_path_factory: pytest.TempPathFactory, layout: Layout, story: list[list[tuple[str, int]]]
+) -> None:
+    """Whatever happens to the folders, watching again after a hint gives a hint for each file that comes then."""
+    root = tmp_path_factory.mktemp("story") / "mail"
+    (inbox,) = made(root, names=("INBOX",))
+    assert lasting.watch(inbox, find_directories(inbox, layout))
+    for chapter in story:
+        changed = [operate(root, layout, operation, choice) for operation, choice in chapter]
+        found = hints(lasting, inbox)
+        assert not any(changed) or Hint(inbox) in found
+        assert lasting.watch(inbox, find_directories(inbox, layout))
+        hints(lasting, inbox)
+        delivered = []
+        for folder in find_folders(inbox, layout):
+            for subdir in ("new", "cur"):
+                name = f"{next(_NUMBERS)}.mail"
+                Path(folder.path, subdir, name).touch()
+                delivered.append(Hint(inbox, folder.path, Entry(subdir, name)))
+        assert hints(lasting, inbox) == delivered
+    lasting.unwatch(inbox)
+
+
+def test_asked_while_the_last_answer_is_given(watching: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that is asked while another one is about to be answered is answered too."""
+    read, numbers = Inotify.read, list[int]()
+
+    def reads(of: Inotify) -> Iterator[tuple[int, int, bytes]]:
+        events = list(read(of))
+        if len(numbers) < 5:
+            numbers.append(watching.ask())
+        return iter(events)
+
+    monkeypatch.setattr(Inotify, "read", reads)
+    watching.ask()
+    while len(numbers) < 5 or watching.told < numbers[-1]:
+        before = watching.told
+        watching.next(10.0)
+        assert watching.told > before, "no answer came"

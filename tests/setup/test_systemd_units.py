@@ -11,6 +11,8 @@ import pytest
 UNITS = Path(__file__).parents[2] / "systemd"
 USER, SYSTEM = UNITS / "spamnb.service", UNITS / "spamnb@.service"
 WEB_USER, WEB_SYSTEM = UNITS / "spamnb-web.service", UNITS / "spamnb-web@.service"
+WEB_HOST = UNITS / "spamnb-web-host.service"
+HOST, HOST_SOCKET = UNITS / "spamnb-host@.service", UNITS / "spamnb-host.socket"
 
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None,
@@ -39,23 +41,42 @@ def installed(unit: Path, place: Path) -> Path:
 
 @needs_systemd
 @pytest.mark.parametrize(
-    ("unit", "manager"), [(USER, "--user"), (SYSTEM, "--system"), (WEB_USER, "--user"), (WEB_SYSTEM, "--system")]
+    ("unit", "manager"),
+    [
+        *((unit, "--user") for unit in (USER, WEB_USER)),
+        *((unit, "--system") for unit in (SYSTEM, WEB_SYSTEM, HOST, WEB_HOST)),
+    ],
 )
 def test_verify(tmp_path: Path, unit: Path, manager: str):
     """systemd understands every line of the unit."""
     if "web" in unit.name:
         installed(unit.with_suffix(".socket"), tmp_path)
+    if unit == HOST:
+        installed(HOST_SOCKET, tmp_path)
     result = analyze(manager, "verify", "--man=no", str(installed(unit, tmp_path)), runtime=tmp_path)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
 @needs_systemd
-@pytest.mark.parametrize("unit", [SYSTEM, WEB_SYSTEM])
-def test_exposure(tmp_path: Path, unit: Path):
-    """A system unit's exposure, as systemd counts it, is 1.5 or less of 10."""
-    result = analyze("security", "--offline=true", "--threshold=15", "--no-pager", str(unit), runtime=tmp_path)
+@pytest.mark.parametrize(("unit", "tenths"), [(SYSTEM, 15), (WEB_SYSTEM, 15), (HOST, 10), (WEB_HOST, 10)])
+def test_exposure(tmp_path: Path, unit: Path, tenths: int):
+    """A system unit's exposure, as systemd counts it, is 1.5 or less of 10; 1.0 or less of one for all users."""
+    result = analyze("security", "--offline=true", f"--threshold={tenths}", "--no-pager", str(unit), runtime=tmp_path)
     assert "Overall exposure level" in result.stdout, result.stderr
     assert result.returncode == 0, result.stdout
+
+
+def test_the_sandbox_of_a_host_is_that_of_one_user():
+    """The host's unit forbids what the unit of one user does; it differs in whom it is for, and in limits."""
+    own = {"Description", "RequiresMountsFor", "StartLimitBurst", "User", "ExecStart", "RestartSec", "MemoryMax"}
+    own |= {"RestartPreventExitStatus", "StateDirectory", "RuntimeDirectory", "BindPaths", "ReadWritePaths"}
+    assert {one for one in settings(SYSTEM) if one[0] not in own} <= set(settings(HOST))
+    assert {key for key, _ in settings(HOST)} - {key for key, _ in settings(SYSTEM)} == {
+        "RuntimeDirectoryPreserve",
+        "Sockets",
+        "LimitNOFILE",
+        "Nice",
+    }
 
 
 @pytest.mark.parametrize("unit", [USER, SYSTEM])
@@ -75,25 +96,27 @@ def test_contract(unit: Path):
 
 
 def test_commands():
-    """Both units start `spamnb run`; the system's with the configuration of its instance."""
+    """All units start `spamnb run`; the system's with the configuration of its instance, a host's with its share."""
     assert ("ExecStart", "%h/.local/bin/spamnb run") in settings(USER)
     assert ("ExecStart", "/usr/local/bin/spamnb --config /etc/spamnb/%i/config.yaml run") in settings(SYSTEM)
+    shard = "/usr/local/bin/spamnb --config /etc/spamnb/config.yaml run --shard %i"
+    assert ("ExecStart", shard) in settings(HOST)
 
 
-SOCKETS = [(UNITS / "spamnb.socket", "--user"), (UNITS / "spamnb@.socket", "--system")]
+SOCKETS = [(UNITS / "spamnb.socket", "--user"), (UNITS / "spamnb@.socket", "--system"), (HOST_SOCKET, "--system")]
 
 
 @needs_systemd
 @pytest.mark.parametrize(("unit", "manager"), SOCKETS)
 def test_sockets(tmp_path: Path, unit: Path, manager: str):
     """systemd understands the socket units, whose sockets let in only their owner and root."""
-    installed(unit.with_suffix(".service"), tmp_path)
+    installed(HOST if unit == HOST_SOCKET else unit.with_suffix(".service"), tmp_path)
     result = analyze(manager, "verify", "--man=no", str(installed(unit, tmp_path)), runtime=tmp_path)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert ("SocketMode", "0600") in settings(unit)
 
 
-@pytest.mark.parametrize(("web", "service"), [(WEB_USER, USER), (WEB_SYSTEM, SYSTEM)])
+@pytest.mark.parametrize(("web", "service"), [(WEB_USER, USER), (WEB_SYSTEM, SYSTEM), (WEB_HOST, HOST)])
 def test_pages_are_closed_as_the_service_is(web: Path, service: Path):
     """The pages' sandbox is that of the service, without a network; they end by themselves."""
     of_service = {
@@ -114,6 +137,7 @@ def test_pages_are_closed_as_the_service_is(web: Path, service: Path):
         "WantedBy",
     }
     of_service |= {"Description", "Documentation", "StartLimitBurst", "ReadWritePaths"}
+    of_service |= {"RuntimeDirectoryPreserve", "Sockets", "LimitNOFILE", "Nice"}
     of_metrics = {("Environment", "SPAMNB_INSTANCE=%i")}
     missing = {one for one in settings(service) if one[0] not in of_service} - set(settings(web)) - of_metrics
     assert not missing

@@ -31,7 +31,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_unit_is_written_with_the_path(tmp_path: Path, manager: units.Manager) -> None:
     """All units in systemd/ are written for the manager that they are for; they start the program by its path."""
     written = install(UnitDirectory(manager, tmp_path, "systemctl"), PROGRAM)
-    wanted = {unit.name for unit in SOURCES.iterdir() if ("@" in unit.name) == (manager == "system")}
+    wanted = {unit.name for unit in SOURCES.iterdir() if units.manager_of(unit.name) == manager}
     assert {unit.name for unit in written} == wanted == {path.name for path in tmp_path.iterdir()}
     for unit in written:
         commands = [line for line in unit.read_text().splitlines() if line.startswith("ExecStart=")]

@@ -9,6 +9,7 @@ from tests.documents import block
 from tests.systemd import tree
 from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
+from tests.systemd.virtual_users import SERVICE, VirtualUsers
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -71,14 +72,33 @@ def system_unit(machine: Machine) -> Unit:
 
 @pytest.fixture(scope="session")
 def user_unit(machine: Machine) -> Unit:
-    """The unit of ben's own service manager, set up as docs/own-mail.md says, in a session that is over by now."""
+    """The unit of ben's own service manager, set up as docs/install.md says, in a session that is over by now."""
     unit = Unit(machine, "ben", "spamnb.service", "ben")
     unit.make_maildir()
     unit.hasten()
     for name in ("install", "user-unit"):
-        as_a_login(machine, "ben", block("docs/own-mail.md", name))
+        as_a_login(machine, "ben", block("docs/install.md", name))
     unit.prepare()
     return unit
+
+
+@pytest.fixture(scope="session")
+def virtual_users(machine: Machine, system_unit: Unit) -> VirtualUsers:
+    """A mail host, set up as docs/mail-host.md says while anna, who has a home directory, has a service of her own."""
+    made = VirtualUsers(machine)
+    made.printed = as_root(machine, block("docs/mail-host.md", "host-setup"))
+    return made
+
+
+@pytest.fixture(scope="module")
+def host(virtual_users: VirtualUsers) -> Iterator[VirtualUsers]:
+    """The mail host with its service, which the tests of other units do not meet."""
+    machine = virtual_users.machine
+    machine.run("systemctl", "enable", "--now", SERVICE)
+    yield virtual_users
+    shares = [SERVICE, "spamnb-host@1-of-2", "spamnb-host@2-of-2"]
+    machine.run("systemctl", "disable", "--now", *shares, check=False)
+    machine.run("systemctl", "stop", "spamnb-host*", check=False)
 
 
 @pytest.fixture(params=["system", "user"])

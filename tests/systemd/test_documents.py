@@ -7,8 +7,7 @@ from tests.systemd.conftest import as_a_login, as_root
 from tests.systemd.machine import until
 from tests.systemd.unit import Unit
 
-_HOST, _OWN, _HOSTED = "docs/mail-host.md", "docs/own-mail.md", "docs/hosted-imap.md"
-_UPGRADE = "docs/upgrade-and-removal.md"
+_HOST, _OWN, _HOSTED = "docs/mail-host.md", "docs/install.md", "docs/hosted-imap.md"
 
 
 def run(unit: Unit, document: str, own: str, host: str = "") -> str:
@@ -32,7 +31,7 @@ def test_reload(unit: Unit) -> None:
 def test_upgrade(unit: Unit) -> None:
     """The blocks install the sources again, and the service runs with them and with the same ledger."""
     before, learned = unit.pid(), unit.spamnb("verify")
-    run(unit, _UPGRADE, "user-upgrade", "system-upgrade")
+    run(unit, _OWN, "user-upgrade", "system-upgrade")
     until(lambda: unit.pid() not in {0, before}, "another process of the service")
     until(lambda: unit.show("ActiveState") == "active", "the service to be active")
     assert unit.spamnb("verify") == learned
@@ -87,7 +86,7 @@ def test_removal(kind: str, request: pytest.FixtureRequest) -> None:
     unit.restore()
     spam = unit.deliver("spam")
     unit.wait_moved(spam)
-    run(unit, _UPGRADE, "user-removal", "system-removal")
+    run(unit, _OWN, "user-removal", "system-removal")
     assert unit.systemctl("is-active", check=False) in {"inactive", "unknown"}
     assert unit.holds(".Junk", spam)
     assert not unit.machine.path(unit.config).exists()

@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from tests.documents import block
+from tests.systemd.conftest import as_root
 from tests.systemd.machine import Machine, until
 from tests.systemd.probe import THINGS
 from tests.systemd.unit import Unit
@@ -95,6 +97,19 @@ def test_without_user_name_spaces(user_unit: Unit, place: Machine) -> None:
     assert not closed["open a socket of AF_INET"]
     assert not closed["gain privileges"]
     assert closed["write to the Maildir"]
+
+
+def test_the_exchange_opens_the_network_and_nothing_else(system_unit: Unit, place: Machine) -> None:
+    """The drop-in of docs/exchange.md lets the system's unit use the network, and opens nothing else."""
+    system_unit.restore()
+    closed = _answers(system_unit)
+    as_root(place, block("docs/exchange.md", "sandbox"))
+    try:
+        opened = _answers(system_unit)
+    finally:
+        place.run("rm", "-r", "/etc/systemd/system/spamnb@.service.d/exchange.conf")
+    network = {"be in the machine's network", "open a socket of AF_INET", "open a socket of AF_INET6"}
+    assert {name for name in THINGS if opened[name] != closed[name]} == network
 
 
 def test_exposure_live(system_unit: Unit) -> None:

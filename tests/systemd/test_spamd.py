@@ -1,4 +1,4 @@
-"""The spamd protocol on sockets that systemd opens for the units, set up as docs/spamd.md says."""
+"""The spamd protocol on sockets that systemd opens for the units, set up as docs/mail-server.md says."""
 
 import re
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def test_user_socket(user_unit: Unit) -> None:
     """Ben's service answers him and root, whom it cannot see in its user name space, and nobody else."""
     user_unit.restore()
     machine = user_unit.machine
-    as_a_login(machine, "ben", block("docs/spamd.md", "user-socket"))
+    as_a_login(machine, "ben", block("docs/mail-server.md", "user-socket"))
     until(lambda: user_unit.show("ActiveState") == "active", "the service to be active")
     path = f"/run/user/{machine.uid('ben')}/spamnb/spamd.sock"
     assert _TOLD.search(ask(machine, path, "ben"))
@@ -61,11 +61,11 @@ def test_system_socket(system_unit: Unit) -> None:
     """Anna's service answers her and root; another user once the socket is opened, and the configuration names it."""
     system_unit.restore()
     machine, path = system_unit.machine, "/run/spamnb/anna.sock"
-    as_root(machine, block("docs/spamd.md", "system-socket"))
+    as_root(machine, block("docs/mail-server.md", "system-socket"))
     assert _TOLD.search(ask(machine, path, "anna"))
     assert _TOLD.search(ask(machine, path, None))
     assert "Permission" in ask(machine, path, "mail")
-    as_root(machine, block("docs/spamd.md", "system-peers"))
+    as_root(machine, block("docs/mail-server.md", "system-peers"))
     assert _TOLD.search(ask(machine, path, "mail"))
     assert "Permission" in ask(machine, path, "ben")
     system_unit.configure()
@@ -79,7 +79,7 @@ def test_port_for_a_service_without_a_network(system_unit: Unit) -> None:
     """A port that systemd opens is served by the unit, which has no network; TELL teaches nothing there."""
     system_unit.restore()
     machine = system_unit.machine
-    as_root(machine, block("docs/spamd.md", "system-socket"))
+    as_root(machine, block("docs/mail-server.md", "system-socket"))
     machine.write("/etc/systemd/system/spamnb@anna.socket.d/port.conf", "[Socket]\nListenStream=127.0.0.1:783\n")
     system_unit.drop_in("port", "[Service]\nIPAddressAllow=localhost\n")
     as_root(

@@ -19,6 +19,7 @@ _PACKAGES = (
     *("systemd", "systemd-sysv", "dbus", "dbus-user-session", "libpam-systemd"),
     "polkitd",  # it lets a person call `loginctl enable-linger`
     *("python3", "python3-venv"),
+    *("dovecot-imapd", "dovecot-lmtpd"),
 )
 # mmdebstrap makes the tree in 45 s where debootstrap took 205 s.
 _MMDEBSTRAP = (

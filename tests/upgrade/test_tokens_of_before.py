@@ -71,7 +71,7 @@ def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
     told = kept.spamnb(home, "doctor")
     assert f"another tokenizer ({_FORMER}, this one is {VERSION})" in " ".join(told.split())
     assert "spamnb train --again" in told
-    command = block("docs/upgrade-and-removal.md", "train-again").split()
+    command = block("docs/install.md", "train-again").split()
     said = kept.spamnb(home, *command[1:])
     assert said.endswith("again; mail of which no file could be read keeps its former tokens\n")
     told = kept.spamnb(home, "doctor")

@@ -14,12 +14,14 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
+from spamnb.host.host import Host
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.web import login_keys
 from spamnb.web.access import Access, Door
 from spamnb.web.application import Application
 from spamnb.web.kept_values import KeptValues
+from spamnb.web.page_server import Activity
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Route, Router
@@ -64,9 +66,9 @@ class Answer:
 class Browser:
     """Asks an application, as a browser of its owner does, unless told otherwise. base: the path of all pages."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Application | Activity) -> None:
         self._application = application
-        self.base = application._site.access.base.removesuffix("/")
+        self.base = application._access.base.removesuffix("/") if isinstance(application, Application) else ""
         self.headers = {"host": HOST, "cookie": f"spamnb_7726={login_keys.make(KEY, 'cookie', 1e9)}"}
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Answer:
@@ -118,16 +120,17 @@ def pages_of(
     door: Door | None = None,
     read_only: bool = False,
     at_once: bool = False,
-    others: tuple[str, ...] = (),
+    host: Host | None = None,
 ) -> Application:
-    """The pages of a configuration, or of others for an administrator.
+    """The pages of a configuration, or the overview of a host.
 
     at_once: what follows an answer is done before it; else it is not done.
     """
-    router = Router(routes_of_a_host() if others else all_routes())
+    router = Router(all_routes() if host is None else routes_of_a_host())
     access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
     kept = KeptValues(config_path, {})
-    site = Site(config, config_path, access, Pages(router.has_page), now, kept, read_only, "anna", others=others)
+    of_host = None if host is None else lambda: host
+    site = Site(config, config_path, access, Pages(router.has_page), now, kept, read_only, "anna", host=of_host)
     return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
 
 

@@ -89,7 +89,9 @@ def test_gone_and_never_learned(desk: WebDesk) -> None:
     path.unlink()
     desk.work()
     number = desk.number_of(LETTER)
-    assert "not in a watched folder any more" in desk.browser.get(f"/m/{number}").words
+    page = desk.browser.get(f"/m/{number}")
+    assert "in no watched folder any more" in page.words
+    assert "Spam: learn it" in page.words and "move it" not in page.words, "there is no file to move"
     last = desk.ledger.journal.newest_id()
     answer = desk.browser.post(f"/m/{number}/teach", label="spam")
     assert (answer.status, "nothing was learned" in answer.words) == (409, True)
@@ -128,11 +130,11 @@ def test_take_back_all_since(desk: WebDesk) -> None:
     desk.paths(offers[3], "Junk")[0].unlink()
     page = desk.browser.get(f"/undo?since={first.id}")
     assert "this would move 2 messages back" in page.words
-    assert "1 cannot be taken back" in page.words and "not in Junk any more" in page.words
+    assert "1 cannot be undone" in page.words and "not in Junk any more" in page.words
     desk.deliver(message("spam", 110))
     form = {name: page.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("since", "upto", "back")}
     after = desk.browser.follow(desk.browser.post("/undo", **form))
-    assert "1 could not be taken back" in after.words
+    assert "1 could not be undone" in after.words
     assert [desk.where(offer) for offer in offers] == [["Junk"], ["INBOX"], ["INBOX"], []]
     assert desk.where(message("spam", 110)) == ["Junk"]
     assert desk.browser.post("/undo", **form).status == 409
@@ -160,7 +162,36 @@ def test_take_back_from_an_hour_on(desk: WebDesk) -> None:
     undoing = desk.ledger.journal.get(int(link.text))
     assert undoing is not None and undoing.takes_back == int(line.get("id")[1:])
     assert desk.browser.get("/" + link.get("href").partition("#")[0]).tree.xpath(f"//li[@id='a{undoing.id}']")
-    assert "there is nothing to take back" in desk.browser.get(f"/undo?at={int(desk.now()) + 60}").words
+    assert "there is nothing to undo" in desk.browser.get(f"/undo?at={int(desk.now()) + 60}").words
+
+
+def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
+    """The last hour, or today, is undone from the history: all of it, moves alone, or lessons alone."""
+    desk.ahead += 86_400 + 12 * 3600 - desk.now() % 86_400  # the next noon
+    old, moved, taught = message("spam", 100), message("spam", 101), message("ham", 102)
+    desk.deliver(old)
+    desk.ahead += 2 * 3600
+    desk.deliver(moved)
+    desk.deliver(taught)
+    desk.browser.post(f"/m/{desk.number_of(taught)}/teach", label="ham")
+    links = desk.browser.get("/history").tree.xpath("//div[@class='heading']//a/@href")
+    assert links == ["undo?span=hour", "undo?span=today"]
+
+    def undo(path: str) -> None:
+        page = desk.browser.get(path)
+        names = ("at", "upto", "what", "back")
+        fields = {name: page.tree.xpath(f"//main//form//input[@name='{name}']/@value") for name in names}
+        assert desk.browser.post("/undo", **{name: value[0] for name, value in fields.items() if value}).status == 303
+
+    page = desk.browser.get("/undo?span=hour")
+    assert "this would move 1 message back, change 1 lesson back, ask about 1 answer again" in page.words
+    assert page.tree.xpath("//a[@aria-current='true' and not(ancestor::nav)]/text()") == ["The last hour", "Everything"]
+    undo("/undo?span=hour&what=learned")
+    assert (desk.label(taught), desk.where(moved)) == ((None, False), ["Junk"])
+    undo("/undo?span=hour&what=moved")
+    assert (desk.where(moved), desk.where(old)) == (["INBOX"], ["Junk"])
+    assert desk.browser.get("/undo?span=hour&what=moved").words.count("nothing to undo") == 1
+    assert desk.browser.get("/undo?span=nonsense").status == 404
 
 
 def test_nothing_to_take_back(desk: WebDesk) -> None:
@@ -308,3 +339,51 @@ def test_a_browser_of_each_kind(desk: WebDesk) -> None:
     browser = Browser(desk.application(read_only=True))
     assert not browser.get("/history").tree.xpath("//button[@data-say]")
     assert desk.browser.get("/history").tree.xpath("//button[@data-say]")
+
+
+def test_numbers_of_what_was_done(desk: WebDesk) -> None:
+    """What several answers have done is told with the number of each act, also where that is one."""
+    letters = [message("ham", 100), message("spam", 101)]
+    for letter in letters:
+        desk.deliver(letter)
+    says = {f"say.{desk.number_of(letter)}": "spam" for letter in letters}
+    after = desk.browser.follow(desk.browser.post("/review", **says))
+    assert "2 learned as spam, 1 moved to Junk" in after.words
+
+
+def test_a_long_text(desk: WebDesk) -> None:
+    """Of a message 300 characters are shown at once, and the rest by a click that needs no script; its date is read."""
+    words = " ".join(f"word{number}" for number in range(200))
+    letter = f"From: a@b.example\nDate: Tue, 27 Jan 2026 20:00:00 +0000\nSubject: long\n\n{words}\n".encode()
+    desk.deliver(letter)
+    page = desk.browser.get(f"/m/{desk.number_of(letter)}")
+    first, rest = page.tree.xpath("//div[@class='text']")
+    assert len(first.text_content().strip()) == 300
+    assert rest.getparent().tag == "details" and "word199" in rest.text_content()
+    assert "a@b.example · written 27 January" in page.tree.xpath("string(//p[@class='about'])")
+
+
+def test_the_order_of_a_message(desk: WebDesk) -> None:
+    """What a message is and says stands before why, and its life; where its words were learned is folded, and last."""
+    desk.deliver(OFFER)
+    page = desk.browser.get(f"/m/{desk.number_of(OFFER)}").tree
+    said, text = page.xpath("//div[@class='card said']")[0], page.xpath("//div[@class='text']")[0]
+    assert said.xpath(".//button[@data-say='ham']")
+    order = list(page.iter())
+    headings = page.xpath("//main//h2")
+    assert [heading.text for heading in headings] == ["Why", "What was done with it", "Where its words were learned"]
+    places = [order.index(one) for one in (said, text, *headings)]
+    assert places == sorted(places)
+    fold = headings[-1].getparent().getparent()
+    assert (fold.tag, fold.get("open")) == ("details", None)
+
+
+@pytest.mark.parametrize(
+    "date", ["", "now", "99 Foo 2026 99:99", "1 Jan 1 00:00:00 +9999", "1 Jan 99999 1:1 +0000", "\x00"]
+)
+def test_a_date_that_cannot_be_read(desk: WebDesk, date: str) -> None:
+    """A message whose date is none has a page all the same, which tells none."""
+    letter = f"From: a@b.example\nDate: {date}\nSubject: strange\n\nhello {date}\n".encode()
+    desk.deliver(letter)
+    page = desk.browser.get(f"/m/{desk.number_of(letter)}")
+    assert (page.status, "written" in page.tree.xpath("string(//p[@class='about'])")) == (200, False)

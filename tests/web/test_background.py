@@ -12,7 +12,7 @@ from subprocess import PIPE
 
 import pytest
 
-from spamnb.web.background import Apart, EndingError, Later, Tell, here
+from spamnb.web.background import Apart, EndingError, Later, NoPlaceError, Tell, here
 from tests.service.conftest import until
 
 
@@ -97,3 +97,51 @@ def test_end() -> None:
     with pytest.raises(EndingError):
         later.apart(failing, lambda *_: None)
     assert "spamnb-web-later" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_few_at_once_for_many() -> None:
+    """Of many users each has one work at a time, and all of them two; what finds no place says so at once."""
+    later, begun = Later(), []
+    runs = [later.apart.for_one_of_many() for _ in range(3)]
+    for run in runs[:2]:
+        later(lambda run=run: run(endless, lambda process, _: begun.append(process)))
+    until(lambda: len(begun) == 2, "two works to begin")
+    for run in runs:
+        with pytest.raises(NoPlaceError):
+            run(partial(counted, 2), lambda *_: None)
+    later.wait()
+    for run in runs:
+        with pytest.raises(EndingError):
+            run(partial(counted, 2), lambda *_: None)
+
+
+def test_one_at_a_time_for_a_user() -> None:
+    """A user who has a work under way has no second one, though there is a place; another has."""
+    later, begun = Later(), []
+    one, other = later.apart.for_one_of_many(), later.apart.for_one_of_many()
+    later(lambda: one(endless, lambda process, _: begun.append(process)))
+    until(lambda: bool(begun), "the work to begin")
+    with pytest.raises(NoPlaceError):
+        one(partial(counted, 2), lambda *_: None)
+    assert other(partial(counted, 2), lambda *_: None)[1] == 1
+    later.wait()
+
+
+def test_a_few_threads() -> None:
+    """However much is to be done later, it takes a few threads; all of it is done, also at the end."""
+    later, go, done, most = Later(), threading.Event(), [], []
+
+    def work(number: int) -> None:
+        assert go.wait(10)
+        most.append(sum(thread.name == "spamnb-web-later" for thread in threading.enumerate()))
+        done.append(number)
+
+    for number in range(200):
+        later(partial(work, number))
+    go.set()
+    later.wait()
+    assert sorted(done) == list(range(200))
+    assert max(most) <= 8
+    later(partial(done.append, 200))
+    later.wait()
+    assert 200 in done

@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,118 +13,15 @@ import pytest
 from spamnb.acts.may_move import begin
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
-from spamnb.web import login_keys
-from spamnb.web.page_server import PageServer, Settings, key_file, login_address
+from spamnb.web.page_server import PageServer, Settings, login_address
 from tests.service.conftest import until
-from tests.web.desk import WebDesk, all_routes
+from tests.web.chromium import PAGES, PHONE, RULES, SIZES, Chromium, browser, fresh, lived
+from tests.web.desk import WebDesk
 from tests.web.markup import FOLDER, MARKUP, fill
-from tests.web.served import as_if_running, live_some_weeks, served
+from tests.web.served import as_if_running
 
+__all__ = ["browser", "fresh", "lived"]  # fixtures
 pytestmark = pytest.mark.real_system
-CHROMIUM = Path("/usr/bin/chromium")
-DESK, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
-SIZES = {"desk": DESK, "phone": PHONE}
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-PAGES = sorted(
-    one.pattern.removeprefix("/")
-    for one in all_routes()
-    if one.method == "GET" and not one.is_public and not one.pattern.endswith(".json")
-)
-
-
-class Window:
-    """A window of the browser, logged in; what it says in its console and asks of others is written down."""
-
-    def __init__(self, context: Any, base: str) -> None:
-        self.page = context.new_page()
-        self.base = base
-        self.said: list[str] = []
-        self.foreign: list[str] = []
-        self.page.on("console", lambda one: self.said.append(one.text))
-        self.page.on("pageerror", lambda one: self.said.append(str(one)))
-        self.page.on("dialog", lambda one: (self.said.append(one.message), one.dismiss()))
-        self.page.on("request", lambda one: None if one.url.startswith(base) else self.foreign.append(one.url))
-
-    def go(self, path: str) -> None:
-        """Open a page, and wait until its parts are there; again, while what it shows is still worked on."""
-        until(lambda: self._is_made(path), f"the page {path}")
-
-    def _is_made(self, path: str) -> bool:
-        answer = self.page.goto(f"{self.base}/{path}")
-        assert answer.status == 200, (path, answer.status)
-        if " data-again" in answer.text():  # it loads itself again, at any moment
-            return False
-        self.page.wait_for_load_state("networkidle")
-        return self.page.locator("[data-unfinished]").count() == 0
-
-    def is_clean(self) -> None:
-        """Nothing was said in the console, and nothing was asked of others."""
-        assert (self.said, self.foreign) == ([], [])
-
-
-class Chromium:
-    """The browser, and a served desk."""
-
-    def __init__(self, browser: Any, desk: WebDesk, base: str) -> None:
-        self._browser = browser
-        self.desk = desk
-        self.base = base
-
-    @contextlib.contextmanager
-    def window(self, **options: Any) -> Iterator[Window]:
-        """A window in a context of its own."""
-        context = self._browser.new_context(**({"viewport": DESK} | options))
-        context.set_default_timeout(20_000)
-        try:
-            window = Window(context, self.base)
-            code = login_keys.make(key_file(self.desk.config).key(), "code", time.time())
-            assert window.page.goto(f"{self.base}/login?code={code}").status == 200
-            window.go("")
-            yield window
-        finally:
-            context.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium without a screen."""
-    if not CHROMIUM.exists():
-        pytest.skip("Chromium is not installed (Debian: apt install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
-    with playwright.sync_playwright() as driver:
-        options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
-        started = driver.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=options)
-        yield started
-        started.close()
-
-
-@contextlib.contextmanager
-def opened(browser: Any, directory: Path) -> Iterator[Chromium]:
-    """A desk, served, and the browser."""
-    desk = WebDesk(directory)
-    try:
-        with as_if_running(desk), served(desk) as server:
-            yield Chromium(browser, desk, server.base)
-    finally:
-        desk.stop()
-        desk.ledger.close()
-
-
-@pytest.fixture(scope="module")
-def lived(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """A mailbox of some weeks, which is only looked at."""
-    with opened(browser, tmp_path_factory.mktemp("lived")) as made:
-        live_some_weeks(made.desk)
-        with made.window() as window:  # what waits there is known from then on
-            window.go("review")
-        yield made
-
-
-@pytest.fixture
-def fresh(browser: Any, tmp_path: Path) -> Iterator[Chromium]:
-    """A mailbox of one's own."""
-    with opened(browser, tmp_path) as made:
-        yield made
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -134,7 +30,7 @@ def test_accessible(lived: Chromium, page: str, colours: str, size: str) -> None
     """Each page, light and dark, on a desk and a phone, has nothing that axe finds, and does not scroll sideways."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     with lived.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
-        window.go(page.replace("{sender}", "1").replace("{id}", "70"))
+        window.go(lived.address(page))
         found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
         assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
         width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -164,7 +60,7 @@ def test_without_scripts(lived: Chromium, page: str) -> None:
     shown = []
     for scripts in (True, False):
         with lived.window(java_script_enabled=scripts) as window:
-            window.go(page.replace("{sender}", "1").replace("{id}", "70"))
+            window.go(lived.address(page))
             shown.append(window.page.locator("h1").inner_text())
             assert window.page.locator("main").inner_text().strip()
             window.is_clean()
@@ -478,10 +374,43 @@ def test_slider(lived: Chromium) -> None:
         page.locator("[data-cutoffs]").focus()
         page.keyboard.press("End")
         assert page.locator("#said").inner_text().startswith("At 0.999:")
-        assert page.locator("#yaml").inner_text().split() == ["scoring:", "spam_cutoff:", "0.999"]
+        assert page.locator("#cut").inner_text() == page.locator("#use").input_value() == "0.999"
+        assert page.get_by_role("button", name="Use 0.999 from now on").is_enabled()
         assert page.locator(".cutoffs tr.chosen th").inner_text() == "0.999"
         assert page.locator("[data-cutoffs]").get_attribute("aria-valuetext") == "0.999"
         with page.expect_navigation():
-            page.get_by_role("button", name="Show").click()
+            page.get_by_role("button", name="Show its ham").click()
         assert page.locator("#lost").inner_text() == "Ham that would be lost at 0.999"
+        window.is_clean()
+
+
+def test_tables_on_a_phone(lived: Chromium) -> None:
+    """On a phone a sender takes two lines, three where much was done; no table there is wider than the page."""
+    with lived.window(viewport=PHONE, is_mobile=True, has_touch=True) as window:
+        for page in ("senders", "tune", "health", "words"):
+            window.go(page)
+            wide = "[...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth).length"
+            assert (page, window.page.evaluate(wide)) == (page, 0)
+        window.go("senders")
+        heights = window.page.evaluate(
+            "[...document.querySelectorAll('.senders tbody tr')].map(row => row.clientHeight)"
+        )
+        assert sum(height < 70 for height in heights) > 0.9 * len(heights)
+
+
+@pytest.mark.parametrize(
+    "page", ["", "m/{id}", "review", "audit", "senders", "senders/{sender}", "tune", "health", "words"]
+)
+def test_buttons_in_their_cards(lived: Chromium, page: str) -> None:
+    """On a phone no button or text reaches out of its card, and no keys are told where there is no keyboard."""
+    with lived.window(viewport=PHONE, is_mobile=True, has_touch=True) as window:
+        window.go(lived.address(page))
+        outside = (
+            "[...document.querySelectorAll('.card *, .lines *')]"
+            ".filter(one => one.offsetParent && !one.closest('.wide, .hidden'))"
+            ".filter(one => one.getBoundingClientRect().right > innerWidth - 10)"
+            ".map(one => one.tagName + one.textContent.slice(0, 40))"
+        )
+        assert window.page.evaluate(outside) == []
+        assert window.page.locator(".by-key:visible").count() == 0
         window.is_clean()

@@ -46,6 +46,7 @@ def test_histogram() -> None:
     assert heights[1] > 6
     assert len(tree(chart.svg).xpath("//line[@class='cutoff']")) == 2
     assert chart.rows[2] == ("95 % to 100 %", "10", "2", "8")
+    assert {"ham: 0 %", "50 %", "100 %: spam"} <= {text.text for text in tree(chart.svg).xpath("//text")}
 
 
 def test_nothing_yet() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from spamnb.config.writing import render
+from spamnb.host.host import load_host
+from spamnb.host.register import AccountRow, Register, State
 from spamnb.maildir.messages import deliver
 from tests.mail.hostile import MESSAGES
 from tests.web.desk import Answer, Browser, WebDesk, all_routes, pages_of
@@ -44,17 +46,21 @@ def pages(desk: WebDesk, numbers: list[int], place: Path) -> dict[str, Answer]:
         if answer.headers["Content-Type"].startswith("text/html"):
             found[path] = answer
     assert not found["/tune"].tree.xpath("//*[@data-again]")
-    found["the page of a host"] = page_of_a_host(desk, file)
+    found["the page of a host"] = page_of_a_host(place.parent, place.name)
     return found
 
 
-def page_of_a_host(desk: WebDesk, file: Path) -> Answer:
-    """An administrator's page over a configuration, and one that cannot be read."""
-    faulty = file.parent.with_name(file.parent.name + "2")
-    faulty.mkdir()
-    (faulty / "config.yaml").write_text(f"{faulty.name}: 1\n")
-    others = (str(file), str(faulty / "config.yaml"))
-    return Browser(pages_of(lambda: desk.config, desk.now, others=others)).get("/")
+def page_of_a_host(place: Path, fault: str) -> Answer:
+    """An administrator's page with a fault, of which a path or the message of another program may be a part."""
+    config = place / "host.yaml"
+    config.write_text(
+        f"mailboxes: [{{path: '{place}/mail/{{user}}', roles: {{INBOX: inbox, Junk: spam}}}}]\n"
+        f"ledger: '{place}/ledgers/{{user}}/ledger.sqlite'\n"
+    )
+    host = load_host(config, {})
+    with Register(str(host.register)) as register:
+        register.put([AccountRow("anna", f"{place}/mail/anna", State.BROKEN, fault=fault, fault_since=1e9)])
+    return Browser(pages_of(lambda: host.template, host=host)).get("/")
 
 
 def made_of(tree: Any) -> set[tuple[str, str]]:

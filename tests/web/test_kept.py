@@ -2,8 +2,8 @@
 
 import pytest
 
-from spamnb.web.background import Tell
-from spamnb.web.kept import After, Looked, Worked
+from spamnb.web.background import NoPlaceError, Tell
+from spamnb.web.kept import After, Looked, Recent, Worked
 
 Key = tuple[str, int]
 
@@ -75,3 +75,45 @@ def test_what_has_failed_is_not_begun_by_each_page() -> None:
     assert not after
     kept.ensure_once(("a", 2), after)
     assert after
+
+
+def test_begun_by_two_pages() -> None:
+    """What two pages have begun is worked out once."""
+    begun: list[Key] = []
+    kept, after = Worked[Key, None](lambda key, _: begun.append(key)), After()
+    for _ in range(2):
+        kept.ensure(("a", 1), after)
+    for work in after:
+        work()
+    assert begun == [("a", 1)]
+
+
+def test_where_there_is_no_place() -> None:
+    """What finds no place is no fault, and is begun again by a later page, whatever else was asked of it."""
+    places = [0, 0, 1]
+
+    def work(key: Key, _: Tell) -> str:
+        if not places.pop(0):
+            raise NoPlaceError
+        return "found"
+
+    kept, after = Worked[Key, str](work), After()
+    for _ in range(2):
+        kept.ensure_once(("a", 1), after)
+        after.pop()()
+        assert kept.look(("a", 1)) == Looked(None, is_current=False)
+    kept.ensure_once(("a", 1), after)
+    after.pop()()
+    assert kept.look(("a", 1)) == Looked("found", is_current=True)
+
+
+def test_of_the_last() -> None:
+    """Of many, only what was asked for last is kept; the others are made again."""
+    made: list[str] = []
+    kept = Recent(lambda name: made.append(name) or object(), 2)
+    one = kept.of("a")
+    assert kept.of("b") is not one is kept.of("a")
+    kept.of("c")
+    assert kept.of("a") is one
+    kept.of("b")
+    assert made == ["a", "b", "c", "b"]

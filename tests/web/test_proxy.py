@@ -9,7 +9,7 @@ import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import lxml.html
@@ -36,17 +36,23 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect
 
 
 class Proxy:
-    """nginx with the configuration of docs/web.md, on a free port of this machine."""
+    """nginx with a configuration of docs/web.md, on a free port of this machine.
 
-    def __init__(self, directory: Path) -> None:
+    users: who may log in by a password. changes: what stands in the place of a text of that configuration.
+    """
+
+    def __init__(self, directory: Path, name: str, users: Iterable[str], changes: Mapping[str, str] = {}) -> None:
+        if NGINX is None:
+            pytest.skip("nginx is not installed (Debian: apt install nginx-light)")
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        site = block("docs/web.md", "nginx")
-        site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{self.port};")
-        site = site.replace("/etc/nginx/spamnb.passwd", str(directory / "passwd"))
-        site = site.replace("/run/spamnb-web/", f"{directory}/")
+        site = block("docs/web.md", name)
+        own = {"listen 443 ssl;": f"listen 127.0.0.1:{self.port};", "/run/spamnb-web/": f"{directory}/"}
+        own |= {"/run/spamnb-web-host/": f"{directory}/", "/etc/nginx/spamnb.passwd": str(directory / "passwd")}
+        for text, instead in {**own, **changes}.items():
+            site = site.replace(text, instead)
         temporary = "".join(f"{name}_temp_path {directory}/{name};" for name in _TEMPORARY)
-        (directory / "passwd").write_text("".join(f"{user}:{{PLAIN}}pw-{user}\n" for user in ("anna", "ben", "../x")))
+        (directory / "passwd").write_text("".join(f"{user}:{{PLAIN}}pw-{user}\n" for user in users))
         (directory / "nginx.conf").write_text(
             f"user {'root' if os.geteuid() == 0 else 'nobody'}; daemon off; pid {directory}/pid; worker_processes 1;"
             f" error_log {directory}/error.log; events {{}} http {{ access_log off; {temporary} {site} }}"
@@ -68,10 +74,11 @@ class Proxy:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
-    def ask(self, path: str, user: str | None = "anna", host: str = "", **fields: object) -> "Answer":
-        """What nginx answers; with fields, a form is sent from a page of its own."""
-        host = host or f"mail.example:{self.port}"
-        headers = {"Host": host, "Connection": "close"}
+    def ask(
+        self, path: str, user: str | None = "anna", host: str = "", also: Mapping[str, str] = {}, **fields: object
+    ) -> "Answer":
+        """What nginx answers; with fields, a form is sent from a page of its own. also: more of the header."""
+        headers = {"Host": host or f"mail.example:{self.port}", "Connection": "close", **also}
         if user is not None:
             headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:pw-{user}".encode()).decode()
         body = urllib.parse.urlencode(fields).encode() if fields else None
@@ -108,8 +115,6 @@ class Answer:
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """nginx before the pages of anna, who has mail, and of ben, who has none."""
-    if NGINX is None:
-        pytest.skip("nginx is not installed (Debian: apt install nginx-light)")
     directory = tmp_path_factory.mktemp("proxy")
     made = []
     for user in ("anna", "ben"):
@@ -122,7 +127,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
             served(made[0], *arguments, str(directory / "anna.sock")),
             served(made[1], *arguments, str(directory / "ben.sock")),
         ):
-            running = Proxy(directory)
+            running = Proxy(directory, "nginx", ("anna", "ben", "../x"))
             try:
                 yield running
             finally:
@@ -135,7 +140,14 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 def test_every_link_stays_below_the_prefix(proxy: Proxy) -> None:
     """From the first page on, every page that a link leads to is there, below the prefix that the pages do not know."""
-    left, seen = ["/spam/"], set()
+    seen = walk(proxy, "anna")
+    assert len(seen) > 15
+    assert {"/spam/history", "/spam/m/N"} <= seen
+
+
+def walk(proxy: Proxy, user: str) -> set[str]:
+    """The kinds of addresses to which links lead, from the first page on; each is asked for."""
+    left, seen = ["/spam/"], set[str]()
     while left:
         path = left.pop()
         kind = re.sub(r"\d+", "N", path)
@@ -143,13 +155,12 @@ def test_every_link_stays_below_the_prefix(proxy: Proxy) -> None:
             continue
         seen.add(kind)
         assert path.startswith("/spam/"), path
-        answer = proxy.ask(path)
-        is_form = path.endswith(("/teach", "/forget", "/pause", "/resume"))
+        answer = proxy.ask(path, user)
+        is_form = path.endswith(("/choose", "/teach", "/forget", "/pause", "/resume"))
         assert answer.status == (405 if is_form else 200), path
         if answer.headers.get("Content-Type", "").startswith("text/html"):
             left += answer.links()
-    assert len(seen) > 15
-    assert {"/spam/history", "/spam/m/N"} <= seen
+    return seen
 
 
 def test_a_form_leads_back(proxy: Proxy) -> None:

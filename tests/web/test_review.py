@@ -211,14 +211,14 @@ def test_the_number_in_the_navigation(desk: WebDesk, asked: list[bytes]) -> None
         return " ".join(browser.get("/history").tree.xpath("//nav//a[@data-key='r']")[0].text_content().split())
 
     assert number() == "Review"
-    assert number() == "Review 3 waiting"
+    assert number() == "Review 3 to review"
     desk.take(asked[0], "INBOX", "Trash")
     browser.get("/review")
-    assert number() == "Review 2 waiting"
+    assert number() == "Review 2 to review"
     desk.take(asked[1], "INBOX", "Trash")
-    assert number() == "Review 2 waiting", "it is counted once a minute"
+    assert number() == "Review 2 to review", "it is counted once a minute"
     at[0] += 60
-    assert [number(), number()] == ["Review 2 waiting", "Review 1 waiting"]
+    assert [number(), number()] == ["Review 2 to review", "Review 1 to review"]
 
 
 def test_read_only(desk: WebDesk, asked: list[bytes]) -> None:

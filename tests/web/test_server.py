@@ -1,8 +1,10 @@
-"""The sockets of the pages, how the server ends, and the page over several ledgers."""
+"""The sockets of the pages, and how the server ends."""
 
 import contextlib
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -11,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.errors import SpamnbError, UsageError
-from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config.writing import render
 from spamnb.web import login_keys
@@ -19,7 +20,8 @@ from spamnb.web.access import check_modes, is_held_by, listen
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.page_server import Activity, PageServer, Settings, key_file, login_file, port_in_use
 from tests.service.conftest import PATIENCE, until
-from tests.web.desk import Answer, WebDesk
+from tests.web.desk import WebDesk
+from tests.web.served import served
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,18 @@ def test_who_holds_a_port() -> None:
         assert port_in_use(Settings(f"127.0.0.1:{port}"), {}) == port
     assert not is_held_by(port, frozenset({os.geteuid()}))
     assert port_in_use(Settings("/run/x.sock"), {}) is None
+
+
+def test_a_second_one(desk: WebDesk) -> None:
+    """A second `spamnb web` says that it is spamnb that runs there, and how its pages are opened."""
+    with served(desk) as server:
+        port = server.base.split(":")[2].partition("/")[0]
+        config = str(desk.directory / "config.yaml")
+        command = [sys.executable, "-m", "spamnb", "--config", config, "web", "--listen", f"127.0.0.1:{port}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    way = f"spamnb --config {config} web --open --listen 127.0.0.1:{port}"
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"spamnb: spamnb serves its pages there already. To open them: {way}\n"
 
 
 def test_login_file(desk: WebDesk) -> None:
@@ -178,26 +192,3 @@ def test_wrong_spans(capsys: pytest.CaptureFixture[str]) -> None:
     """--idle-exit takes a minute or more."""
     assert main(["web", "--idle-exit", "5s"]) == 64
     assert "a minute or more" in capsys.readouterr().err
-
-
-def test_page_of_a_host(desk: WebDesk, tmp_path: Path) -> None:
-    """An administrator sees sums of several ledgers, and no subject or sender of any message."""
-    desk.deliver(message("spam", 100))
-    (tmp_path / "anna").mkdir()
-    (tmp_path / "anna" / "config.yaml").write_text(render(desk.config.mailboxes, desk.config.ledger))
-    paths = (str(tmp_path / "anna" / "config.yaml"), str(tmp_path / "ben" / "config.yaml"))
-    settings = Settings(str(tmp_path / "web.sock"), others=paths)
-    server = PageServer(settings, lambda: desk.config, "config.yaml", {}, now=desk.now)
-    try:
-        started: list[object] = []
-        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_HOST": "localhost"}
-        body = b"".join(server.activity(environ, lambda *said: started.extend(said)))
-        page = Answer("/", *started, body)  # type: ignore[arg-type]
-    finally:
-        server.close()
-        server.run()
-    rows = [[cell.text_content().strip() for cell in row] for row in page.tree.xpath("//tbody/tr")]
-    assert rows[0][:4] == ["anna", "not running", "1", "1"]
-    assert rows[1][0] == "ben" and "No configuration" in rows[1][1]
-    assert "promo100" not in page.text
-    assert page.tree.xpath("//nav//a/text()") == ["Overview"]

@@ -1,6 +1,8 @@
 """What can be wrong around the pages: each is a page that says what to do next."""
 
 import contextlib
+import dataclasses
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -286,3 +288,67 @@ def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path, monkeypatch: py
         page = browser.get("/")
     assert page.tree.findtext(".//title") == "5 warnings · spamnb"
     assert "and 2 more" in page.words
+
+
+def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
+    """The button beside the overview's heading is for what that says, and mail is kept from being moved there too."""
+
+    def heading(browser: Browser) -> tuple[str, list[str]]:
+        place = browser.get("/").tree.xpath("//div[@class='heading']")[0]
+        buttons = place.xpath(".//a | .//button")
+        return place.findtext(".//h1//span"), [" ".join(one.text_content().split()) for one in buttons]
+
+    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    pause = "Move nothing for an hour"
+    assert heading(desk.browser) == ("The service is not running", ["What to do", pause])
+    with only_service(desk.ledger.path):
+        desk.browser._application._site.kept.badges["review"] = 3
+        assert heading(desk.browser) == ("3 to review", ["Review them", pause])
+        desk.browser._application._site.kept.badges["review"] = 1
+        assert heading(desk.browser) == ("1 to review", ["Review it", pause])
+        desk.browser.post("/pause", span="1h")
+        assert heading(desk.browser) == ("Moving is paused", ["Move again"])
+        desk.browser.post("/resume")
+        desk.ledger.state.begun_with = None
+        desk.learning = dataclasses.replace(desk.learning, minimum_messages=1000)
+        assert heading(desk.browser) == ("Still learning", ["Review it"])
+
+
+def test_a_first_day(desk: WebDesk) -> None:
+    """On the first day what was judged is shown by its hours; from the second on by days."""
+    assert "Nothing was judged in these days." in desk.browser.get("/").words
+    assert not desk.browser.get("/").tree.xpath("//figure")
+    noon = 12 * 3600.0
+    desk.ahead += 86_400 + noon - desk.now() % 86_400  # the next noon
+    desk.deliver(OFFER)
+    desk.ahead += 7200.0
+    desk.deliver(message("spam", 101))
+    first = desk.browser.get("/").tree.xpath("//figure")[0]
+    assert first.findtext("figcaption") == "Judged today, by hour"
+    assert len(first.xpath(".//*[contains(@class, 'bar spam')]")) == 2
+    hours = [row.text_content() for row in first.xpath(".//tbody//th")]
+    assert hours[0] == "00:00" and len(hours) in range(14, 17)
+    desk.ahead += 86_400.0
+    second = desk.browser.get("/?days=90").tree.xpath("//figure")[0]
+    assert second.findtext("figcaption") == "Judged, by day"
+    assert " to " in second.xpath(".//tbody//th")[0].text_content()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_says_what_is_seen(desk: WebDesk, page: str) -> None:
+    """Each page says in a sentence at its top what is seen on it."""
+    answer = desk.browser.get(page)
+    if answer.headers["Content-Type"].startswith("text/html") and page != "/words/teachers":
+        (about,) = answer.tree.xpath("//p[@class='about']")
+        assert about.text_content().strip().endswith(".")
+        assert not re.search(r"log-odds|\bweakly\b|leave-one-out", answer.words)
+
+
+def test_no_menu_before_the_login(desk: WebDesk) -> None:
+    """Who has not logged in sees neither the menu nor whose pages these are, wherever the request leads."""
+    for path in ("/", "/login", "/nowhere", "/m/1"):
+        for headers in ({"cookie": ""}, {"cookie": "spamnb_7726=x"}, {"cookie": "", "sec-fetch-site": "cross-site"}):
+            answer = desk.browser.get(path, headers)
+            assert not answer.tree.xpath("//nav | //*[@class='owner'] | //dialog"), (path, headers)
+            assert "anna" not in answer.text
+    assert desk.browser.get("/nowhere").tree.xpath("//nav")

@@ -46,7 +46,6 @@ def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
     assert "in force" in chosen.text_content()
     assert "of 31 ham lost" in page.words
     assert page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]//a/@href") == [f"m/{desk.number_of(WRONG)}"]
-    assert page.tree.xpath("string(//pre[@id='yaml'])").splitlines() == ["scoring:", "  spam_cutoff: 0.95"]
     last = browser.get("/tune?at=10")
     assert "0.999" in last.tree.xpath("//tr[@class='chosen']")[0].text_content()
     assert [one["yaml"] for one in json.loads(last.tree.xpath("//script[@id='cutoffs']")[0].text)][5] == (
@@ -54,6 +53,22 @@ def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
     )
     assert browser.get("/tune?at=99").status == 404
     assert browser.get("/tune?at=x").status == 400
+
+
+def test_ham_that_would_be_lost(desk: WebDesk, browser: Browser) -> None:
+    """Beside each ham that a cutoff loses stands a button that calls it spam, and above all, that Audit asks of it."""
+    page = browser.get("/tune")
+    (line,) = page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]/li")
+    assert line.xpath(".//button")[0].text == "It is spam"
+    (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
+    assert "Your mail contradicts itself: 1 message looks filed wrongly." in " ".join(banner.text_content().split())
+    assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Audit it", "audit")]
+    after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
+    assert "Learned as spam" in after.words
+    browser.get("/tune")
+    page = browser.get("/tune")
+    assert "contradicts" not in page.words and "0 of 30 ham lost" in page.words
+    assert desk.label(WRONG) == (Label.SPAM, False)
 
 
 def test_learning_again(desk: WebDesk, browser: Browser) -> None:
@@ -87,19 +102,17 @@ def test_audit_asks(desk: WebDesk, browser: Browser) -> None:
     (question,) = page.tree.xpath("//li[@data-row]")
     assert "You filed this as ● ham" in " ".join(question.text_content().replace("●", "● ").split())
     assert "INBOX" in question.text_content()
-    assert [one.text for one in question.xpath(".//button")] == [
-        "It is spam",
-        "It is ham",
-        "Forget it",
-        "Do not ask again",
+    assert [one.text_content().strip() for one in question.xpath(".//label")] == [
+        *("Ham", "Spam", "Later", "Forget it", "Do not ask again")
     ]
+    assert question.xpath(".//input[@checked]/@value") == ["later"]
 
 
 @pytest.mark.parametrize(
     ("answer", "label", "folder"),
     [
-        ("otherwise", (Label.SPAM, False), "Junk"),
-        ("right", (Label.HAM, False), "INBOX"),
+        ("spam", (Label.SPAM, False), "Junk"),
+        ("ham", (Label.HAM, False), "INBOX"),
         ("forget", (None, False), "INBOX"),
         ("never", (Label.HAM, False), "INBOX"),
     ],
@@ -110,7 +123,7 @@ def test_audit_answers(
     """An answer is learned, moves the message, and is not asked for again, until it is undone."""
     desk.browser = browser
     done = desk.application()  # its departures are not waited for
-    said = Browser(done).post(f"/audit/{desk.number_of(WRONG)}", answer=answer, label="ham")
+    said = Browser(done).post("/audit", **answers((desk.number_of(WRONG), answer, "ham")))
     assert desk.label(WRONG) == label
     assert desk.where(WRONG) == [folder]
     page = browser.follow(said)
@@ -122,14 +135,43 @@ def test_audit_answers(
     assert browser.get("/audit").tree.xpath("//li[@data-row]"), "what is taken back is asked about again"
 
 
+def test_several_answers(desk: WebDesk, browser: Browser) -> None:
+    """Several messages are answered by one form; what is left for later stays, and what has failed is told."""
+    other = message("ham", 500)
+    training.learn(desk.ledger, read(other), Label.SPAM, "a test", desk.now(), how=How.HAND)
+    desk.deliver(other, "Junk")
+    third = read(message("ham", 1))
+    said = [(desk.number_of(WRONG), "spam", "ham"), (desk.number_of(other), "ham", "spam")]
+    said += [(desk.number_of(message("ham", 1)), "later", "ham"), (99999, "spam", "ham")]
+    after = browser.follow(Browser(desk.application()).post("/audit", **answers(*said)))
+    assert (desk.label(WRONG), desk.where(WRONG)) == ((Label.SPAM, False), ["Junk"])
+    assert (desk.label(other), desk.where(other)) == ((Label.HAM, False), ["INBOX"])
+    assert third.digest not in desk.ledger.journal.all_settled()
+    assert "1 learned as spam" in after.words and "1 moved to INBOX" in after.words
+    assert len(after.tree.xpath("//*[@role='status']//input[@name='id']")) == 6
+
+
+def answers(*said: tuple[int, str, str]) -> dict[str, str]:
+    """The fields of a form: for each message what is answered, and what it is called."""
+    return {
+        f"{name}.{number}": value for number, *both in said for name, value in zip(("say", "was"), both, strict=True)
+    }
+
+
 def test_bad_answers(desk: WebDesk, browser: Browser) -> None:
-    """An answer that is none of those on the page, or about no learned message, is refused."""
-    number = desk.number_of(WRONG)
-    assert browser.post(f"/audit/{number}", answer="eggs", label="ham").status == 400
-    assert browser.post(f"/audit/{number}", answer="never", label="eggs").status == 400
-    assert browser.post("/audit/99999", answer="never", label="ham").status == 400
+    """An answer that is none of those on the page is refused; one about no learned message is told as not done."""
+    number, last = desk.number_of(WRONG), desk.ledger.journal.newest_id()
+    assert browser.post("/audit", **answers((number, "eggs", "ham"))).status == 400
+    assert browser.post("/audit", **answers((number, "never", "eggs"))).status == 400
+    assert browser.post("/audit", **answers((number, "spam", "ham"), (number, "eggs", "ham"))).status == 400
+    assert browser.post("/audit", **{"say.x": "ham"}).status == 400
+    assert browser.post("/audit").status == 303
+    assert desk.ledger.journal.newest_id() == last
     desk.deliver(message("ham", 500), "INBOX")
-    assert browser.post(f"/audit/{desk.number_of(message('ham', 500))}", answer="right", label="ham").status == 409
+    last = desk.ledger.journal.newest_id()
+    after = browser.follow(browser.post("/audit", **answers((desk.number_of(message("ham", 500)), "ham", "ham"))))
+    assert "1 answer could not be carried out" in after.words
+    assert desk.ledger.journal.newest_id() == last
 
 
 def test_own_mail(desk: WebDesk, browser: Browser) -> None:

@@ -5,19 +5,20 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.label import How, Label
-from spamnb.checkup.finding import Finding, ok
+from spamnb.checkup.finding import Finding, ok, warning
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Senders, render
 from spamnb.mail.reading import Reading
+from spamnb.maildir.messages import deliver
 from tests.web.desk import Browser, WebDesk, pages_of
 
 NOON = 1_800_000_000.0  # the begin of a minute
 
 
 def test_telling_words(desk: WebDesk) -> None:
-    """Each class has its telling words, with how many messages hold them; a kind can be chosen."""
+    """Each class has its telling words, ham left as everywhere, with their messages; a kind can be chosen."""
     page = desk.browser.get("/words")
-    spam, ham = page.tree.xpath("//section[@class='card']")
+    ham, spam = page.tree.xpath("//section[@class='card']")
     words = {word for word in ("prescription", "guaranteed") if word in spam.text_content()}
     assert words and not any(word in ham.text_content() for word in words)
     assert "friends.example" in ham.text_content()
@@ -87,7 +88,7 @@ def test_the_configurations_lists(desk: WebDesk, monkeypatch: pytest.MonkeyPatch
     config = Config((), desk.directory / "ledger", senders=Senders(ham=("friends.example",)))
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     page = desk.browser.get("/senders?q=anna@friends")
-    assert "ham: friends.example" in page.tree.xpath("//tbody/tr")[0].text_content()
+    assert "ham by the configuration: friends.example" in page.tree.xpath("//tbody/tr")[0].text_content()
     assert "config.yaml" in page.words
 
 
@@ -124,13 +125,36 @@ def test_only_what_was_shown(desk: WebDesk) -> None:
     assert desk.ledger.journal.newest_id() == before
 
 
+def test_many_are_taught_only_when_said_again(desk: WebDesk) -> None:
+    """From twenty messages on it is asked before a sender's are taught, with the folders in which they lie."""
+    letters = [message("ham", 100).replace(b"<ham.100@", b"<ham.100.%d@" % number) for number in range(20)]
+    for letter in letters:
+        deliver(desk.folder("INBOX"), letter, next(desk.bases))
+    desk.work()
+    desk.take(letters[0], "INBOX", "Archive")
+    address = desk.ledger.messages.get(desk.number_of(letters[0])).summary.rpartition("(")[2].rstrip(")")
+    sender = number_of(desk, address)
+    ids = desk.browser.get(f"/senders/{sender}").tree.xpath(
+        "(//form[contains(@action, 'teach')])[2]//input[@name='id']/@value"
+    )
+    last = desk.ledger.journal.newest_id()
+    asked = desk.browser.post(f"/senders/{sender}/teach", label="spam", id=ids)
+    assert (asked.status, desk.ledger.journal.newest_id()) == (200, last)
+    assert f"{len(ids)} messages" in asked.words and "in INBOX" in asked.words and "1 message in Archive" in asked.words
+    form = asked.tree.xpath("//main//form")[0]
+    fields = {name: form.xpath(f".//input[@name='{name}']/@value") for name in ("label", "sure", "id")}
+    assert desk.browser.post(f"/senders/{sender}/teach", **fields).status == 303
+    assert {desk.label(letter) for letter in letters} == {(Label.SPAM, False)}
+    assert {folder for letter in letters for folder in desk.where(letter)} == {"Junk"}
+
+
 def test_what_cannot_be_taught(desk: WebDesk) -> None:
     """A message that is gone and was never learned is shown, and is not among those that are taught."""
     desk.deliver(message("spam", 100))
     desk.paths(message("spam", 100), "Junk")[0].unlink()
     desk.work()
     page = desk.browser.get(f"/senders/{number_of(desk, 'promo100@')}")
-    assert "gone: nothing" in page.words
+    assert "gone: it cannot be taught" in page.words
     assert not page.tree.xpath("//form[contains(@action, 'teach')]")
 
 
@@ -146,7 +170,13 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
     states = [one.get("class").split()[1] for one in page.tree.xpath("//li[contains(@class, 'finding')]")]
     assert states == sorted(states, key=["fault", "warning", "ok"].index)
     assert "spamnb run, or systemctl --user start spamnb" in page.words
-    assert "spam_cutoff: 0.95" in page.words
+    assert "spam_cutoff: 0.95" in page.words and f"It is changed in {file}" in page.words
+    assert "Chosen beside it" not in page.words
+    desk.browser.post("/choose", kind="spam_cutoff", value="0.97")
+    desk.browser.post("/choose", kind="block", value="*@shop.example")
+    page = browser.get("/health")
+    assert "spam_cutoff: 0.97" in page.words
+    assert "Chosen beside it: 1 blocked, spam_cutoff 0.97." in page.words
     assert browser.get("/health").tree.findtext(".//title") != "Being checked · spamnb"
     asked = browser.follow(browser.post("/health/check"))
     assert (asked.status, asked.tree.findtext(".//title")) == (200, "Being checked · spamnb")
@@ -174,3 +204,14 @@ def test_a_check_stands_for_its_minute(desk: WebDesk, tmp_path: Path, monkeypatc
     at[0] += 2.0
     assert browser.get("/health").tree.findtext(".//title") == "Being checked · spamnb"
     assert browser.get("/health").tree.findtext(".//title") == "All is well · spamnb"
+
+
+def test_only_commands_are_copied(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be typed as it stands can be copied, and no other advice."""
+    config = tmp_path / "config.yaml"
+    config.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    found = [warning("one", "is wrong", "first this, then: spamnb x", "spamnb x"), warning("two", "is wrong", "think")]
+    monkeypatch.setattr("spamnb.checkup.checkup.checkup", lambda *_, **__: found)
+    browser = Browser(pages_of(lambda: desk.config, lambda: NOON, config_path=str(config), at_once=True))
+    browser.get("/health")
+    assert browser.get("/health").tree.xpath("//@data-copy") == ["spamnb x"]

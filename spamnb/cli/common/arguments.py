@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from spamnb import __version__
 from spamnb.base.wording import escaped
 from spamnb.cli.common import exit_codes
-from spamnb.cli.common.argument_types import executor
+from spamnb.cli.common.argument_types import executor, user_name
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -36,22 +36,25 @@ COMMANDS = {
     "undo": "take back moves and learnings",
     "audit": "ask which learned mail is filed wrongly",
     "review": "ask about the mail whose answers teach most",
+    "choose": "choose whose mail is ham or spam, and the cutoffs",
     "verify": "prove that the counts are the sum of what was learned",
     "pause": "move nothing for a while",
     "resume": "move mail again",
     "doctor": "check whether everything is as it should be",
+    "users": "list the users of a mail host, or forget some",
     "web": "show on pages what was done, and why",
     "backup": "copy the ledger to a file",
     "restore": "replace the ledger by a copy",
     "export": "write what was learned as text",
     "import": "add what another filter has learned",
+    "exchange": "share what is learned with other hosts, now",
     "prune": "make the ledger smaller",
     "install-unit": "write the systemd units for this installation",
     "evaluate": "test the filter on a corpus or on your own mail",
     "compare": "compare all event models by the protocol of Metsis et al. (2006)",
 }
 _MODULES = {"import": "import_", "install-unit": "install_unit"}  # where they are not named as the command is
-_BEFORE_COMMAND = {"-q", "--quiet", "-v", "--verbose", "--config"}
+_BEFORE_COMMAND = {"-q", "--quiet", "-v", "--verbose", "--config", "--user"}
 _EPILOG = """\
 examples:
   spamnb demo                              see all of it on a throw-away Maildir
@@ -86,12 +89,13 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a call, with `command`, its name, and `run`, its function. Exits where the call is wrong."""
     options = program().parse_args(arguments)
     options.command, *rest = options.command
+    options.for_user = options.for_user or ""
     if options.command not in COMMANDS:
         program().error(no_such(options.command))
     parser = parser_of(options.command)
-    _, unknown = parser.parse_known_args(rest, options)
+    _, unknown = parser.parse_known_intermixed_args(rest, options)
     if unknown:
-        hint = "" if _BEFORE_COMMAND.isdisjoint(unknown) else " (-q, -v and --config stand before the command)"
+        hint = "" if _BEFORE_COMMAND.isdisjoint(unknown) else " (-q, -v, --config and --user stand before the command)"
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     return options
 
@@ -108,6 +112,8 @@ def program() -> argparse.ArgumentParser:
     parser = _Parser("spamnb", f"{ABOUT}\n\ncommands:\n{commands}", _EPILOG)
     parser.add_argument("-V", "--version", action="version", version=f"spamnb {__version__}")
     parser.add_argument("--config", metavar="FILE", help="the configuration (default: ~/.config/spamnb/config.yaml)")
+    user = "the user of a mail host whom the command is about"
+    parser.add_argument("--user", dest="for_user", metavar="NAME", type=user_name, help=user)
     loud = parser.add_mutually_exclusive_group()
     loud.add_argument("-v", "--verbose", action="store_true", help="print more")
     loud.add_argument("-q", "--quiet", action="store_true", help="print only what is wrong")

@@ -105,8 +105,8 @@ def opposites(outcomes: Sequence[Outcome], *, own: bool) -> str:
     return f"{heading}\n\n{_listed(outcomes)}\n\n{hint}"
 
 
-def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
-    """Which cutoff to take, or why none is advised."""
+def advice(given: Advice, one_in: int, configured: float, n_ham: Figure, *, own: bool) -> str:
+    """Which cutoff to take, or why none is advised. own: of the user's own mail, for which it can be chosen."""
     if given.cutoff is None:
         return (
             f"This mail contradicts itself, so there is no cutoff to advise: to lose at most one ham in {one_in} it"
@@ -118,7 +118,8 @@ def advice(given: Advice, one_in: int, configured: float, n_ham: Figure) -> str:
         return f"At the cutoff of {configured} at most one ham in {one_in} is lost here: keep it.{doubt}"
     look_at = f"\n\nThese decide it. Are they ham?\n\n{_listed(given.look_at)}" if given.look_at else ""
     return (
-        f"To lose at most one ham in {one_in}, write this into the configuration. On mail that it was not chosen on"
+        f"To lose at most one ham in {one_in}, {f'run `spamnb choose spam_cutoff {given.cutoff}`, or ' if own else ''}"
+        "write this into the configuration. On mail that it was not chosen on"
         f" such a cutoff catches {given.caught:.1f} % of the spam and loses {given.ham_lost} of {n_ham} ham, where"
         f" {configured} catches {given.caught_now:.1f} % and loses {given.ham_lost_now}.{doubt}{look_at}"
         f"\n\nscoring:\n  spam_cutoff: {given.cutoff}"

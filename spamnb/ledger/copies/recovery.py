@@ -13,7 +13,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spamnb.base.errors import LedgerBusyError, LedgerDamagedError, LedgerError, LedgerLostError, LedgerSpaceError
@@ -86,7 +86,13 @@ def recover(ledger: str, at: float, *, wholly: bool = False, alive: Alive = lamb
     return recover(ledger, at, wholly=wholly, alive=alive)  # another process has put another file in its place
 
 
-def open_sound(path: str, now: float, record: EndRecord, alive: Alive = lambda: None) -> Ledger:
+def open_sound(
+    path: str,
+    now: float,
+    record: EndRecord,
+    alive: Alive = lambda: None,
+    open_ledger: Callable[[str], Ledger] = Ledger,
+) -> Ledger:
     """The ledger, once it is known to be sound; where it is not, its newest sound copy is in its place.
 
     It is examined where what the last service left does not vouch for it; all of it where that ended over damage.
@@ -97,12 +103,12 @@ def open_sound(path: str, now: float, record: EndRecord, alive: Alive = lambda: 
         examined_at = now
     record.begin()
     try:
-        ledger = Ledger(path)
+        ledger = open_ledger(path)
     except LedgerDamagedError as fault:
         if last.damage:  # it is damage that no examination sees
             raise
         record.damaged(str(fault))
-        return open_sound(path, now, record, alive)
+        return open_sound(path, now, record, alive, open_ledger)
     record.opened(examined_at)
     return ledger
 

@@ -96,21 +96,27 @@ def _open_made(path: str, directory: os.stat_result) -> int:
 
 
 @contextlib.contextmanager
-def only_service(ledger: str) -> Iterator[int]:
+def only_service(ledger: str, patience: float = _PATIENCE) -> Iterator[int]:
     """Be the one service that works with this ledger; the descriptor of its lock file, which it alone may write.
 
-    Raises SpamnbError where another one does.
+    patience: seconds for which another holder is waited for. Raises SpamnbError where another service works with it.
     """
-    path = ledger + SERVICE_LOCK
+    with open_claim(ledger + SERVICE_LOCK) as lock:
+        if not take(lock, fcntl.LOCK_EX, time.monotonic() + patience):
+            raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first")
+        os.utime(lock)  # since when it runs
+        yield lock
+
+
+@contextlib.contextmanager
+def open_claim(path: str) -> Iterator[int]:
+    """A descriptor of a file that services lock, made if need be. Raises SpamnbError where it cannot be made."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as fault:
         raise SpamnbError(f"cannot make {path}: {fault.strerror}; check the directory and its owner") from fault
     try:
-        if not take(lock, fcntl.LOCK_EX, time.monotonic() + _PATIENCE):
-            raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first")
-        os.utime(lock)  # since when it runs
         yield lock
     finally:
         os.close(lock)

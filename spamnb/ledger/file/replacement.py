@@ -93,11 +93,16 @@ def put(path: str, new: str, at: float, why: Why) -> str | None:
     Returns the path that the old file has now, or None where there was none. Nothing is changed where the new file is
     not there.
     """
+    begin(path, new, at, why)
+    return finish(path)
+
+
+def begin(path: str, new: str, at: float, why: Why) -> None:
+    """The same, but that the replacement is made by the next process that can `finish` it: nothing need be held."""
     while any(os.path.lexists(_aside(path, why, at) + part) for part in _PARTS):
         at += 1
     os.utime(new, (int(at), int(at)))
     durable.name(new, f"{path}.incoming-{why}")
-    return finish(path)
 
 
 def finish(path: str) -> str | None:

@@ -15,9 +15,6 @@ Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
 # An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
 # withheld where the breaker or a pause stopped the move.
 ActionState = Literal["intent", "done", "failed", "undone", "withheld"]
-# Of what a person has chosen beside the configuration, and where. No choice is written yet.
-ChoiceKind = Literal["allow", "block", "ham_cutoff", "spam_cutoff"]
-ChosenBy = Literal["page", "prompt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +407,11 @@ class Journal:
     def newest_id(self) -> int:
         """The id of the newest action, 0 where there is none."""
         return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
+
+    def oldest_at(self) -> float | None:
+        """When the oldest action was done, in seconds since the epoch; None where there is none."""
+        (at,) = self._db.row("SELECT min(at) FROM action")
+        return None if at is None else float(at)
 
     def undoing(self, actions: Sequence[int], since: int) -> list[int]:
         """The ids of the actions after an id that take back these actions, the oldest first."""

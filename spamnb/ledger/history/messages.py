@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from spamnb.base.label import Label, Verdict, label_or_none
 from spamnb.ledger.connection import Connection
+from spamnb.ledger.history.senders import MOST_NAME
 from spamnb.mail.reading import printable
 
 
@@ -58,7 +59,6 @@ _ACTED_ON = f"""
     JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
     AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
-_NAME_CHARS = 200  # of an address or a list: RFC 5321 allows 254 for an address, and such are written by machines only
 _FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message of which it is not recorded where it came from
 _NEW_SENDER = (
     "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ?"  # noqa: S608 - no text from outside
@@ -210,7 +210,7 @@ class Messages:
 
 def _names(sender: str, list_id: str) -> tuple[str, str]:
     """An address and a list as they are kept."""
-    return printable(sender)[:_NAME_CHARS], printable(list_id)[:_NAME_CHARS]
+    return printable(sender)[:MOST_NAME], printable(list_id)[:MOST_NAME]
 
 
 def _known(row: Sequence[Any]) -> KnownMessage:

@@ -6,6 +6,8 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import is_against
 from spamnb.ledger.queries import contains
 
+MOST_NAME = 200
+"""Characters of an address or a list: RFC 5321 allows 254 for an address, and such are written by machines only."""
 _NUMBERS = "messages, judged_ham, judged_unsure, judged_spam, learned_ham, learned_spam, corrected"
 _COLUMNS = f"id, name, is_list, {_NUMBERS}"
 _KEPT = f"SELECT id, {_NUMBERS} FROM sender WHERE messages <> 0"  # noqa: S608 - no text from outside
@@ -67,6 +69,12 @@ class SenderRecords:
         """The one of that id, or None."""
         row = self._db.row(f"SELECT {_COLUMNS} FROM sender WHERE id = ?", (sender,))  # noqa: S608
         return None if row is None else _sender(row)
+
+    def of_message(self, message: int) -> list[Sender]:
+        """The address and the list that a message came from, as far as they are known."""
+        ids = "SELECT sender FROM message WHERE id = ?1 UNION SELECT list FROM message WHERE id = ?1"
+        rows = self._db.all(f"SELECT {_COLUMNS} FROM sender WHERE id IN ({ids}) ORDER BY is_list", (message,))  # noqa: S608
+        return [_sender(row) for row in rows]
 
     def messages(self, sender: int, most: int) -> list[int]:
         """The newest messages that came from there, by their ids, and at most so many."""

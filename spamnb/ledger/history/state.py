@@ -4,6 +4,7 @@ This module alone knows the table `state`. A value is one line below, and no cha
 there is what was never set, and one of a name that nothing here has was written by a later program.
 """
 
+import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -45,6 +46,13 @@ def _finite(text: str) -> float:
 def _endless(text: str) -> float:
     number = float(text)
     return math.inf if number == math.inf else _finite(text)
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    found = json.loads(text)
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise ValueError(text)
+    return tuple(found)
 
 
 class _Value(Generic[_T]):
@@ -90,6 +98,16 @@ class State:
     recorded: the number of the last lesson that the history knows.
     tallied: the last action that is in the tallies.
     read_again: the tokenizer's version with which all mail was read again that is there; 0 where none was.
+
+    Of a log of lessons that hosts share (`exchange`):
+    log: which one this ledger's places are of; "" for none.
+    told: the number of the last lesson that was told to it.
+    heard: the place in it up to which this ledger has taken over what others told.
+    to_hear: the place up to which all has to be heard before mail is moved.
+    forgotten_at: when this user was forgotten there last, before this ledger was made; None where never.
+    skipped: base names of files, and digests of requests, that are not read, since a process has died while it read
+        them.
+    suspected: the same, of those that are read once more.
     """
 
     stopped_at = _Value[float | None]("stopped at", _finite, None)
@@ -101,6 +119,13 @@ class State:
     recorded = _Value("recorded", int, 0)
     tallied = _Value("tallied", int, 0)
     read_again = _Value("read again", int, 0)
+    log = _Value("log", str, "")
+    told = _Value("told", int, 0)
+    heard = _Value("heard", int, 0)
+    to_hear = _Value("to hear", int, 0)
+    forgotten_at = _Value[float | None]("forgotten at", _finite, None)
+    skipped = _Value[tuple[str, ...]]("skipped", _texts, (), json.dumps)
+    suspected = _Value[tuple[str, ...]]("suspected", _texts, (), json.dumps)
 
     def __init__(self, db: Connection) -> None:
         self._db = db

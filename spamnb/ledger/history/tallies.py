@@ -51,6 +51,13 @@ class Tally(NamedTuple):
     second: str
 
 
+class Place(NamedTuple):
+    """Up to which action something was counted: corrections up to `stood`, all else up to `settled`."""
+
+    settled: int
+    stood: int
+
+
 class Tallies:
     """Counts the actions of a ledger.
 
@@ -66,14 +73,24 @@ class Tallies:
         """All numbers, of what was done until now, in seconds since the epoch."""
         kept = Counter({Tally(*row[:3]): int(row[3]) for row in self._db.all("SELECT * FROM tally")})
         last = self._state.tallied
-        return kept + self._between(_KINDS, last, self._settled()) + self._between([_CORRECTED], last, self._stood(now))
+        return kept + self.since(Place(last, last), now)[0]
+
+    def place(self, now: float) -> Place:
+        """The place from which on is counted what is done from now on."""
+        return self._place(self._state.tallied, now)
+
+    def since(self, place: Place, now: float) -> tuple["Counter[Tally]", Place]:
+        """What was done after a place, and the place from which on to count the next time: so nothing counts twice."""
+        here = self._place(place.stood, now)
+        done = self._between(_KINDS, place.settled, here.settled)
+        return done + self._between([_CORRECTED], place.stood, here.stood), here
 
     def keep(self, now: float = math.inf) -> None:
         """Keep the numbers, so that the actions may be forgotten. Raises LedgerError."""
-        while self._state.tallied < self._stood(now):
+        while (last := self._state.tallied) < self._place(last, now).stood:
             with self._db.transaction():
                 last = self._state.tallied  # another process may have been first
-                end = min(max(last, self._stood(now)), last + _STEP)
+                end = min(max(last, self._place(last, now).stood), last + _STEP)
                 new = self._between([*_KINDS, _CORRECTED], last, end)
                 self._db.executemany(
                     "INSERT INTO tally VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET number = number + excluded.number",
@@ -81,14 +98,15 @@ class Tallies:
                 )
                 self._state.tallied = end
 
-    def _stood(self, now: float) -> int:
-        """The last action that is settled and before the first of the last hour.
+    def _place(self, last: int, now: float) -> Place:
+        """The last action that is settled, and the last of these before the first after `last` of the last hour.
 
         What is a day ahead was done by a wrong clock.
         """
+        settled = self._settled()
         first = "SELECT min(id) FROM action WHERE id > ? AND at > ? AND at < ?"
-        (young,) = self._db.row(first, (self._state.tallied, now - UNDO_SECONDS, now + _DAY))
-        return self._settled() if young is None else min(self._settled(), int(young) - 1)
+        (young,) = self._db.row(first, (last, now - UNDO_SECONDS, now + _DAY))
+        return Place(settled, settled if young is None else min(settled, int(young) - 1))
 
     def _settled(self) -> int:
         """The last action before the first open intent."""

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from spamnb.base.label import Label
 
+_HASH_BYTES = 8  # of the hashes of `mail.relations`
+
 
 class Acquaintance(StrEnum):
     """What is known of who has written a message: it may be both.
@@ -68,3 +70,19 @@ def tokens_of(known: Iterable[Acquaintance]) -> list[str]:
     ['known:correspondent']
     """
     return [f"known:{each}" for each in sorted(known)]
+
+
+def packed(sender_over_path: int | None) -> bytes:
+    """What a lesson keeps of the relations of its message, as one store hands it to another.
+
+    >>> packed(-2).hex(), packed(None), sender_of(packed(-2)), sender_of(b"")
+    ('fffffffffffffffe', b'', -2, None)
+    """
+    return b"" if sender_over_path is None else sender_over_path.to_bytes(_HASH_BYTES, "big", signed=True)
+
+
+def sender_of(relations: bytes) -> int | None:
+    """The sender over the path, as `packed` has it. Raises ValueError for other bytes."""
+    if len(relations) not in (0, _HASH_BYTES):
+        raise ValueError(f"{len(relations)} bytes are no relations")
+    return int.from_bytes(relations, "big", signed=True) if relations else None

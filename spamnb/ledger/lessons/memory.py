@@ -14,13 +14,14 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import first_numbers
-from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
+from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, packed, sender_of, tokens_of
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
 from spamnb.ledger.lessons.port import (
     About,
     Change,
+    Kept,
     LearnedTokens,
     Lesson,
     Often,
@@ -36,12 +37,16 @@ from spamnb.mail.tokens.tokenizer import VERSION
 
 
 class _Kept(NamedTuple):
-    """A message that was learned: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its sender."""
+    """A message that was learned: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its sender.
+
+    tokenizer: the version that has read it.
+    """
 
     lesson: Lesson
     ids: NDArray[np.int64]
     occurrences: NDArray[np.int64]
     sender_over_path: int | None
+    tokenizer: int = VERSION
 
 
 class _Import(NamedTuple):
@@ -100,10 +105,10 @@ class MemoryLessons:
         return self._totals.copy()
 
     def describe(self) -> About:
-        """When a message was learned last, and the version of the tokenizer, of which there is but one here."""
-        lessons = [kept.lesson for kept in self._kept.values() if kept.lesson.label is not None]
-        last = max(lessons, key=lambda lesson: lesson.number, default=None)
-        return About(None, frozenset()) if last is None else About(last.at, frozenset({VERSION}))
+        """When a message was learned last, and the versions of the tokenizer with which they were read."""
+        learned = [kept for kept in self._kept.values() if kept.lesson.label is not None]
+        last = max((kept.lesson for kept in learned), key=lambda lesson: lesson.number, default=None)
+        return About(None if last is None else last.at, frozenset(kept.tokenizer for kept in learned))
 
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
@@ -156,13 +161,38 @@ class MemoryLessons:
             before = None if kept is None else kept.lesson.label
             if kept is None or replaces(label, weak, before, kept.lesson.weak):
                 lesson = Lesson(0, reading.digest, reading.summary, label, weak, at, why, how, None)
-                self._set(lesson, *(self._new(reading) if kept is None or before is None else kept[1:]))
+                if kept is None or before is None:
+                    self._set(_Kept(lesson, *self._new(reading)))
+                else:
+                    self._set(kept._replace(lesson=lesson))
                 changed.append(Change(reading.digest, before))
         return changed
 
     def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """None: no message outlives the version of the tokenizer that has read it."""
-        return []
+        """Learned messages with tokens of another version of the tokenizer: only such that were taken over."""
+        return sorted(digest for digest in self._kept if digest > after and self._is_otherwise(digest))[:most]
+
+    def _is_otherwise(self, digest: bytes) -> bool:
+        kept = self._kept.get(digest)
+        return kept is not None and kept.lesson.label is not None and kept.tokenizer != VERSION
+
+    def read_again(self, readings: Iterable[Reading]) -> int:
+        """Give messages that have tokens of another version of the tokenizer those of the readings."""
+        others = [reading for reading in readings if self._is_otherwise(reading.digest)]
+        number = 0
+        for reading in others:
+            if not self._is_otherwise(reading.digest):
+                continue  # of several of one identity the first counts
+            kept = self._kept[reading.digest]
+            known = [token for token in tokens_of(Acquaintance) if self._ids.get(token) in kept.ids]
+            ids, occurrences = self._numbered({**reading.tokens, **dict.fromkeys(known, 1)})
+            again = _Kept(kept.lesson, ids, occurrences, kept.sender_over_path)
+            self._add(kept, -1)
+            self._add(again, 1)
+            self._kept[reading.digest] = again
+            number += 1
+        self._last += bool(number)  # what is computed of the lessons and kept by `last_change` is of the former tokens
+        return number
 
     def batcher(self) -> "_Batcher":
         """One that learns many messages."""
@@ -177,13 +207,43 @@ class MemoryLessons:
                 made.append(False)
                 continue
             learned = one.after, one.after_weak, at, one.why, one.how, one.takes_back
-            self._set(Lesson(0, one.digest, kept.lesson.summary, *learned), *kept[1:])
+            self._set(kept._replace(lesson=Lesson(0, one.digest, kept.lesson.summary, *learned)))
             made.append(True)
         return made
 
     def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned."""
         return sum(self.relabel(forgetting(self, digests, why, how), at))
+
+    def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
+        """Those of the messages that are or were learned, in their order; with tokens where these are asked for."""
+        found = [self._kept[digest] for digest in digests if digest in self._kept]
+        wanted = [kept for kept in found if kept.lesson.digest in with_tokens]
+        text_of = self.texts(set(chain.from_iterable(kept.ids.tolist() for kept in wanted)))
+        tokens = {
+            kept.lesson.digest: {
+                text_of[id_]: number for id_, number in zip(kept.ids.tolist(), kept.occurrences.tolist(), strict=True)
+            }
+            for kept in wanted
+        }
+        return [
+            Kept(kept.lesson, kept.tokenizer, tokens.get(kept.lesson.digest), packed(kept.sender_over_path))
+            for kept in found
+        ]
+
+    def take_over(self, lessons: Iterable[Kept]) -> int:
+        """Make each message what it is there, with exactly those tokens and relations. Returns how many changed."""
+        made = []
+        for told in lessons:  # where one is without its tokens, nothing is taken over
+            ids, occurrences = self._numbered(told.with_its_tokens())
+            made.append(_Kept(told.lesson, ids, occurrences, sender_of(told.relations), told.tokenizer))
+        changed = 0
+        for new in made:
+            former = self._kept.get(new.lesson.digest)
+            if former is None or not _are_same(former, new):
+                self._set(new._replace(lesson=replace(new.lesson, takes_back=None)))
+                changed += 1
+        return changed
 
     def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
         """Add counts that came from elsewhere, under a name. Returns the number of the change."""
@@ -296,12 +356,13 @@ class MemoryLessons:
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
         return ids, np.minimum(np.fromiter(tokens.values(), np.int64, len(tokens)), OCCURRENCES_MAX)
 
-    def _set(self, lesson: Lesson, ids: NDArray[np.int64], occurrences: NDArray[np.int64], sender: int | None) -> None:
+    def _set(self, new: _Kept) -> None:
         """Make a message count as its lesson has it, which gets the next number."""
-        if lesson.digest in self._kept:
-            self._add(self._kept[lesson.digest], -1)
+        digest = new.lesson.digest
+        if digest in self._kept:
+            self._add(self._kept[digest], -1)
         self._last += 1
-        kept = self._kept[lesson.digest] = _Kept(replace(lesson, number=self._last), ids, occurrences, sender)
+        kept = self._kept[digest] = new._replace(lesson=replace(new.lesson, number=self._last))
         self._add(kept, 1)
 
     def _add(self, kept: _Kept, sign: int) -> None:
@@ -350,5 +411,15 @@ class _Batcher(NamedTuple):
         return self.lessons.learn(readings, label, why, at, how=how, weak=weak)
 
     def read_again(self, batches: Sequence[Batch]) -> int:
-        """None: see `read_otherwise`."""
-        return 0
+        """As `MemoryLessons.read_again`."""
+        return self.lessons.read_again(chain.from_iterable(batch.readings() for batch in batches))
+
+
+def _are_same(one: _Kept, other: _Kept) -> bool:
+    """Whether two lessons of a message are the same, but for their numbers and what is for people."""
+    return (
+        one.lesson.is_as(other.lesson)
+        and (one.sender_over_path, one.tokenizer) == (other.sender_over_path, other.tokenizer)
+        and dict(zip(one.ids.tolist(), one.occurrences.tolist(), strict=True))
+        == dict(zip(other.ids.tolist(), other.occurrences.tolist(), strict=True))
+    )

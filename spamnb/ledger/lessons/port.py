@@ -54,6 +54,10 @@ class Lesson:
         """What a person has called the message: a weak label is no decision."""
         return None if self.weak else self.label
 
+    def is_as(self, other: "Lesson") -> bool:
+        """Whether two lessons of one message are the same, but for their numbers and what is for people."""
+        return (self.label, self.weak, self.at, self.how) == (other.label, other.weak, other.at, other.how)
+
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
@@ -89,6 +93,25 @@ class Relabel(NamedTuple):
     why: str
     how: How
     takes_back: int | None = None
+
+
+class Kept(NamedTuple):
+    """A lesson with all that another store needs to have the very same.
+
+    tokenizer: the version that has read the message. tokens: with their occurrences, those of what was known of it
+    among them; None where they were not asked for. relations: as `acquaintance.packed` has them.
+    """
+
+    lesson: Lesson
+    tokenizer: int
+    tokens: Mapping[str, int] | None
+    relations: bytes
+
+    def with_its_tokens(self) -> Mapping[str, int]:
+        """Its tokens. Raises ValueError where they are not here."""
+        if self.tokens is None:
+            raise ValueError(f"the lesson of {self.lesson.digest.hex()} is without its tokens")
+        return self.tokens
 
 
 class LearnedTokens(NamedTuple):
@@ -211,6 +234,16 @@ class Lessons(Protocol):
 
     def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
+
+    def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
+        """Those of the messages that are or were learned, in their order; with tokens where these are asked for."""
+
+    def take_over(self, lessons: Iterable[Kept]) -> int:
+        """Make each message what it is there, with exactly those tokens and relations. Returns how many changed.
+
+        A message that is new gets no further tokens by what is known of it. One that is so already keeps its number.
+        Raises ValueError where a lesson is without its tokens.
+        """
 
     def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
         """Add counts that came from elsewhere, under a name; also the same ones again. Returns the change's number.

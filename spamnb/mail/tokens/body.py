@@ -24,7 +24,7 @@ _TAG = lazy_pattern(r"<[^<>]{0,2000}>")
 _AT_HOST = lazy_pattern(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = lazy_pattern(r"[A-Z][A-Z]{3,19}(?![^\W_])")  # `re` finds a set faster than a repeated one
 # How far into a text the opening reaches, and where the closing begins, in words. Pairs of the first 300 would rank
-# better by a seventh, and cost more than the ledger may take: docs/accuracy.md, by benchmarks/pairs.py.
+# better by a seventh, and cost more than the ledger may take: docs/evidence/accuracy.md, by benchmarks/pairs.py.
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
 _UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, for a hundred characters
 _UNITS_A_TAG = 6

@@ -13,6 +13,7 @@ import io
 import re
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -124,6 +125,18 @@ class Stream:
 
 Pieces = Sequence[bytes | memoryview]
 """What is answered, one piece behind the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer that waits until something has been written, for so many seconds at most."""
+
+    pieces: Pieces
+    written: Future[None]
+    within: float
+
+
+Answer = Pieces | Told
 
 Admit = Callable[[int], Awaitable[None]]
 """Waits until there is room for a message of at most so many bytes."""

@@ -46,7 +46,7 @@ def report(judged: JudgedAtDelivery, config: Config) -> bytes:
 def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
     """What the points are made of, by clues, and by what is done to the sum of these."""
     shown, rest = judged.clues[:_CLUES], judged.clues[_CLUES:]
-    start = exact_points(0.0, config.scoring.spam_cutoff)
+    start = exact_points(0.0, judged.scoring.spam_cutoff)
     exact = start + sum(clue.share for clue in judged.clues) if math.isfinite(start) else 0.0
     if math.isfinite(start):
         yield start, "SPAMNB_START", "Start: points of a message without clues", ""

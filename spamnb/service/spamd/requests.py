@@ -1,193 +1,249 @@
 """What each command does: judge a message, tell the verdict in the form that was asked for, learn or forget.
 
-Messages are read in several threads. What is read from the ledger and written to it goes over one connection, which one
-thread has at a time: SQLite drops all pages that a connection remembers when another one has written, and a verdict is
-written for each message (256 pages were read again for a message, and 3 are so: benchmarks/spamd.py).
-
-No thread waits for another process while it has the connection. Where that process writes, what is to be written waits
-in one more thread, and verdicts are told meanwhile. It is not handed to the thread that watches the folders: that one
-may compare a large mailbox or write the day's copy for a minute, and a person's `spamc -L`, called by an IMAP server,
-has ten seconds.
+Messages are read in several threads, and none of them waits for another process. Where that one has the ledger, the
+work is done by another thread as soon as it can be (`recorder`), and the others are answered meanwhile. It is not
+handed to the thread that watches the folders: that one may compare a large mailbox or write the day's copy for a
+minute, and a person's `spamc -L`, called by an IMAP server, has ten seconds.
 
 A verdict is written before it is told, since the rule that files the message by it may be faster than we are; but a
 mail server does not wait for longer than `REMEMBERED_WITHIN`, as when `train` has the ledger.
 """
 
 import logging
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
-from spamnb.acts import training
-from spamnb.acts.may_move import Remembered
-from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.acts import skipped, training
+from spamnb.base.errors import LedgerBusyError, LedgerError, SpamnbError
 from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Config
 from spamnb.delivery.annotate import annotate
-from spamnb.delivery.judge import REMEMBERED_WITHIN, JudgedAtDelivery, judge, remember
+from spamnb.delivery.judge import REMEMBERED_WITHIN, JudgedAtDelivery, judge, judge_untaught, remember
 from spamnb.delivery.verdict import NAMES, Delivered, fields
+from spamnb.host.host import Host
+from spamnb.ledger.file.parts import refuse_new
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading, Reading, printable
-from spamnb.service.log import LogOnce, name_of
+from spamnb.service.log import LogOnce, about, name_of
 from spamnb.service.measurements import Measurements
+from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd import protocol
+from spamnb.service.spamd.ledgers import LedgerInTurn, Whose, ledgers_of
 from spamnb.service.spamd.peers import Peer
-from spamnb.service.spamd.protocol import Command, Pieces, RequestError, ResponseStatus, SpamdRequest
+from spamnb.service.spamd.protocol import Answer, Command, Pieces, RequestError, ResponseStatus, SpamdRequest, Told
+from spamnb.service.spamd.recorder import Recorder
 from spamnb.service.spamd.report import report
 
-_Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 _PATIENCE = 8.0  # seconds for a ledger that another process writes: Pigeonhole gives a script ten
-_AT_ONCE = 0.01  # seconds of it for which others wait too
-_PAUSE = 0.02
+_USERS = "users"  # as what a fault is about, beside a ledger and a verdict that is remembered
 _CHUNK = 1 << 20  # bytes
 _MOST_USER = 64  # characters of a name in the history
 _LEVEL, _MOST_STARS = "X-Spam-Level", 50
 _NAMES = (*NAMES["spamnb"], _LEVEL)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request at work. at: when it came, in seconds since the epoch. end: until when it may wait, by
+    `time.monotonic`; whoever waits behind others waits no longer."""
+
+    request: SpamdRequest
+    whose: Whose
+    unread: LazyReading
+    at: float
+    end: float
+
+    def by(self, way: str) -> str:
+        """Who asked, as text for the history: anyone can write any name."""
+        user = _shown(self.request.user)
+        return f"{way} for {user}" if user else way
+
+
 class Requests:
-    """Answers requests, by one ledger; called in several threads at once. `now` gives seconds since the epoch."""
+    """Answers requests, by one person's ledger or those of a host's users; called in several threads at once.
+
+    `now` gives seconds since the epoch.
+    """
 
     def __init__(
-        self, config: Config, now: Callable[[], float] = time.time, measurements: Measurements | None = None
+        self,
+        read: Config | Host,
+        now: Callable[[], float] = time.time,
+        measurements: Measurements | None = None,
+        reading: ReadingNow | None = None,
     ) -> None:
-        self._config = config
+        self._ledgers = ledgers_of(read)
         self._now = now
-        self._path = str(config.ledger)
-        self._remembered = Remembered()
-        self._turn = threading.Lock()  # of who uses the ledger
-        self._ledger: Ledger | None = None
         self._measurements = measured = measurements or Measurements()
-        self._faults = LogOnce(_log, count=lambda _: measured.fault("ledger"))
-        self._recorder = ThreadPoolExecutor(1, thread_name_prefix="spamd-recorder")
+        self._reading = reading or ReadingNow()
+        self._faults = LogOnce(_log, count=lambda what: measured.fault("disk" if what == _USERS else "ledger"))
+        self._recorder = Recorder(self._ledgers.recorders)
 
-    def use(self, config: Config) -> None:
-        """Work by another configuration, of the same ledger, from the next request on."""
-        self._config = config
+    def use(self, read: Config | Host) -> None:
+        """Work by another configuration, of the same ledgers, from the next request on."""
+        self._ledgers.read = read
 
     def close(self) -> None:
         """Write what is to be written, and close the ledger; nobody may ask any more."""
-        self._recorder.shutdown()
-        self._close_ledger()
+        self._recorder.close()
+        self._ledgers.close()
 
-    def answer(self, request: SpamdRequest, peer: Peer) -> "Pieces | Future[Pieces]":
-        """The answer, in pieces, or when the ledger has been written. Raises RequestError where there is none."""
-        config = self._config
-        unread = LazyReading(take(_chunks(request.message)))
+    def answer(self, request: SpamdRequest, peer: Peer) -> Answer | Future[Answer]:
+        """The answer, or when the ledger can be used or has been written. Raises RequestError where there is none."""
+        end = time.monotonic() + _PATIENCE
+        whose = self._whose(request)
+        asked = _Asked(request, whose, LazyReading(take(_chunks(request.message))), self._now(), end)
         if request.command is Command.TELL:
-            return self._tell(request, peer, unread, config)
-        return self._judged(request, unread, config)
+            learn = whose.config.spamd.learn
+            if not learn or (peer.uid is None and learn != "tcp"):
+                raise RequestError(ResponseStatus.REFUSED, "TELL is not allowed here (spamd.learn)")
+            return self._recorder.submit(whose.name, partial(self._work, asked, self._tell))
+        try:
+            return self._work(asked, self._judge)
+        except LedgerBusyError:
+            return self._recorder.submit(whose.name, partial(self._work, asked, self._judge))
+
+    def _whose(self, request: SpamdRequest) -> Whose:
+        """Whose ledger is asked. Raises RequestError where there is no such user."""
+        try:
+            whose = self._ledgers.of(request.user)
+        except SpamnbError as fault:
+            raise self._unavailable(_USERS, fault) from fault
+        self._faults.over(_USERS)
+        if whose is not None:
+            return whose
+        if not request.user:
+            _log.info("%s is not answered: it names no user, as a mail host needs it (spamc -u)", request.command)
+            raise RequestError(ResponseStatus.REFUSED, "no user is named")
+        _log.info("%s is not answered: there is no user %s", request.command, _shown(request.user))
+        raise RequestError(ResponseStatus.REFUSED, "there is no such user")
+
+    def _work(self, asked: _Asked, work: Callable[[_Asked, LedgerInTurn], Answer]) -> Answer:
+        """Do what is asked: all that is done with a message is done within.
+
+        Raises RequestError where it cannot be done, and LedgerBusyError where it is to be done again.
+        """
+        subject = "ledger", asked.whose.name
+        with about(asked.whose.name), asked.whose.opened() as ledger:
+            try:
+                with self._noted(asked, ledger):
+                    answer = work(asked, ledger)
+            except LedgerError as fault:
+                if _may_pass(fault, asked):
+                    raise
+                raise self._unavailable(subject, fault) from fault
+            self._faults.over(subject)
+            return answer
+
+    @contextmanager
+    def _noted(self, asked: _Asked, ledger: LedgerInTurn) -> Iterator[None]:
+        """Note what is read in the block, in case the process ends over it. Raises RequestError where one has."""
+        what, suspects = f"digest:{asked.unread.digest.hex()}", False
+        if not asked.whose.is_new:
+            skips, suspects = ledger.use(lambda its: (what in its.state.skipped, what in its.state.suspected))
+            if skips:
+                _log.warning("a message over which the service has ended is not read: spamnb users retry")
+                raise RequestError(ResponseStatus.REFUSED, "the service has ended over this message")
+        self._reading.begin(asked.whose.name, what)
+        try:
+            yield
+        finally:
+            self._reading.end()
+        if suspects:
+            ledger.use(lambda its: skipped.clear(its, what))
+
+    def _unavailable(self, subject: Hashable, fault: SpamnbError) -> RequestError:
+        """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
+        self._faults.log(subject, f"requests cannot be answered: {fault}")
+        return RequestError(ResponseStatus.REFUSED, "the ledger cannot be used now")
 
     # --- judging
 
-    def _judged(self, request: SpamdRequest, unread: LazyReading, config: Config) -> Pieces:
+    def _judge(self, asked: _Asked, ledger: LedgerInTurn) -> Answer:
+        request, config = asked.request, asked.whose.config
         explains = request.command in (Command.REPORT, Command.REPORT_IFSPAM)
-        try:
-            with self._measurements.judging():
-                reading = unread.reading  # before the ledger is held
-                asked = partial(judge, reading=reading, config=config, now=self._now(), explains=explains)
-                judged = self._in_turn(partial(asked, remembered=self._remembered), _end())
-        except LedgerError as fault:
-            raise self._unavailable(fault) from fault
-        self._faults.over("ledger")
-        asker, held = _asked(request, "spamd"), f", {judged.hindrance.words}" if judged.hindrance else ""
-        if not judged.hindrance:
-            self._remember(unread.digest, judged, asker)
+        with self._measurements.judging():
+            reading = asked.unread.reading  # before the ledger is held
+            judged = self._judged(asked, reading, ledger, explains=explains)
+        asker, held = asked.by("spamd"), f", {judged.hindrance.words}" if judged.hindrance else ""
+        written = None if judged.hindrance else self._remember(asked, judged, asker, ledger)
         verdict, probability, *_ = judged.judgement
         _log.info("%s %.4f %s: told to %s%s", verdict, probability, name_of(reading, config.log), asker, held)
-        return _answer(request, judged.delivered, report(judged, config) if explains else b"")
+        pieces = _answer(request, judged.delivered, report(judged, config) if explains else b"")
+        return pieces if written is None else Told(pieces, written, REMEMBERED_WITHIN)
 
-    def _remember(self, digest: bytes, judged: JudgedAtDelivery, asker: str) -> None:
-        write = partial(remember, digest=digest, judged=judged, asker=asker, how=How.SPAMD, now=self._now())
+    def _judged(self, asked: _Asked, reading: Reading, ledger: LedgerInTurn, *, explains: bool) -> JudgedAtDelivery:
+        whose = asked.whose
+        if whose.is_new:
+            refuse_new(str(whose.config.ledger))
+            return judge_untaught(whose.config)
+        return ledger.use(
+            partial(
+                judge,
+                reading=reading,
+                config=whose.config,
+                now=asked.at,
+                explains=explains,
+                remembered=whose.remembered,
+            )
+        )
+
+    def _remember(
+        self, asked: _Asked, judged: JudgedAtDelivery, asker: str, ledger: LedgerInTurn
+    ) -> Future[None] | None:
+        """Remember a verdict that is to be told, or when that is done."""
+        write = partial(remember, digest=asked.unread.digest, judged=judged, asker=asker, how=How.SPAMD, now=asked.at)
+
+        def later() -> None:
+            with about(asked.whose.name), asked.whose.opened() as opened:
+                self._write_verdict(asked, write, opened)
+
         try:
-            try:
-                self._in_turn(write, 0.0)
-            except LedgerBusyError:
-                self._recorder.submit(self._in_turn, write, _end()).result(REMEMBERED_WITHIN)
-        except TimeoutError:
-            pass  # it is written once the ledger is free, if that is soon
+            self._write_verdict(asked, write, ledger)
+        except LedgerBusyError:
+            return self._recorder.submit(asked.whose.name, later)
+        return None
+
+    def _write_verdict(self, asked: _Asked, write: Callable[[Ledger], None], ledger: LedgerInTurn) -> None:
+        """Raises LedgerBusyError where it is to be done again."""
+        subject = "remember", asked.whose.name
+        try:
+            ledger.use(write)
         except LedgerError as fault:
-            self._faults.log("remember", f"verdicts that are told at delivery are not remembered: {fault}")
+            if _may_pass(fault, asked):
+                raise
+            self._faults.log(subject, f"verdicts that are told at delivery are not remembered: {fault}")
         else:
-            self._faults.over("remember")
+            self._faults.over(subject)
 
     # --- learning
 
-    def _tell(
-        self, request: SpamdRequest, peer: Peer, unread: LazyReading, config: Config
-    ) -> "Pieces | Future[Pieces]":
-        if not config.spamd.learn or (peer.uid is None and config.spamd.learn != "tcp"):
-            raise RequestError(ResponseStatus.REFUSED, "TELL is not allowed here (spamd.learn)")
-        label, why, now, end = request.label, _asked(request, "spamc -L"), self._now(), _end()
-        if request.set_local and label is not None:
-            reading, done = unread.reading, f"learned as {label.word}"
-            write = partial(_learn, reading=reading, label=label, why=why, at=now)
-        elif request.remove_local:
-            write, done = partial(_forget, digest=unread.digest, why=why, at=now), "forgot"
-        else:
-            return [protocol.learned(request, is_changed=False)]
-
-        def tell() -> Pieces:
-            try:
-                is_changed = self._in_turn(write, end)
-            except LedgerError as fault:
-                raise self._unavailable(fault) from fault
-            if is_changed:
-                _log.info("%s, %s: %s", done, why, name_of(unread, config.log))
-            return [protocol.learned(request, is_changed=is_changed)]
-
-        return self._recorder.submit(tell)
-
-    # --- the ledger
-
-    def _in_turn(self, work: Callable[[Ledger], _Result], end: float) -> _Result:
-        """Do it with the ledger, when nobody else here uses it, and no other process hinders it until then.
-
-        `work` begins with what another process may hinder; it is done again from there. The ledger is opened again
-        after a fault that does not pass by itself. Raises LedgerError.
-        """
-        while True:
-            try:
-                with self._turn:
-                    return self._with_ledger(work)
-            except LedgerBusyError:
-                if time.monotonic() >= end:
-                    raise
-            time.sleep(_PAUSE)
-
-    def _with_ledger(self, work: Callable[[Ledger], _Result]) -> _Result:
-        if self._ledger is None:
-            if not os.path.exists(self._path):  # the service has made it: in its place there would be an empty one
-                raise LedgerUnavailableError(f"There is no ledger {self._path} any more: move it back")
-            self._ledger = Ledger(self._path, busy_seconds=_AT_ONCE)
-        try:
-            return work(self._ledger)
-        except LedgerUnavailableError:  # for now, as on a full disk: what can be read is read on
-            raise
-        except LedgerError:
-            self._close_ledger()
-            raise
-
-    def _close_ledger(self) -> None:
-        if self._ledger is not None:
-            self._ledger.close()
-            self._ledger = None
-
-    def _unavailable(self, fault: LedgerError) -> RequestError:
-        """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
-        self._faults.log("ledger", f"requests cannot be answered: {fault}")
-        return RequestError(ResponseStatus.REFUSED, "the ledger cannot be used now")
+    def _tell(self, asked: _Asked, ledger: LedgerInTurn) -> Answer:
+        request, why, is_changed = asked.request, asked.by("spamc -L"), False
+        if request.set_local and (label := request.label) is not None:
+            done, reading = f"learned as {label.word}", asked.unread.reading  # before the ledger is held
+            is_changed = ledger.use(partial(_learn, reading=reading, label=label, why=why, at=asked.at))
+        elif request.remove_local and not asked.whose.is_new:
+            done = "forgot"
+            is_changed = ledger.use(partial(_forget, digest=asked.unread.digest, why=why, at=asked.at))
+        if is_changed:
+            _log.info("%s, %s: %s", done, why, name_of(asked.unread, asked.whose.config.log))
+        return [protocol.learned(request, is_changed=is_changed)]
 
 
-def _end() -> float:
-    """Until when what is asked for now may wait, by `time.monotonic`; whoever waits behind others waits no longer."""
-    return time.monotonic() + _PATIENCE
+def _may_pass(fault: LedgerError, asked: _Asked) -> bool:
+    """Whether the ledger is only held by another process, and there is time to try it again."""
+    return isinstance(fault, LedgerBusyError) and time.monotonic() < asked.end
+
+
+def _shown(user: str) -> str:
+    return printable(user)[:_MOST_USER]
 
 
 def _chunks(message: bytes) -> Iterator[bytes]:
@@ -203,12 +259,6 @@ def _learn(ledger: Ledger, reading: Reading, label: Label, why: str, at: float) 
 def _forget(ledger: Ledger, digest: bytes, why: str, at: float) -> bool:
     with ledger.transaction():
         return training.forget(ledger, [digest], why, at, how=How.TELL) == 1
-
-
-def _asked(request: SpamdRequest, way: str) -> str:
-    """Who asked, as text for the history: anyone can write any name."""
-    user = printable(request.user)[:_MOST_USER]
-    return f"{way} for {user}" if user else way
 
 
 def _answer(request: SpamdRequest, told: Delivered, text: bytes) -> Pieces:

@@ -37,7 +37,16 @@ from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
 from spamnb.service.spamd.peers import Allowed, Peer, peer_of
-from spamnb.service.spamd.protocol import Command, Pieces, RequestError, ResponseStatus, SpamdRequest, Stream
+from spamnb.service.spamd.protocol import (
+    Answer,
+    Command,
+    Pieces,
+    RequestError,
+    ResponseStatus,
+    SpamdRequest,
+    Stream,
+    Told,
+)
 
 _log = logging.getLogger(__name__)
 _PIECE = 1 << 16  # bytes read at once
@@ -46,10 +55,10 @@ _ASKED_EVERY = 10.0  # seconds
 _HEARD_WITHIN = 30.0  # seconds; the thread never works for as long as one
 _ENDED = "the spamd protocol is not answered any more: the thread of its connections {how}; restart the service"
 
-Answered = Pieces | Future[Pieces]
+Answered = Answer | Future[Answer]
 """An answer, or one that comes later and takes no worker until then."""
 
-Answer = Callable[[SpamdRequest, Peer], Answered]
+Ask = Callable[[SpamdRequest, Peer], Answered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,7 @@ class SpamdServer:
 
     def __init__(
         self,
-        answer: Answer,
+        answer: Ask,
         limits: ServerLimits = ServerLimits(),
         measurements: Measurements | None = None,
         on_end: Callable[[], object] = lambda: None,
@@ -348,7 +357,11 @@ class SpamdServer:
             return []
         try:
             answered = await self._loop.run_in_executor(self._workers, self._answer, request, peer)
-            return await asyncio.wrap_future(answered) if isinstance(answered, Future) else answered
+            answer = await asyncio.wrap_future(answered) if isinstance(answered, Future) else answered
+            if not isinstance(answer, Told):
+                return answer
+            await asyncio.wait([asyncio.wrap_future(answer.written)], timeout=answer.within)
+            return answer.pieces
         except RequestError:
             raise
         except Exception:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from spamnb.base.sockets import Listener
 from spamnb.config import Config
+from spamnb.host.host import Host
 from spamnb.service.measurements import Measurements
+from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import allowed
 from spamnb.service.spamd.requests import Requests
@@ -26,32 +28,35 @@ class SpamdService:
         handed: Sequence[Listener],
         now: Callable[[], float],
         measurements: Measurements,
+        reading: ReadingNow,
         on_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._listeners = Listeners(handed)
         self._on_end = on_end
         self._now = now
         self._measurements = measurements
+        self._reading = reading
         self._running: tuple[SpamdServer, Requests] | None = None
         self.addresses: list[str] = []
 
-    def use(self, config: Config) -> None:
-        """Begin to answer, or go on by another configuration of the same ledger; what stays the same stays open.
+    def use(self, read: Config | Host) -> None:
+        """Begin to answer, or go on by another configuration of the same ledgers; what stays the same stays open.
 
         Raises SpamnbError where a socket cannot be opened or a user does not exist, and changes nothing then; and where
         answering has ended.
         """
-        users = allowed(config.spamd.peers)
-        listeners = self._listeners.open(config.spamd)
+        spamd = read.template.spamd if isinstance(read, Host) else read.spamd
+        users = allowed(spamd.peers)
+        listeners = self._listeners.open(spamd)
         if listeners and self._running is None:
             from spamnb.service.spamd.server import SpamdServer
 
-            requests = Requests(config, self._now, self._measurements)
+            requests = Requests(read, self._now, self._measurements, self._reading)
             server = SpamdServer(requests.answer, measurements=self._measurements, on_end=self._on_end)
             self._running = server, requests
         if self._running is not None:
             server, requests = self._running
-            requests.use(config)
+            requests.use(read)
             server.listen(listeners, users)
         self._listeners.keep(listeners)
         if not listeners:

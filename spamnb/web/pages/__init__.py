@@ -20,16 +20,18 @@ def other_routes() -> list[Route]:
     """The routes of all other pages."""
     from spamnb.web.pages import (  # noqa: PLC0415 - a tenth of the time in which the server starts
         audit,
+        choices,
         health,
         history,
         message,
         moving,
         review,
         senders,
+        try_message,
         tune,
         undo,
         words,
     )
 
-    modules = (history, message, undo, moving, review, tune, audit, words, senders, health)
+    modules = (history, message, undo, moving, review, tune, audit, words, senders, choices, try_message, health)
     return [route for module in modules for route in module.ROUTES]

@@ -3,20 +3,21 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from spamnb.acts.answers import ON_A_PAGE, Answer
+from spamnb.acts.answers import ON_A_PAGE, Answer, Question
 from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
 from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import UNTAUGHT
-from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled, with_places
+from spamnb.review.misfiled import Misfiled, still_asked, with_places
 from spamnb.review.near_copies import shape
-from spamnb.web.http import HttpError, Response
+from spamnb.web.http import HttpError, Response, label_of
+from spamnb.web.parts.answered import said_in
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _ON_A_PAGE = 20
 _MANY = 3  # findings of one sender, from which on it is said how many there are
-_ANSWERS = {"right": Answer.RIGHT, "otherwise": Answer.OTHERWISE, "forget": Answer.FORGET, "never": Answer.NEVER}
+_OTHERS = {"forget": Answer.FORGET, "never": Answer.NEVER}  # beside what the message is
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class AskedFinding:
 def audit(visit: Visit) -> Response:
     """A page of the findings, the clearest first."""
     looked = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
-    findings = [] if looked.value is None else _open(visit.ledger, looked.value.findings)
+    findings = [] if looked.value is None else still_asked(visit.ledger, looked.value.findings)
     clear = [finding for finding in findings if finding.is_clear]
     if looked.value is not None:
         visit.site.kept.badges["audit"] = len(clear)
@@ -50,19 +51,9 @@ def audit(visit: Visit) -> Response:
         start=start,
         number=len(findings),
         clear=len(clear),
+        failed=visit.outcome("failed"),
         next=start + _ON_A_PAGE if start + _ON_A_PAGE < len(findings) else None,
     )
-
-
-def _open(ledger: Ledger, findings: tuple[Misfiled, ...]) -> list[Misfiled]:
-    """The findings that still stand: not answered since, and still learned as the same."""
-    settled = ledger.journal.all_settled()
-    standing = []
-    for finding in findings:
-        lesson = None if finding.digest in settled else ledger.lessons.find(finding.digest)
-        if lesson is not None and (lesson.label is finding.label or finding.place is not None):
-            standing.append(finding)
-    return standing
 
 
 def _questions(visit: Visit, findings: list[Misfiled], shown: list[Misfiled]) -> list[AskedFinding]:
@@ -80,20 +71,38 @@ def _questions(visit: Visit, findings: list[Misfiled], shown: list[Misfiled]) ->
 
 
 def answer(visit: Visit) -> Response:
-    """Do what a person has answered about one message."""
+    """Do what a person has answered; what was left for later stays as it is."""
     form = visit.request.form
-    message = visit.ledger.messages.lookup(visit.number("id"))
-    chosen, label = _ANSWERS.get(form.text("answer")), form.label("label")
-    if message is None or chosen is None or label is None:
+    answered = [
+        (number, *_read(value, form.label(f"was.{number}"))) for number, value in said_in(form) if value != "later"
+    ]
+    answers, actions, failed, stays = visit.answers(), list[int](), 0, 0
+    for number, label, said in answered:
+        try:
+            done = answers.give(_question(visit, number, label), said, ON_A_PAGE)
+        except MaildirError:
+            failed += 1
+        else:
+            actions += done.actions
+            stays += bool(done.stays)
+    return visit.done(actions, back="audit", failed=failed, stays=stays)
+
+
+def _read(value: str, label: Label | None) -> tuple[Label, Answer]:
+    """What the message was called, and the answer. Raises HttpError."""
+    said = label_of(value)
+    if label is None or (said is None and value not in _OTHERS):
         raise HttpError(400, "The answer cannot be read.", "Go back, and answer with the buttons.")
-    if visit.ledger.lessons.find(message.digest) is None:
-        raise HttpError(409, "This message is not learned any more.", "There is nothing to answer.")
-    finding = Misfiled(message.digest, message.summary, label, False, UNTAUGHT)
-    try:
-        done = visit.answers().give(finding.question, chosen, ON_A_PAGE)
-    except MaildirError as fault:
-        raise HttpError(409, str(fault), "What was learned is kept.") from fault
-    return visit.done(done.actions, back="audit", stays=int(bool(done.stays)))
+    if said is None:
+        return label, _OTHERS[value]
+    return label, Answer.RIGHT if said is label else Answer.OTHERWISE
 
 
-ROUTES = (Route("GET", "/audit", audit), Route("POST", "/audit/{id}", answer))
+def _question(visit: Visit, number: int, label: Label) -> Question:
+    message = visit.ledger.messages.lookup(number)
+    if message is None or visit.ledger.lessons.find(message.digest) is None:
+        raise MaildirError("the message is not learned any more")
+    return Misfiled(message.digest, message.summary, label, False, UNTAUGHT).question
+
+
+ROUTES = (Route("GET", "/audit", audit), Route("POST", "/audit", answer))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from spamnb.acts.choices import in_short, standing
 from spamnb.base.errors import ConfigError
 from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, OK, WARNING, Finding
@@ -26,6 +27,7 @@ def health(visit: Visit) -> Response:
         checked=checked,
         findings=sorted(findings, key=lambda finding: (FAULT, WARNING, OK).index(finding.state)),
         config=_config(visit),
+        chosen=_chosen(visit),
     )
 
 
@@ -40,6 +42,16 @@ def _config(visit: Visit) -> str:
     """The configuration in force, as text; "" where it cannot be read, which is a finding."""
     try:
         return render_all(visit.config)
+    except ConfigError:
+        return ""
+
+
+def _chosen(visit: Visit) -> str:
+    """What is chosen beside the configuration, in short."""
+    if visit.opened is None:
+        return ""
+    try:
+        return in_short(standing(visit.opened, visit.site.config()))
     except ConfigError:
         return ""
 

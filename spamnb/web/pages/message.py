@@ -3,40 +3,31 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 
 from spamnb.acts import training
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Label, Verdict
-from spamnb.filter.explain import Flip, Named, flip, kept_reading, main_reasons, sides
-from spamnb.filter.judge import Explanation, Filter
+from spamnb.base.label import How, Label
+from spamnb.filter.explain import Named, kept_reading, sides
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.lessons.port import Teacher
-from spamnb.mail.excerpt import excerpt
+from spamnb.mail.excerpt import Excerpt, excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.names import parse_name
 from spamnb.web.http import HttpError, Response, as_json
 from spamnb.web.parts.lines import HistoryLine, history_lines
 from spamnb.web.parts.mailbox_names import Names
+from spamnb.web.parts.offers import offers
+from spamnb.web.parts.why import CLUES, judge_of, why
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_CLUES = 10  # a side
-_TEXT = 2000  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class Why:
-    """Why a message is judged as it is today. is_itself_left_out: it is learned, and judged as if it were not."""
-
-    explanation: Explanation
-    reasons: list[Named]
-    sides: dict[Verdict, list[Named]]
-    flip: Flip | None
-    is_itself_left_out: bool
+_LATEST = 4e9  # seconds since the epoch, the year 2096
+_BEGINNING, _TEXT = 300, 10_000  # characters of the text: at once, and in all
 
 
 def message(visit: Visit) -> Response:
@@ -47,21 +38,24 @@ def message(visit: Visit) -> Response:
     lines = history_lines(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
     subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
+    head = None if raw is None else excerpt(raw, _TEXT)
     return visit.page(
         "message.html",
         title="Message",
         known=known,
         subject=subject,
         sender=sender,
-        why=None if reading is None else _why(visit, reading, known),
+        why=None if reading is None else why(visit, reading, is_learned=known.label is not None),
         is_kept=raw is None,
         lies=[_lies(place, names) for place in current],
         away=_away(visit, files),
         is_in_spam=any(place.label is Label.SPAM for place in current),
         opposite=_opposite(known),
-        head=None if raw is None else excerpt(raw, _TEXT),
-        with_text=bool(visit.request.query.text("text")),
-        most=10_000 if visit.request.query.text("all") else _CLUES,
+        offers=offers(visit.config, ledger.senders.of_message(known.id)),
+        head=head,
+        written_at=_written_at(head),
+        beginning=_BEGINNING,
+        most=10_000 if visit.request.query.text("all") else CLUES,
         lines=lines,
         moved=next((line.action.id for line in reversed(lines) if _is_open_move(line)), None),
         files=sorted(files, key=lambda file: file.since),
@@ -81,6 +75,16 @@ def _subject_and_sender(summary: str) -> tuple[str, str]:
     """
     subject, bracket, sender = summary.rpartition(" (")
     return (subject, sender[:-1]) if bracket and sender.endswith(")") else (summary, "")
+
+
+def _written_at(head: Excerpt | None) -> float | None:
+    """When the message says that it was written, in seconds since the epoch; None where that cannot be read."""
+    written = "" if head is None else dict(head.fields).get("date", "")
+    try:
+        at = parsedate_to_datetime(written).timestamp()
+    except (ArithmeticError, OSError, TypeError, ValueError):  # whatever a stranger has written there
+        return None
+    return at if 0 <= at < _LATEST else None
 
 
 def _away(visit: Visit, files: list[Location]) -> list[str]:
@@ -105,14 +109,6 @@ def _read(visit: Visit, known: KnownMessage) -> tuple[list[CurrentFile], bytes |
         if content is not None:
             return files, content[1], read(content[1])
     return files, None, kept_reading(visit.ledger.lessons, known.digest)
-
-
-def _why(visit: Visit, reading: Reading, known: KnownMessage) -> Why:
-    judge = Filter(visit.ledger.lessons, visit.config.scoring, visit.config.senders)
-    is_learned = known.label is not None
-    explanation = judge.explain(reading, strongest=0, without_itself=is_learned)
-    changed = flip(judge, reading, explanation, without_itself=is_learned)
-    return Why(explanation, main_reasons(explanation), sides(explanation), changed, is_learned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +159,8 @@ def teachers(visit: Visit) -> Response:
 
 def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[Taught]:
     ledger = visit.ledger
-    judge = Filter(ledger.lessons, visit.config.scoring, visit.config.senders)
-    explanation = judge.explain(reading, strongest=0, without_itself=known.label is not None)
-    strongest = [clue for side in sides(explanation).values() for clue in side[:_CLUES]]
+    explanation = judge_of(visit).explain(reading, strongest=0, without_itself=known.label is not None)
+    strongest = [clue for side in sides(explanation).values() for clue in side[:CLUES]]
     without = known.digest if known.label is not None else None
     teachers_of = ledger.lessons.teachers([clue.clue.token for clue in strongest], without=without)
     for clue in strongest:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, OK, Finding
@@ -19,8 +20,10 @@ from spamnb.web.http import Response, as_json
 from spamnb.web.kept import Looked
 from spamnb.web.kept_values import Checked, not_checked
 from spamnb.web.parts import charts
+from spamnb.web.parts.charts import Chart
 from spamnb.web.parts.lines import history_lines, without_repeats
 from spamnb.web.parts.mailbox_names import Names
+from spamnb.web.rendering import clock
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -28,6 +31,7 @@ _LATELY = 10
 _IN_THE_BANNER = ("service", "moving")
 _MOST_CORRECTED = 100  # on a day: that there were more is not counted
 _BINS = 20
+_DAY = 86_400.0
 _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 3), "365": (364, 7)}  # days, days a bar
 
 
@@ -37,13 +41,17 @@ def overview(visit: Visit) -> Response:
     looked = kept.glance(visit.site.now, visit.after)
     troubles = _troubles(looked)
     known = status(config, ledger, visit.now, visit.missing)
+    waiting = kept.badges.get("review", 0)
+    heading = _heading(known, bool(config.mailboxes), waiting, troubles) or Heading(not_checked(looked))
     days = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[days])
     figures = _sum(spans)
+    is_first_day = 0 < figures.messages == spans[-1].messages and spans[-1].until - spans[-1].since < 2 * _DAY
     bins, scoring = ledger.figures.probabilities(_BINS, figures.since, figures.until), config.scoring
     return visit.page(
         "overview.html",
-        title=_state(known, bool(config.mailboxes), kept.badges.get("review", 0), troubles) or not_checked(looked),
+        title=heading.words,
+        heading=heading,
         known=known,
         learning=config.learning,
         is_checked=troubles is not None,
@@ -53,7 +61,7 @@ def overview(visit: Visit) -> Response:
         days=days,
         spans=list(_SPANS),
         figures=figures,
-        by_day=charts.daily(spans, [_date(each.since) for each in spans], "Judged, by day"),
+        by_day=_by_hour(ledger, visit.now) if is_first_day else _by_day(spans),
         sureness=charts.histogram(bins, scoring.ham_cutoff, scoring.spam_cutoff, f"How sure it was, last {days} days"),
         lines=history_lines(ledger, without_repeats(ledger.journal.page(_LATELY)), Names(config)),
         copied_at=_copied_at(str(config.ledger)),
@@ -67,25 +75,35 @@ def _troubles(looked: Looked[Checked]) -> list[Finding] | None:
     return [finding for finding in looked.value.findings if finding.state != OK and finding.what not in _IN_THE_BANNER]
 
 
-def _state(known: Status, has_mailbox: bool, waiting: int, troubles: Sequence[Finding] | None) -> str:
-    """In a few words what a person has to know first, and so what the window is called.
+class Heading(NamedTuple):
+    """In a few words what a person has to know first, and so what the window is called; and what to do about it.
 
-    troubles: what is wrong now; None where that is not known. Where nothing else is to be said then, "".
+    page, label: a link; resumes: a button that starts moving again.
     """
+
+    words: str
+    page: str = ""
+    label: str = ""
+    resumes: bool = False
+
+
+def _heading(known: Status, has_mailbox: bool, waiting: int, troubles: Sequence[Finding] | None) -> Heading | None:
+    """The heading; None where nothing is to be said yet. troubles: what is wrong now; None where that is not known."""
     faults = sum(finding.state == FAULT for finding in troubles or ())
+    review = ("review", "Review it" if waiting == 1 else "Review them") if waiting else ("", "")
     if known.stop is not None:
-        return "Nothing is moved" if known.stop.tripped_at is not None else "Moving is paused"
+        return Heading("Nothing is moved" if known.stop.tripped_at is not None else "Moving is paused", resumes=True)
     if has_mailbox and not known.is_running:
-        return "The service is not running"
+        return Heading("The service is not running", "health", "What to do")
     if faults:
-        return plural(faults, "fault")
+        return Heading(plural(faults, "fault"), "health", "What to do")
     if known.missing:
-        return "It still learns"
+        return Heading("Still learning", *review)
     if waiting:
-        return f"{waiting} to review"
+        return Heading(f"{waiting} to review", *review)
     if troubles is None:
-        return ""
-    return plural(len(troubles), "warning") if troubles else "All is well"
+        return None
+    return Heading(plural(len(troubles), "warning"), "health", "What to do") if troubles else Heading("All is well")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +126,7 @@ def _today(ledger: Ledger, now: float) -> Today:
 
 def _judged(ledger: Ledger, now: float, days: int, step: int) -> list[Judged]:
     """What was judged on the last days, so many days in each span, up to the end of today; days are local."""
-    midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    midnight = datetime.fromtimestamp(_midnight(now)) + timedelta(days=1)
     bounds = [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
     return ledger.figures.judged(bounds)
 
@@ -120,8 +138,26 @@ def _sum(spans: list[Judged]) -> Judged:
     return Judged(spans[0].since, spans[-1].until, **sums)
 
 
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%-d %b")
+def _by_day(spans: list[Judged]) -> Chart:
+    return charts.daily(spans, [_days(each) for each in spans], "Judged, by day")
+
+
+def _by_hour(ledger: Ledger, now: float) -> Chart:
+    """What was judged in the hours of today until now."""
+    midnight = _midnight(now)
+    bounds = [midnight + 3600.0 * hour for hour in range(int((now - midnight) // 3600) + 2)]
+    spans = ledger.figures.judged(bounds)
+    return charts.daily(spans, [clock(each.since) for each in spans], "Judged today, by hour", "hour")
+
+
+def _days(span: Judged) -> str:
+    """The day of a span, or its first and last day."""
+    first, last = (datetime.fromtimestamp(at).strftime("%-d %b") for at in (span.since, span.until - 3600.0))
+    return first if first == last else f"{first} to {last}"
+
+
+def _midnight(now: float) -> float:
+    return datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
 
 def _copied_at(path: str) -> float | None:

@@ -1,18 +1,18 @@
 """What to answer first: the mail whose label would teach the filter most, in one form."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterator, Set
 
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.review.misfiled import Misfiled
 from spamnb.review.queue import LASTING, Queue, waiting
-from spamnb.web.http import HttpError, Response, label_of, whole_number
+from spamnb.web.http import HttpError, Response, Values, label_of
 from spamnb.web.kept import Looked
+from spamnb.web.parts.answered import said_in
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_SAYS = "say."  # and the message's number: the name of a field
 _NEWEST = "new"  # the other order: as the mail came, the newest first
 
 
@@ -53,7 +53,7 @@ def _queue(visit: Visit, weak: Looked[list[Misfiled]]) -> Queue:
 
 def answer(visit: Visit) -> Response:
     """Learn what was answered, and move each message where it belongs; what was left for later stays as it is."""
-    answered = dict(_answered(visit.request.form.pairs()))
+    answered = dict(_answered(visit.request.form))
     order = visit.request.form.one_of("order", (_NEWEST,))
     if not answered:
         return visit.redirect("review", order=order)
@@ -75,22 +75,21 @@ def answer(visit: Visit) -> Response:
 
 def _moved(visit: Visit, answered: Set[int]) -> int:
     """How many of the messages on the page that were not answered are not to be asked about any more."""
-    fields = (name for name, _ in visit.request.form.pairs() if name.startswith(_SAYS))
-    shown = {whole_number(name.removeprefix(_SAYS)) for name in fields}
+    shown = {number for number, _ in said_in(visit.request.form)}
     messages = map(visit.ledger.messages.lookup, shown - answered)
     others = {message.digest for message in messages if message is not None}
     queue = _queue(visit, _weak_lessons(visit))
     return len(others - {finding.digest for finding in queue.asked})
 
 
-def _answered(fields: Iterable[tuple[str, str]]) -> Iterable[tuple[int, Label]]:
+def _answered(form: Values) -> Iterator[tuple[int, Label]]:
     """The messages, by their numbers, with the label that each was given. Raises HttpError."""
-    for name, value in fields:
-        if name.startswith(_SAYS) and value != "later":
+    for number, value in said_in(form):
+        if value != "later":
             label = label_of(value)
             if label is None:
                 raise HttpError(400, "What the message is was not said.", "Go back, and choose ham or spam.")
-            yield whole_number(name.removeprefix(_SAYS)), label
+            yield number, label
 
 
 ROUTES = (Route("GET", "/review", review), Route("POST", "/review", answer))

@@ -1,21 +1,36 @@
 """Mail by where it came from, and teaching what all of one sender's mail is."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from spamnb.acts import choices
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
+from spamnb.ledger.history.choices import LABEL_OF
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
+from spamnb.web.parts.offers import Said, offers, said_of
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _ON_A_PAGE = 50
 _AT_ONCE = 50  # messages that are taught at once, and shown before
+_MANY = 20  # messages of a sender from which on it is asked before they are taught
+_CHOSEN = 100  # choices shown
+_COLUMNS = {
+    "messages": "messages",
+    "judged ham": "judged_ham",
+    "unsure": "judged_unsure",
+    "spam": "judged_spam",
+    "learned ham": "learned_ham",
+    "learned spam": "learned_spam",
+    "corrected": "corrected",
+}
 
 
 class Then(NamedTuple):
@@ -23,10 +38,6 @@ class Then(NamedTuple):
 
     learns: bool
     moves: bool
-
-    def __str__(self) -> str:
-        """In words; "nothing" where it is learned so and lies right."""
-        return " and ".join([*(["learned"] if self.learns else []), *(["moved"] if self.moves else [])]) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +55,32 @@ class Foreseen:
 
 
 def senders(visit: Visit) -> Response:
-    """A page of the senders, those with the most mail first."""
-    query = visit.request.query
+    """A page of the senders, those with the most mail first; and what is said of some, whatever the filter thinks."""
+    query, config = visit.request.query, visit.config
     text, messages, last = query.text("q", 100), query.number("messages"), query.number("last")
     after = None if messages is None or last is None else (messages, last)
     page = visit.ledger.senders.page(_ON_A_PAGE, text, after)
-    lists = visit.config.senders
+    standing = [
+        one for one in choices.standing(visit.ledger, visit.site.config(), _CHOSEN) if one.choice.kind in LABEL_OF
+    ]
+    written = config.senders
     return visit.page(
         "senders.html",
         title="Senders",
-        senders=[(row, _pattern(visit, row)) for row in page],
+        senders=[(row, _said(visit, row)) for row in page],
+        columns=_COLUMNS,
         q=text,
         last=page[-1] if len(page) == _ON_A_PAGE else None,
-        lists=[(label, patterns) for label, patterns in (("ham", lists.ham), ("spam", lists.spam)) if patterns],
+        lists=[(label, patterns) for label, patterns in (("ham", written.ham), ("spam", written.spam)) if patterns],
+        chosen=standing,
+        number=sum(choice.kind in LABEL_OF for choice in visit.ledger.choices.newest()),
+        is_open=bool(visit.did()),
     )
 
 
-def _pattern(visit: Visit, sender: Sender) -> str:
-    """The label that the configuration's lists give to a sender, with the pattern; "" where they do not name it."""
-    named = visit.config.senders.named(*(("", sender.name) if sender.is_list else (sender.name, "")))
-    return "" if named is None else f"{named[0].word}: {named[1]}"
+def _said(visit: Visit, sender: Sender) -> Said | None:
+    """What is said of the mail of a sender, whatever the filter thinks."""
+    return said_of(visit.config, *(("", sender.name) if sender.is_list else (sender.name, "")))
 
 
 def sender(visit: Visit) -> Response:
@@ -75,9 +92,12 @@ def sender(visit: Visit) -> Response:
         "sender.html",
         title="Sender",
         sender=asked,
-        named=_pattern(visit, asked),
+        said=_said(visit, asked),
+        offers=offers(visit.config, [asked]),
         foreseen=foreseen,
         possible=[message.known.id for message in foreseen if message.is_possible],
+        folders=_folders(foreseen),
+        many=_MANY,
         failed=visit.outcome("failed"),
         previews={label.word: _sum_of(foreseen, label.word) for label in Label},
     )
@@ -119,8 +139,13 @@ def _sum_of(foreseen: Sequence[Foreseen], word: str) -> tuple[int, int]:
     return sum(then.learns for then in effects), sum(then.moves for then in effects)
 
 
+def _folders(foreseen: Sequence[Foreseen]) -> list[tuple[str, int]]:
+    """In which folders the messages lie that can be taught, and how many in each; those with the most first."""
+    return Counter(message.folder for message in foreseen if message.is_possible and message.folder).most_common()
+
+
 def teach(visit: Visit) -> Response:
-    """Teach the messages that the page has shown, and no others."""
+    """Teach the messages that the page has shown, and no others; many of them only when that is said once more."""
     asked, form = _sender(visit), visit.request.form
     label, numbers = form.label("label"), [whole_number(text) for text in form.all("id")]
     if label is None or not numbers:
@@ -128,10 +153,21 @@ def teach(visit: Visit) -> Response:
     theirs = set(visit.ledger.senders.messages(asked.id, asked.messages))
     if len(numbers) > _AT_ONCE or not theirs.issuperset(numbers):
         raise HttpError(400, "These are not messages of this sender.", "Go back, and load the page again.")
+    all_of_them = list(_foresee(visit, _messages(visit, numbers)))
+    if len(numbers) >= _MANY and not form.text("sure"):
+        return visit.page(
+            "teach.html",
+            title="Teach all of a sender",
+            sender=asked,
+            word=label.word,
+            ids=numbers,
+            numbers=_sum_of(all_of_them, label.word),
+            folders=_folders(all_of_them),
+        )
     answers = visit.answers()
     actions: list[int] = []
     failed = 0
-    for foreseen in _foresee(visit, _messages(visit, numbers)):
+    for foreseen in all_of_them:
         if not any(foreseen.then.get(label.word, ())):
             continue
         try:

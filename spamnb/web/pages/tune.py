@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from spamnb.acts.choices import is_written
 from spamnb.base.wording import plural
 from spamnb.config import Scoring
 from spamnb.evaluation.cutoffs import CUTOFFS, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
+from spamnb.review.misfiled import still_asked
 from spamnb.review.own_mail import OwnMail
 from spamnb.web.http import HttpError, Response
 from spamnb.web.parts import charts
@@ -26,18 +28,18 @@ _WINDOW, _POINTS = 200, 40  # messages of a point of the learning curve at least
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A cutoff with what it does, as a row of the table; bars: of the ham lost and of the spam caught."""
+    """A cutoff with what it does, as a row of the table; bar: of the spam caught."""
 
     at: AtCutoff
     sentence: str
     yaml: str
-    bars: tuple[Markup, Markup]
+    bar: Markup
 
 
 def tune(visit: Visit) -> Response:
     """The cutoffs."""
     ledger, scoring = visit.ledger, visit.config.scoring
-    looked = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
+    looked = visit.site.kept.own_mail(ledger, scoring, visit.after)
     mail = looked.value
     if mail is None or not _has_both(mail):
         return visit.page("tune.html", title="Tune", looked=looked, rows=[], has_both=mail is None)
@@ -52,6 +54,9 @@ def tune(visit: Visit) -> Response:
         chosen=chosen,
         lost=_lost(ledger, mail, rows[chosen].at.cutoff),
         in_force=scoring.spam_cutoff,
+        is_written=is_written(visit.config, "spam_cutoff"),
+        choice=next((choice for choice in ledger.choices.newest() if choice.kind == "spam_cutoff"), None),
+        misfiled=sum(finding.is_clear for finding in still_asked(ledger, mail.findings)),
         for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.sentence, "yaml": row.yaml} for row in rows],
         as_judged=_as_judged(ledger.figures.probabilities(_BINS), [row.at.cutoff for row in rows]),
         calibration=_reliability(mail),
@@ -67,12 +72,9 @@ def _rows(mail: OwnMail, scoring: Scoring) -> list[Row]:
     cutoffs = sorted({*CUTOFFS, scoring.spam_cutoff})
     rows = []
     effects = at_cutoffs(mail.is_spam, mail.probability, cutoffs)
-    most = max(effect.lost for effect in effects)
     for effect in effects:
-        lost = charts.small_bar(effect.lost / most if most else 0.0, "ham")
-        caught = charts.small_bar(effect.caught / effect.spam, "spam")
         yaml = f"scoring:\n  spam_cutoff: {effect.cutoff:g}"
-        rows.append(Row(effect, _sentence(effect), yaml, (lost, caught)))
+        rows.append(Row(effect, _sentence(effect), yaml, charts.small_bar(effect.caught / effect.spam, "spam")))
     return rows
 
 

@@ -1,11 +1,13 @@
-"""Taking back: certain acts, or everything since a moment, which is first shown."""
+"""Undoing: certain actions, or all since an hour, since midnight or since a line, which is first shown."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from spamnb.acts import undo as taking_back
-from spamnb.ledger.history.journal import Action
+from spamnb.base.wording import plural
+from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.http import HttpError, Response, Values, whole_number
 from spamnb.web.parts.lines import history_lines
@@ -13,23 +15,45 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _SHOWN = 50
+SPANS: Mapping[str, str] = {"hour": "The last hour", "today": "Today"}
+KINDS: Mapping[str, tuple[str, tuple[Kind, ...]]] = {
+    "": ("Everything", ()),
+    "moved": ("Moves only", ("moved",)),
+    "learned": ("Lessons only", ("learned",)),
+}
+_DOES: tuple[tuple[Kind, str, str], ...] = (
+    ("moved", "message", "move {} back"),
+    ("learned", "lesson", "change {} back"),
+    ("imported", "import", "take {} back"),
+    ("chosen", "choice", "take {} back"),
+    ("settled", "answer", "ask about {} again"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """From when on all is taken back, in seconds since the epoch; and the field of the form that says so."""
+    """From when on all is undone, in seconds since the epoch; and the field of the form that says so."""
 
     at: float
     field: str
     value: int
 
 
-def _since(ledger: Ledger, asked: Values) -> Since | None:
-    """A time in whole seconds, or the time of an action; None where none is named, or none is there."""
-    if (at := asked.number("at")) is not None:
+def _since(ledger: Ledger, asked: Values, now: float) -> Since | None:
+    """A time in whole seconds, a span until now, or the time of an action; None where none of them is there."""
+    span = asked.one_of("span", SPANS)
+    at = _begin(span, now) if span else asked.number("at")
+    if at is not None:
         return Since(float(at), "at", at)
     action = asked.number("since")
     return None if action is None else _of_action(ledger, action)
+
+
+def _begin(span: str, now: float) -> int:
+    """When a span began that ends now, in whole seconds since the epoch; days are local."""
+    if span == "hour":
+        return int(now) - 3600
+    return int(datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0).timestamp())
 
 
 def _of_action(ledger: Ledger, number: int) -> Since | None:
@@ -38,23 +62,28 @@ def _of_action(ledger: Ledger, number: int) -> Since | None:
 
 
 def preview(visit: Visit) -> Response:
-    """What would be taken back, from a time or an action on until now; where none is named, the last act."""
-    ledger = visit.ledger
-    asked = visit.request.query
-    is_named = bool(asked.text("at") or asked.text("since"))
-    since = _since(ledger, asked) if is_named else _of_action(ledger, ledger.journal.newest_id())
+    """What would be undone, from a time or an action on until now; where none is named, the last act."""
+    ledger, asked = visit.ledger, visit.request.query
+    is_named = any(asked.text(name) for name in ("at", "since", "span"))
+    since = _since(ledger, asked, visit.now) if is_named else _of_action(ledger, ledger.journal.newest_id())
     if since is None:
         raise HttpError(404, "There is no such action in the history (any more).", "Choose another one there.")
-    actions = taking_back.since(ledger, since.at)
+    what, span = asked.one_of("what", KINDS), asked.one_of("span", SPANS)
+    actions = _all_since(ledger, since, what)
     outcomes = list(taking_back.foresee(ledger, actions))
     numbers = Counter(outcome.action.kind for outcome in outcomes if outcome.fault is None)
     lines = history_lines(ledger, ledger.journal.lines(actions[:_SHOWN]))
     return visit.page(
         "undo.html",
-        title="Take back",
+        title="Undo",
         since=since,
+        span=span,
+        what=what,
+        spans=SPANS.items(),
+        kinds=[(key, name) for key, (name, _) in KINDS.items()],
+        asked={} if span else {since.field: since.value},
         upto=ledger.journal.newest_id(),
-        numbers=numbers,
+        parts=[words.format(plural(numbers[kind], noun)) for kind, noun, words in _DOES if numbers[kind]],
         total=sum(numbers.values()),
         stay=[outcome for outcome in outcomes if outcome.fault is not None],
         pairs=list(zip(lines, outcomes, strict=False)),
@@ -62,8 +91,13 @@ def preview(visit: Visit) -> Response:
     )
 
 
+def _all_since(ledger: Ledger, since: Since, what: str) -> list[Action]:
+    kinds = KINDS[what][1]
+    return taking_back.since(ledger, since.at, *([kinds] if kinds else []))
+
+
 def undo(visit: Visit) -> Response:
-    """Take back the actions that the form names, or all since a moment; nothing newer than the form has shown."""
+    """Undo the actions that the form names, or all since a moment; nothing newer than the form has shown."""
     actions = _chosen(visit)
     ledger = visit.ledger
     before = ledger.journal.newest_id()
@@ -77,16 +111,17 @@ def undo(visit: Visit) -> Response:
 
 def _chosen(visit: Visit) -> Sequence[Action]:
     form, ledger = visit.request.form, visit.ledger
-    since, upto = _since(ledger, form), form.number("upto")
+    since, upto = _since(ledger, form, visit.now), form.number("upto")
     if since is not None and upto is not None:
-        actions = [action for action in taking_back.since(ledger, since.at) if action.id <= upto]
+        all_of_them = _all_since(ledger, since, form.one_of("what", KINDS))
+        actions = [action for action in all_of_them if action.id <= upto]
     else:
         try:
             actions = taking_back.of_ids(ledger, [whole_number(text) for text in form.all("id")])
         except taking_back.NoSuchActionError as fault:
             raise HttpError(404, str(fault), "Look at the history as it is now.") from fault
     if not actions:
-        raise HttpError(409, "There is nothing to take back.", "It may have been taken back meanwhile.")
+        raise HttpError(409, "There is nothing to undo.", "It may have been undone meanwhile.")
     return actions
 
 

@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from spamnb.bayes.score_plain import GRAMS
 from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import Clue
 from spamnb.filter.telling_words import TellingWords, Word
 from spamnb.mail.tokens.kinds import KINDS
 from spamnb.web.http import Response
+from spamnb.web.parts.charts import small_bar
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -16,6 +19,7 @@ _SIDE = 40  # words a side
 _SUGGESTED = 20
 _TEACHERS = 5
 _LONGEST = 100  # characters of a token
+_CLEAREST = 10.0  # log-odds of the longest bar
 _KINDS = {"": "All", "text": "Words", "subject": "Subject", "sender": "Sender", "host": "Hosts", "link": "Links"}
 # Where a word is looked for that is typed without saying where.
 _PLACES = ("", "subject:", "from:", "from-name:", "url:", "message-id:", "received:", "opening:", "closing:")
@@ -23,10 +27,11 @@ _PLACES = ("", "subject:", "from:", "from-name:", "url:", "message-id:", "receiv
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A token in words, with its figures."""
+    """A token in words, with its figures. bar: how clearly it speaks for spam or ham: its log-odds."""
 
     word: Word
     named: Named
+    bar: Markup
 
 
 def words(visit: Visit) -> Response:
@@ -57,7 +62,8 @@ def _asked(visit: Visit) -> str:
 
 
 def _shown(word: Word) -> Shown:
-    return Shown(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)))
+    bar = small_bar(abs(word.log_odds) / _CLEAREST, "spam" if word.log_odds > 0 else "ham")
+    return Shown(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)), bar)
 
 
 def _suggested(visit: Visit, asked: str) -> list[str]:

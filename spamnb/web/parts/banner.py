@@ -24,5 +24,5 @@ class Banner:
 
 def banner(ledger: Ledger, config: Config, now: float) -> Banner | None:
     """What is to be said, or None."""
-    stop, is_down = stop_of(ledger, now), bool(config.mailboxes) and not is_running(str(config.ledger))
+    stop, is_down = stop_of(ledger, now), bool(config.mailboxes) and not is_running(str(config.claim))
     return None if stop is None and not is_down else Banner(stop, is_down)

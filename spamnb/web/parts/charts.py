@@ -46,8 +46,11 @@ class Point:
         return f"{_percent(self.low)} to {_percent(self.high)}"
 
 
-def daily(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
-    """Bars of verdicts on each span of time, one above the other, with a mark where a person has decided otherwise."""
+def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "day") -> Chart:
+    """Bars of verdicts on each span of time, one above the other, with a mark where a person has decided otherwise.
+
+    of: what a span is, for the head of the table.
+    """
     most = max((span.messages for span in spans), default=0)
     step = _PLOT_WIDTH / max(1, len(spans))
     width = max(0.5, step * 0.8)
@@ -66,7 +69,7 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str) -> Chart:
         (name, str(span.ham), str(span.unsure), str(span.spam), str(span.lost), str(span.missed))
         for span, name in zip(spans, names, strict=True)
     )
-    columns = ("day", "ham", "unsure", "spam", "ham called spam", "spam called ham")
+    columns = (of, "ham", "unsure", "spam", "ham called spam", "spam called ham")
     return Chart(title, _drawing(title, parts), columns, rows)
 
 
@@ -85,7 +88,7 @@ def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title:
     for cutoff in (ham_cutoff, spam_cutoff):
         x = _LEFT + _PLOT_WIDTH * cutoff
         parts.append(_line(x, _TOP - 6, x, _BASE, "cutoff"))
-    parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, _percent(at), anchor) for at, anchor in _SCALE]
+    parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, words, anchor) for at, anchor, words in _SCALE]
     columns = ("probability of spam", "messages", "you said ham", "you said spam")
     rows = tuple(
         (f"{_percent(part.low)} to {_percent(part.high)}", str(part.messages), str(part.ham), str(part.spam))
@@ -97,7 +100,7 @@ def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title:
 def diagonal(points: Sequence[Point], title: str) -> Chart:
     """How much of the mail of each probability is spam: on the diagonal, the probability is what it says."""
     parts = [_line(_LEFT, _BASE, _LEFT + _PLOT_WIDTH, _TOP, "diagonal")]
-    parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, _percent(at), anchor) for at, anchor in _SCALE]
+    parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, words, anchor) for at, anchor, words in _SCALE]
     return _dots(points, title, parts, ("probability", "spam"))
 
 
@@ -127,7 +130,7 @@ def small_bar(share: float, word: str) -> Markup:
     ).format(word, length)
 
 
-_SCALE = ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
+_SCALE = ((0.0, "start", "ham: 0 %"), (0.5, "middle", "50 %"), (1.0, "end", "100 %: spam"))
 
 
 def _drawing(title: str, parts: Sequence[Markup]) -> Markup:

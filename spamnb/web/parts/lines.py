@@ -70,7 +70,7 @@ class HistoryLine:
         if action.kind == "learned":
             if action.after is None:
                 return "forgotten"
-            return f"learned{back} as {action.after.word}{', weakly' if action.after_weak else ''}"
+            return f"learned{back} as {action.after.word}{', by itself' if action.after_weak else ''}"
         if action.kind == "imported":
             return "counts taken back" if back else "counts imported"
         if action.kind == "chosen":
@@ -87,7 +87,7 @@ class HistoryLine:
             return "" if line.undone_by is not None else "undone"
         events = [] if line.moved_by is None else ["moved later"]
         if line.label is not None:
-            events.append(f"learned since as {line.label.word}{', weakly' if line.weak else ''}")
+            events.append(f"learned since as {line.label.word}{', by itself' if line.weak else ''}")
         return ", ".join(events)
 
 
@@ -154,7 +154,7 @@ def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
     is_one = len({line.action.message for line in shown}) == 1
     parts = []
     for act, number in Counter(map(_act, shown)).items():
-        parts.append(act if is_one or number == 1 else f"{number} {act}")
+        parts.append(act if is_one else f"{number} {act}")
     text = ", ".join(parts)
     is_undo = all(line.action.takes_back is not None for line in shown)
     open_ = tuple(line.action.id for line in lines if not line.hindrance)

@@ -28,6 +28,8 @@
     h: () => say("ham"),
     s: () => say("spam"),
     l: () => say("later"),
+    f: () => say("forget"),
+    n: () => say("never"),
     u: () => one("[data-undo-last]")?.click(),
     g: () => (before = "g"),
     "/": () => one("input[type=search]")?.focus(),
@@ -35,8 +37,9 @@
   };
 
   document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey && event.key === "Enter") one("[data-save]")?.click();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (one("dialog[open], select:focus, input:focus:not([type=radio])")) return;
+    if (one("dialog[open], select:focus, textarea:focus, input:focus:not([type=radio])")) return;
     const key = event.key;
     if (before === "g") {
       before = "";
@@ -55,7 +58,12 @@
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   };
   const fill = (place, part) => place.replaceChildren(...(part?.childNodes ?? []));
-  all("[data-load]").forEach((place) => page(place.dataset.load).then((part) => fill(place, part.body), () => {}));
+  all("[data-load]").forEach((place) => {
+    const load = () => page(place.dataset.load).then((part) => fill(place, part.body), () => {});
+    const fold = place.closest("details");
+    if (fold) fold.addEventListener("toggle", load, { once: true });
+    else load();
+  });
 
   // Live parts, first the heading, say what is so now.
   const live = all("[data-live]");
@@ -90,7 +98,14 @@
     const chosen = JSON.parse(one("#cutoffs").textContent)[slider.value];
     slider.setAttribute("aria-valuetext", chosen.cut);
     one("#said").textContent = chosen.said;
-    one("#yaml").textContent = chosen.yaml;
+    one("#cut").textContent = chosen.cut;
+    if (one("#yaml")) one("#yaml").textContent = chosen.yaml;
+    const use = one("[data-in-force]");
+    if (use) {
+      one("#use").value = chosen.cut;
+      use.textContent = `Use ${chosen.cut} from now on`;
+      use.disabled = chosen.cut === use.dataset.inForce;
+    }
     all(".cutoffs tbody tr").forEach((each, place) => each.classList.toggle("chosen", place === +slider.value));
   });
 

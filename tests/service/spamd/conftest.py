@@ -1,4 +1,4 @@
-"""The spamd part of the service over a ledger that knows ham from spam, and a client that sends any bytes."""
+"""The spamd part of the service, for one person and for the users of a mail host, and a client that sends any bytes."""
 
 import contextlib
 import shutil
@@ -13,33 +13,20 @@ import pytest
 from spamnb.base.label import Role
 from spamnb.config import Config, Learning, Mailbox
 from spamnb.config import Spamd as Settings
+from spamnb.host.shares import Share
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.measurements import Measurements
+from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd.service import SpamdService
+from tests.host.conftest import Site
 
 PATIENCE = 30.0
 
 
-class Service:
-    """The sockets, connections and requests of the service in this process, and what its clients see."""
+class Asked:
+    """What clients of a socket see."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.path = str(directory / "spamd.sock")
-        mailbox = Mailbox(directory / "Maildir", {"INBOX": Role.INBOX, "Junk": Role.SPAM})
-        settings = Settings(listen=(self.path,))
-        self.config = Config((mailbox,), directory / "ledger", learning=Learning(minimum_messages=1), spamd=settings)
-        self.spamd = SpamdService((), time.time, Measurements())
-        self.spamd.use(self.config)
-
-    def use(self, config: Config) -> None:
-        """Read another configuration."""
-        self.config = config
-        self.spamd.use(config)
-
-    def set(self, **settings: object) -> None:
-        """Change the section spamd."""
-        self.use(replace(self.config, spamd=replace(self.config.spamd, **settings)))  # type: ignore[arg-type]
+    path: str
 
     def connect(self) -> socket.socket:
         """A connection."""
@@ -53,9 +40,71 @@ class Service:
         with self.connect() as client:
             return exchange(client, request, ends=ends)
 
+
+class Service(Asked):
+    """The sockets, connections and requests of the service in this process, and what its clients see."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.path = str(directory / "spamd.sock")
+        mailbox = Mailbox(directory / "Maildir", {"INBOX": Role.INBOX, "Junk": Role.SPAM})
+        settings = Settings(listen=(self.path,))
+        self.config = Config((mailbox,), directory / "ledger", learning=Learning(minimum_messages=1), spamd=settings)
+        self.reading = ReadingNow()
+        self.spamd = SpamdService((), time.time, Measurements(), self.reading)
+        self.spamd.use(self.config)
+
+    def use(self, config: Config) -> None:
+        """Read another configuration."""
+        self.config = config
+        self.spamd.use(config)
+
+    def set(self, **settings: object) -> None:
+        """Change the section spamd."""
+        self.use(replace(self.config, spamd=replace(self.config.spamd, **settings)))  # type: ignore[arg-type]
+
     def ledger(self) -> Ledger:
         """The ledger, as a command opens it."""
         return Ledger(str(self.config.ledger))
+
+
+class OfHost(Asked):
+    """The same for the users of a mail host, whose mail and ledgers lie below a directory."""
+
+    def __init__(self, directory: Path, taught: Path) -> None:
+        self.site = Site(directory)
+        self.path = str(directory / "spamd.sock")
+        self.spamd = SpamdService((), time.time, Measurements(), ReadingNow())
+        self._taught = taught
+        self.set()
+
+    def set(self, more: str = "", **settings: object) -> None:
+        """Read another configuration; more: keys of `users`, and sections. settings: of `spamd`."""
+        spamd = "".join(f"  {key}: {value}\n" for key, value in {"listen": f"[{self.path}]", **settings}.items())
+        sections = f"learning: {{minimum_messages: 1, dwell_seconds: 0.3}}\nspamd:\n{spamd}"
+        self.host = replace(self.site.host(f"{more}{sections}"), share=Share())
+        self.spamd.use(self.host)
+
+    def user(self, name: str, *, is_new: bool = False) -> str:
+        """A user with a Maildir, and unless is_new a ledger that knows ham from spam."""
+        local, _, domain = name.partition("@")
+        self.site.maildir(f"{domain}/{local}/Maildir")
+        if not is_new:
+            self.path_of(name).parent.mkdir(0o700, parents=True, exist_ok=True)
+            shutil.copy(self._taught, self.path_of(name))
+        return name
+
+    def path_of(self, name: str) -> Path:
+        """Where a user's ledger is."""
+        return self.host.ledgers.fill(name)
+
+    def ledger(self, name: str) -> Ledger:
+        """A user's ledger, as a command opens it."""
+        return Ledger(str(self.path_of(name)))
+
+    def files(self) -> list[Path]:
+        """All that there is, around it too, but for what belongs to SQLite while a ledger is open."""
+        return sorted(path for path in self.site.directory.parent.rglob("*") if path.suffix not in {"-wal", "-shm"})
 
 
 def exchange(client: socket.socket, request: bytes, *, ends: bool = True) -> bytes:
@@ -81,6 +130,15 @@ def request(
     lines += [f"User: {user}"] if user else []
     lines += [f"Content-length: {len(message)}"] if length else []
     return "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n" + message
+
+
+@pytest.fixture
+def host(tmp_path: Path, taught: Path) -> Iterator[OfHost]:
+    """The spamd part of the service of a mail host without users."""
+    (tmp_path / "host").mkdir()
+    made = OfHost(tmp_path / "host", taught)
+    yield made
+    made.spamd.close()
 
 
 @pytest.fixture

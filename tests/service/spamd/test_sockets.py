@@ -126,6 +126,12 @@ with socket.socket(socket.AF_UNIX) as client:
 """
 
 
+def asked_by(user: int, path: str) -> str:
+    """What another user of this machine is answered."""
+    command = ["setpriv", f"--reuid={user}", "--clear-groups", "/usr/bin/python3", "-c", _ASK, path]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 def test_another_user(service: Service) -> None:
     """A local user who is not configured may not ask, whatever name is sent; one who is may."""
@@ -133,16 +139,12 @@ def test_another_user(service: Service) -> None:
         os.chmod(place, 0o755)
         service.path = f"{place}/s"
         service.set(listen=(service.path,), peers=("12345",))
-        answers = []
-        for user in (12345, 12346):
-            command = ["setpriv", f"--reuid={user}", "--clear-groups", "/usr/bin/python3", "-c", _ASK, service.path]
-            answers.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        assert answers[0].startswith("SPAMD/1.1 0 EX_OK")
-        assert answers[1].startswith("SPAMD/1.0 69 Service Unavailable: user 12346 may not ask here")
+        assert asked_by(12345, service.path).startswith("SPAMD/1.1 0 EX_OK")
+        refused = asked_by(12346, service.path)
+        assert refused.startswith("SPAMD/1.0 69 Service Unavailable: user 12346 may not ask here")
         service.set(peers=())
         os.chmod(service.path, 0o666)  # somebody has opened the socket to all
-        refused = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert "may not ask here" in refused
+        assert "may not ask here" in asked_by(12346, service.path)
 
 
 _SERVE_ONCE = """

@@ -14,7 +14,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import label_of
-from tests.service.spamd.conftest import Service
+from tests.service.spamd.conftest import OfHost, Service
 
 pytestmark = [
     pytest.mark.real_system,
@@ -181,6 +181,42 @@ def test_many_at_once(service: Service) -> None:
     for thread in threads:
         thread.join()
     assert answers == [(1, b"9.9/5.0\n")] * 40
+
+
+# On a mail host
+
+
+def test_fifty_users(host: OfHost) -> None:
+    """-u selects the user's filter: fifty who learn and ask side by side are told by what each has taught."""
+    users = [host.user(f"user{number}@example{number % 2}.org") for number in range(50)]
+    mails = [b"Subject: hello\n\n" + b"nothing much, %d\n" % number for number in range(50)]
+
+    def work(user: str, mail: bytes) -> list[tuple[int, bytes]]:
+        ways = ["-L", "spam"], ["-L", "spam"], ["-c"]
+        return [spamc("-U", host.path, "-u", user, *way, mail=mail if way != ["-c"] else SPAM) for way in ways]
+
+    with ThreadPoolExecutor(20) as clients:
+        for answers in clients.map(work, users, mails):
+            assert answers == [
+                (0, b"Message successfully un/learned\n"),
+                (0, b"Message was already un/learned\n"),
+                (1, b"9.9/5.0\n"),
+            ]
+    for user, mail in zip(users, mails, strict=True):
+        with host.ledger(user) as ledger:
+            assert [label_of(ledger, identity(one)) for one in mails] == [1 if one == mail else None for one in mails]
+
+
+def test_no_such_user(host: OfHost) -> None:
+    """Of who is no user the message comes back as it was; -x says that something failed, and nothing is learned."""
+    host.user("anna@example.org")
+    before = host.files()
+    for user in ("carl@example.org", "../example.org/anna", "anna"):
+        who = ["-U", host.path, "-u", user]
+        assert spamc(*who, mail=SPAM) == (0, SPAM)
+        assert spamc(*who, "-x", mail=SPAM) == (74, b"")
+        assert spamc(*who, "-L", "spam", mail=SPAM) == (74, b"")
+    assert host.files() == before
 
 
 @pytest.mark.slow

@@ -81,10 +81,13 @@ class Pruning:
         """The size of the ledger's file in bytes, once its log is written into it."""
         return int(self._db.row("PRAGMA page_count")[0] * self._db.row("PRAGMA page_size")[0])
 
-    def shrink(self, target: int, shown: Callable[[Iterator[int]], Iterable[int]] = iter) -> Shrunk:
+    def shrink(
+        self, target: int, shown: Callable[[Iterator[int]], Iterable[int]] = iter, claim: str | None = None
+    ) -> Shrunk:
         """Forget tokens and write the file again; others may work with the ledger meanwhile.
 
-        `shown` hands on the numbers of messages processed so far. Raises UsageError as `possible_plan` does, and
+        `shown` hands on the numbers of messages processed so far. claim: what `is_running` is asked, if it is not the
+        ledger. Raises UsageError as `possible_plan` does, and
         SpamnbError where there is too little room.
         """
         path = self._db.path
@@ -94,7 +97,7 @@ class Pruning:
         for number in range(_ROUNDS):
             plan = self.plan(wanted) if number else self.possible_plan(wanted)  # begun, it forgets what there is
             _need_room(path, 2 * plan.size + _SPARE)
-            if plan.size > _LARGEST_WITH_SERVICE and is_running(path):
+            if plan.size > _LARGEST_WITH_SERVICE and is_running(claim or path):
                 raise SpamnbError("the ledger is too large to be written again while the service runs: stop that first")
             deque(shown(self.forget(plan, time.sleep)), 0)
             self.compact()

@@ -18,6 +18,7 @@ from spamnb.ledger.lessons.export_format import ExportedCounts, write
 from spamnb.ledger.lessons.port import (
     About,
     Change,
+    Kept,
     LearnedTokens,
     Lesson,
     Often,
@@ -27,7 +28,7 @@ from spamnb.ledger.lessons.port import (
     forgetting,
     replaces,
 )
-from spamnb.ledger.lessons.sqlite import count_table
+from spamnb.ledger.lessons.sqlite import count_table, handover
 from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of, next_changes
 from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
@@ -257,6 +258,16 @@ class SqliteLessons(SqliteEvidence):
         """Forget messages by their identities. Returns how many were learned."""
         with self._db.transaction():
             return sum(self.relabel(forgetting(self, digests, why, how), at))
+
+    def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
+        """Those of the messages that are or were learned, in their order; with tokens where these are asked for."""
+        with self._db.snapshot():
+            rows = handover.rows_of(self._db, digests)
+            return handover.kept([rows[digest] for digest in digests if digest in rows], with_tokens, self.texts)
+
+    def take_over(self, lessons: Iterable[Kept]) -> int:
+        """Make each message what it is there, with exactly those tokens and relations. Returns how many changed."""
+        return handover.take_over(self._db, lessons)
 
     def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
         """Add counts that came from elsewhere, under a name. Returns the number of the change."""

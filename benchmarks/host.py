@@ -1,0 +1,450 @@
+"""What a mail host costs: one service for thousands of mailboxes.
+
+A host of so many users is made, each with six folders and one of four ledgers of 300 lessons, which are the first 1,200
+messages of a corpus in its order; the rest of the corpus is delivered, each message to another user. The service is a
+process of its own. When a message is judged and placed is read from its log, by a pipe.
+
+start: until the service watches; processor time with the imports. asleep: memory when nobody has had mail. idle:
+processor time without mail, in percent of a core. cold: each message is for a user who is asleep; hot: for one of 32
+who are awake; written, fsyncs: of a cold message. offered: more is offered than can be judged. storm: one user gets a
+burst, others a little mail beside. first: users with six messages each are seen for the first time. recording: two
+users with thousands are seen for the first time, four ledgers are broken, others get a little mail beside. daily: the
+look of the day. restart: after kill -9, with nothing new. shards: two services, twice as much mail.
+
+Where fsync takes milliseconds it decides how long mail waits, so its median is printed; a directory on tmpfs has none.
+
+    python benchmarks/host.py CORPUS [--users 1000] [--directory /dev/shm] [--realtime] [--rows start cold …] [--json]
+"""
+
+import itertools
+import os
+import platform
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import common
+
+from spamnb.acts import may_move
+from spamnb.acts.moves import bases_now
+from spamnb.acts.training import learn_message
+from spamnb.base.label import How
+from spamnb.config import Learning, Scoring
+from spamnb.evaluation.corpus import Labelled
+from spamnb.host.host import REGISTER
+from spamnb.host.register import Register
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import Folder, create_folder
+
+_FOLDERS = ("INBOX", "Junk", "Sent", "Drafts", "Trash", "Archive")
+_LEDGERS, _LESSONS = 4, 300
+_AWAKE = 64
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PLACED = re.compile(rb"(u\d+@\S+): (?:ham|spam|unsure) [01]\.\d{4} ")
+_MESSAGE_ID = re.compile(rb"^message-id:.*\n(?:[ \t].*\n)*", re.IGNORECASE | re.MULTILINE)
+_UNTIL_ASLEEP = 75.0  # seconds: an account sleeps after sixty without mail
+_CALL = re.compile(r"\b(fsync|fdatasync|pwrite64)\(.*= (\d+)$", re.MULTILINE)
+_AFTER = 60.0  # seconds that the last message may take
+
+_CONFIG = """\
+mailboxes:
+  - path: {directory}/vmail/{{domain}}/{{local}}/Maildir
+    layout: maildir++
+    roles: {{INBOX: inbox, Junk: spam, Sent: sent, Drafts: neutral, Trash: neutral}}
+ledger: {directory}/lib/{{domain}}/{{local}}/ledger.sqlite
+service: {{copies: 2}}
+breaker: {{share: 1.0}}
+"""
+
+
+class Host:
+    """A mail host in a directory: its users by number, their inboxes, and the service."""
+
+    def __init__(self, directory: Path, users: int, corpus: Sequence[Labelled], *, realtime: bool) -> None:
+        self.directory = directory
+        self.users = users
+        self.config = directory / "config.yaml"
+        self._realtime = realtime
+        self._bases = bases_now()
+        self._lock = threading.Lock()  # mail is delivered in two threads
+        self.taught = [directory / f"taught{number}" for number in range(_LEDGERS)]
+        for number, path in enumerate(self.taught):
+            _teach(path, corpus[number * _LESSONS : (number + 1) * _LESSONS])
+        self.mail = itertools.cycle([Path(each.path).read_bytes() for each in corpus[_LEDGERS * _LESSONS :]])
+        self.config.write_text(_CONFIG.format(directory=directory))
+        self._numbers = itertools.count()
+        for _ in range(users):
+            self.add()
+
+    def home(self, user: int) -> Path:
+        """Where the Maildir of a user is."""
+        return self.directory / "vmail" / "example.org" / f"u{user}"
+
+    def root(self, user: int) -> Path:
+        """The Maildir of a user."""
+        return self.home(user) / "Maildir"
+
+    def ledger(self, user: int) -> Path:
+        """The ledger of a user."""
+        return self.directory / "lib" / "example.org" / f"u{user}" / "ledger.sqlite"
+
+    def add(self, mail: int = 0) -> None:
+        """One more user, with a ledger, and so much mail in the inbox, read."""
+        user, new = next(self._numbers), self.directory / "new"
+        for folder in _FOLDERS:
+            create_folder(str(new / "Maildir"), "maildir++", folder)
+        for _ in range(mail):
+            (new / "Maildir" / "cur" / f"{next(self._bases)}:2,S").write_bytes(next(self.mail))
+        self.ledger(user).parent.mkdir(parents=True, mode=0o700)
+        shutil.copy(self.taught[user % _LEDGERS], self.ledger(user))
+        self.home(user).parent.mkdir(parents=True, exist_ok=True)
+        new.rename(self.home(user))
+
+    def deliver(self, user: int) -> float:
+        """Deliver a message as an agent does; when it was renamed."""
+        inbox = Folder("INBOX", str(self.root(user)))
+        with self._lock:
+            base, content = next(self._bases), next(self.mail)
+        draft, final = (os.path.join(inbox.subdir(subdir), base) for subdir in ("tmp", "new"))
+        # Another message each time: one that is known would wait for what a person does.
+        Path(draft).write_bytes(b"Message-ID: <%s@x>\n" % base.encode() + _MESSAGE_ID.sub(b"", content, count=1))
+        now = time.perf_counter()
+        os.rename(draft, final)
+        return now
+
+    @contextmanager
+    def service(self, shard: str = "1-of-1") -> Iterator["Service"]:
+        """The service, from when it watches."""
+        command = [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", "--shard", shard]
+        service = Service(["chrt", "-r", "1", *command] if self._realtime else command)
+        try:
+            service.until_it_watches()
+            yield service
+        finally:
+            service.end()
+
+
+class Service:
+    """The service as a process, and what it has said. placed: when the mail of each user was, in its order."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._began = time.perf_counter()
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        self.placed: dict[str, list[float]] = {}
+        self.number = 0
+        self.watches = threading.Event()
+        self.lines: list[bytes] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Of the service itself."""
+        return self._process.pid
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            now = time.perf_counter()
+            if (found := _PLACED.search(line)) is not None:
+                self.placed.setdefault(found[1].decode(), []).append(now)
+                self.number += 1
+            else:
+                self.lines.append(line)
+                if b" watching " in line or b" polling " in line:
+                    self.watches.set()
+
+    def until_it_watches(self) -> None:
+        """Wait until it watches."""
+        if not self.watches.wait(common.PATIENCE):
+            raise TimeoutError(b"".join(self.lines[-5:]).decode())
+
+    def until_placed(self, number: int) -> None:
+        """Wait until so many messages were judged and placed."""
+        end = time.monotonic() + _AFTER
+        while self.number < number and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def until_quiet(self) -> None:
+        """Wait until it uses no processor time."""
+        before = -1.0
+        while (now := self.cpu()) - before > 0.01:
+            before = now
+            time.sleep(1.0)
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def megabytes(self) -> float:
+        """Its memory: PSS."""
+        return self._fields("smaps_rollup")["Pss"] / 1000
+
+    def _fields(self, account: str) -> dict[str, int]:
+        lines = (line.split() for line in Path(f"/proc/{self.pid}/{account}").read_text().splitlines())
+        return {line[0].rstrip(":"): int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
+
+    def end(self, by: int = signal.SIGTERM) -> None:
+        """End it."""
+        if self._process.poll() is None:
+            self._process.send_signal(by)
+            self._process.wait(common.PATIENCE)
+        self._reader.join()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+
+Figures = Iterator[tuple[str, object]]
+
+
+# --- what is measured
+
+
+def start(host: Host) -> Figures:
+    """The first start, which sees all users for the first time, and a second one, with nothing new."""
+    with host.service() as service:
+        yield "first start, CPU s", service.cpu()
+        service.until_quiet()
+        yield "all seen, CPU ms a user", 1000 * service.cpu() / host.users
+        yield "memory after that, MB", service.megabytes()
+    with host.service() as service:
+        yield "start to watching, CPU s", service.cpu()
+        service.until_quiet()
+        time.sleep(_UNTIL_ASLEEP)
+        yield "asleep, MB", service.megabytes()
+        before, began = service.cpu(), time.perf_counter()
+        time.sleep(660.0)  # two sweeps over all stamps, and some daily looks
+        yield "idle, % of a core", 100 * (service.cpu() - before) / (time.perf_counter() - began)
+
+
+def restart(host: Host) -> Figures:
+    """A start after kill -9."""
+    with host.service() as service:
+        service.until_quiet()
+        service.end(signal.SIGKILL)
+    with host.service() as service:
+        service.until_quiet()
+        yield "restart after kill -9, CPU s", service.cpu()
+
+
+def cold(host: Host) -> Figures:
+    """Mail at fifty a second, each message for a user who is asleep."""
+    with host.service() as service:
+        service.until_quiet()
+        before = service.cpu()
+        number = min(2000, 2 * host.users)
+        sent = _paced(host, itertools.cycle(range(host.users)), number, 50.0)
+        service.until_placed(number)
+        used = service.cpu() - before
+        yield "cold: CPU ms a message", 1000 * used / number
+        yield from _times("cold, 50/s", service, sent)
+        yield "memory at work, MB", service.megabytes()
+        yield from _disk(host, service)
+
+
+def hot(host: Host) -> Figures:
+    """The same for thirty-two users, who stay awake."""
+    with host.service() as service:
+        service.until_quiet()
+        _paced(host, iter(range(32)), 32, 50.0)
+        service.until_placed(32)
+        before = service.cpu()
+        sent = _paced(host, itertools.cycle(range(32)), 1000, 50.0)
+        service.until_placed(1032)
+        yield "hot: CPU ms a message", 1000 * (service.cpu() - before) / 1000
+        yield from _times("hot, 50/s", service, sent)
+
+
+def offered(host: Host) -> Figures:
+    """More than can be judged, for users who are asleep."""
+    with host.service() as service:
+        service.until_quiet()
+        number = min(3000, 3 * host.users)
+        began = time.perf_counter()
+        _paced(host, itertools.cycle(range(host.users)), number, 400.0)
+        service.until_placed(number)
+        yield "all cold, as many as can be, messages/s", number / (time.perf_counter() - began)
+
+
+def storm(host: Host) -> Figures:
+    """One user gets a burst; others get twenty messages a second beside."""
+    with host.service() as service:
+        service.until_quiet()
+        burst = threading.Thread(target=_paced, args=(host, itertools.repeat(0), 3000, 172.0))
+        burst.start()
+        others = itertools.cycle(range(1, host.users))
+        sent = _paced(host, others, 300, 20.0)
+        burst.join()
+        service.until_placed(3300)
+        yield from _times("beside a storm", service, sent)
+
+
+def first(host: Host) -> Figures:
+    """Users with six messages are seen for the first time while the service runs."""
+    with host.service() as service:
+        service.until_quiet()
+        before, new = service.cpu(), 200
+        for _ in range(new):
+            host.add(6)
+        time.sleep(15.0)  # it is waited for ten until nothing more is copied into a new Maildir
+        service.until_quiet()
+        yield "first recording, CPU ms a user", 1000 * (service.cpu() - before) / new
+
+
+def recording(host: Host) -> Figures:
+    """Two users with much mail are seen for the first time, four ledgers are broken, others get mail beside."""
+    for number in range(4):
+        host.ledger(number).write_bytes(b"no ledger at all" * 100)
+    with host.service() as service:
+        service.until_quiet()
+        for number in (6000, 3000):
+            host.add(number)
+        sent = _paced(host, itertools.cycle(range(4, host.users)), 600, 20.0)
+        service.until_placed(600)
+        yield "recorded meanwhile", sum(b"recorded" in line for line in service.lines)
+        yield from _times("beside recording", service, sent)
+
+
+def daily(host: Host) -> Figures:
+    """The look of the day at two hundred users, of whom something was learned since the last copy."""
+    number, began = min(200, host.users), time.time()
+    with closing(Register(str(host.directory / "lib" / REGISTER))) as register:
+        register.put([replace(row, looked_after_at=0.0) for row in register.all()[:number]])
+        plain = host.config.read_text()
+        host.config.write_text(plain.replace("{copies: 2}", "{copies: 2, reconcile_seconds: 10}"))
+        with host.service() as service:
+            service.until_quiet()
+            before, end = service.cpu(), time.monotonic() + 10 * _AFTER
+            while sum((row.looked_after_at or 0.0) > began for row in register.all()) < number:
+                if time.monotonic() > end:
+                    raise TimeoutError("not all were looked after")
+                time.sleep(1.0)
+            yield "daily look, CPU ms a user", 1000 * (service.cpu() - before) / number
+        host.config.write_text(plain)
+
+
+def shards(host: Host) -> Figures:
+    """Two services, two hundred messages a second."""
+    with host.service("1-of-2") as one, host.service("2-of-2") as two:
+        one.until_quiet()
+        two.until_quiet()
+        number = min(4000, 4 * host.users)
+        sent = _paced(host, itertools.cycle(range(host.users)), number, 200.0)
+        end = time.monotonic() + _AFTER
+        while one.number + two.number < number and time.monotonic() < end:
+            time.sleep(0.01)
+        one.placed |= two.placed
+        yield from _times("two shards, 200/s", one, sent)
+
+
+ROWS: dict[str, Callable[[Host], Figures]] = {
+    row.__name__: row for row in (start, restart, cold, hot, offered, storm, first, daily, shards, recording)
+}
+
+
+# --- how
+
+
+def _paced(host: Host, users: Iterator[int], number: int, rate: float) -> list[tuple[int, float]]:
+    """Deliver messages at an even pace; to whom, and when."""
+    sent, began = [], time.perf_counter()
+    for each in range(number):
+        time.sleep(max(0.0, began + each / rate - time.perf_counter()))
+        user = next(users)
+        sent.append((user, host.deliver(user)))
+    return sent
+
+
+def _times(what: str, service: Service, sent: Sequence[tuple[int, float]]) -> Figures:
+    """How long each of these messages took, the last ones that the users got; which are judged in their order."""
+    waited, missing = [], 0
+    of_user: dict[int, list[float]] = {}
+    for user, at in sent:
+        of_user.setdefault(user, []).append(at)
+    for user, times in of_user.items():
+        placed = service.placed.get(f"u{user}@example.org", [])[-len(times) :]
+        missing += len(times) - len(placed)
+        waited += [1000 * (after - before) for before, after in zip(times, placed, strict=False)]
+    waited.sort()
+    yield f"{what}: p50, ms", statistics.median(waited)
+    yield f"{what}: p99, ms", waited[int(len(waited) * 0.99)]
+    yield f"{what}: longest, ms", waited[-1]
+    yield f"{what}: not judged", missing
+
+
+def _disk(host: Host, service: Service) -> Figures:
+    """How often a cold message makes the service wait for the disk, and what it writes into ledger and register."""
+    if shutil.which("strace") is None:
+        return
+    number, before = 50, service.number
+    command = ["strace", "-f", "-e", "trace=fsync,fdatasync,pwrite64", "-p", str(service.pid)]
+    with tempfile.TemporaryFile("w+") as said, subprocess.Popen(command, stderr=said) as strace:
+        time.sleep(1.0)
+        _paced(host, iter(range(host.users - number, host.users)), number, 20.0)
+        service.until_placed(before + number)
+        time.sleep(_UNTIL_ASLEEP)
+        strace.send_signal(signal.SIGINT)
+        strace.wait()
+        said.seek(0)
+        calls = _CALL.findall(said.read())
+    yield "cold: fsyncs a message", sum(call != "pwrite64" for call, _ in calls) / number
+    yield "cold: KB written a message", sum(int(size) for call, size in calls if call == "pwrite64") / number / 1000
+
+
+def _teach(path: Path, lessons: Sequence[Labelled]) -> None:
+    with Ledger(str(path)) as ledger:
+        for each in lessons:
+            raw = Path(each.path).read_bytes()
+            learn_message(ledger, raw, each.label, "trained by hand", time.time(), how=How.HAND)
+        may_move.begin(ledger, Scoring(), Learning())  # it is found out once for each ledger, and takes 12 ms
+
+
+def _fsync_ms(directory: Path) -> float:
+    took = []
+    with (directory / "fsync").open("wb", buffering=0) as file:
+        for _ in range(50):
+            file.write(b"x")
+            began = time.perf_counter()
+            os.fsync(file.fileno())
+            took.append(1000 * (time.perf_counter() - began))
+    return statistics.median(took)
+
+
+def main() -> None:
+    """Make the host, measure each row, and print the figures."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
+    parser.add_argument("--users", type=int, default=1000)
+    parser.add_argument("--directory", metavar="DIR", help="where the host is made (default: a temporary directory)")
+    parser.add_argument("--realtime", action="store_true", help="run the service at real-time priority (root)")
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
+    options = parser.parse_args()
+
+    corpus = common.warmed(options.corpus)
+    with tempfile.TemporaryDirectory(dir=options.directory) as name:
+        host = Host(Path(name), options.users, corpus, realtime=options.realtime)
+        rows: list[dict[str, object]] = [
+            {"what": "users", "value": options.users},
+            {"what": "fsync, ms", "value": _fsync_ms(Path(name))},
+        ]
+        for row in options.rows:
+            rows += [{"what": what, "value": value} for what, value in ROWS[row](host)]
+            print(f"{row}: done", file=sys.stderr)
+    if not options.json:
+        print(f"{platform.python_implementation()} {platform.python_version()}, load {os.getloadavg()[0]:.1f}")
+    common.report(rows, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""What a person chooses beside the configuration: whose mail is ham, whose is spam, and the cutoffs.
+
+A choice is kept in the ledger, holds at once wherever mail is judged, and is an action that can be undone. What the
+configuration names stands above it: a choice that would have no effect is refused, with the reason. One that has lost
+its effect since, as the configuration has changed, stays, and `in_force` says why it has none.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from spamnb.acts.answers import ON_A_PAGE
+from spamnb.acts.undo import of_ids, undo
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped
+from spamnb.config import Config
+from spamnb.config.chosen import CUTOFFS, contradiction, cutoff_of, with_cutoffs
+from spamnb.config.named_senders import sender_pattern
+from spamnb.ledger.history.choices import LABEL_OF, Choice, ChoiceKind, ChosenBy
+from spamnb.ledger.ledger import Ledger
+
+_WHY: dict[ChosenBy, str] = {"page": ON_A_PAGE, "prompt": "said at the prompt"}
+
+
+class NoEffectError(SpamnbError):
+    """What was chosen would have no effect, or there is no such choice."""
+
+
+class Standing(NamedTuple):
+    """A choice that stands, and why it has no effect, or ""."""
+
+    choice: Choice
+    without_effect: str
+
+
+def choose(
+    ledger: Ledger, config: Config, kind: ChoiceKind, written: Sequence[str], by: ChosenBy, at: float
+) -> list[int]:
+    """Choose patterns or a cutoff, as a person writes them. Returns the actions; what is chosen already makes none.
+
+    config: as its file has it. at: seconds since the epoch. Raises UsageError for what cannot be a pattern or a cutoff,
+    and NoEffectError; nothing is chosen then.
+    """
+    values = list(dict.fromkeys(_value_of(kind, text) for text in written))
+    with ledger.transaction():
+        with_choices = ledger.choices.over(config)
+        for value in values:
+            if hindrance := _hindrance(with_choices, kind, value):
+                raise NoEffectError(hindrance)
+        chosen = {(choice.kind, choice.value) for choice in ledger.choices.newest()}
+        return [ledger.choices.record(kind, value, by, _WHY[by], at) for value in values if (kind, value) not in chosen]
+
+
+def _value_of(kind: ChoiceKind, written: str) -> str | float:
+    try:
+        return sender_pattern(written) if kind in LABEL_OF else cutoff_of(kind, written.strip())
+    except ValueError as fault:
+        raise UsageError(escaped(str(fault))) from None
+
+
+def forget(ledger: Ledger, subject: str, now: Callable[[], float]) -> list[int]:
+    """Take back all choices of a pattern, or of a cutoff by its key. Returns the actions that do so.
+
+    Raises NoEffectError where there are none.
+    """
+    name = subject.strip().lower()
+    chosen = [choice.action for choice in ledger.choices.standing() if choice.subject == name]
+    if not chosen:
+        raise NoEffectError(f"nothing is chosen of {name[:60]!r}: spamnb choose lists what is")
+    before, ends = ledger.journal.newest_id(), of_ids(ledger, chosen)
+    for outcome in undo(ledger, ends, now):
+        if outcome.fault is not None:
+            raise outcome.fault
+    return ledger.journal.undoing([action.id for action in ends], before)
+
+
+def standing(ledger: Ledger, config: Config, most: int | None = None) -> list[Standing]:
+    """The newest choice of each pattern and cutoff, the newest first, with why it has no effect; at most so many.
+
+    config: as its file has it.
+    """
+    with_choices = ledger.choices.over(config)
+    return [Standing(choice, _without_effect(with_choices, choice)) for choice in ledger.choices.newest()[::-1][:most]]
+
+
+def in_short(found: Sequence[Standing]) -> str:
+    """The choices in a few words: how many senders, each cutoff, and how many have no effect; "" for none."""
+    numbers = Counter(one.choice.kind for one in found)
+    parts = [f"{numbers[kind]} {kind}ed" for kind in LABEL_OF if numbers[kind]]
+    parts += [f"{one.choice.kind} {one.choice.value}" for one in found if one.choice.kind in CUTOFFS]
+    without = sum(bool(one.without_effect) for one in found)
+    return ", ".join([*parts, *([f"{without} without effect"] if without else [])])
+
+
+def is_written(config: Config, cutoff: str) -> bool:
+    """Whether the configuration names a cutoff itself, so that none can be chosen."""
+    return f"scoring.{cutoff}" in config.written
+
+
+def _without_effect(config: Config, choice: Choice) -> str:
+    is_in_force = choice.kind not in LABEL_OF and getattr(config.scoring, choice.kind) == choice.value
+    return "" if is_in_force and not is_written(config, choice.kind) else _hindrance(config, choice.kind, choice.value)
+
+
+def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
+    """Why a choice would have no effect, and what to do; "" where it has one. config: with the choices."""
+    if isinstance(value, str):
+        return _decided_otherwise(config, LABEL_OF[kind], value)
+    if is_written(config, kind):
+        return f"the configuration names {kind} itself, which stands above what is chosen: change scoring.{kind} there"
+    return contradiction(with_cutoffs(config.scoring, {kind: value}))
+
+
+def _decided_otherwise(config: Config, label: Label, value: str) -> str:
+    """What stands above a choice of senders, as far as that can be told of patterns; "" for nothing."""
+    named = config.senders.named(*((value, "") if "@" in value else ("", value)))
+    if named is None:
+        return ""
+    decided, pattern = named
+    if not config.senders.is_chosen(pattern):
+        return (
+            f"the configuration says already what mail of {value} is, which stands above what is chosen:"
+            f" senders.{decided.word} has {pattern}"
+        )
+    if decided is Label.HAM and label is Label.SPAM and pattern != value:
+        return f"{pattern} is allowed, which stands above: take that back first"
+    return ""

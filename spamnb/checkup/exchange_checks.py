@@ -1,0 +1,53 @@
+"""Checks of what is shared with other hosts, by what the ledger itself knows: the database is not asked."""
+
+import importlib.util
+import time
+from collections.abc import Iterator
+
+from spamnb.base.wording import plural
+from spamnb.checkup.finding import Finding, fault, ok, warning
+from spamnb.config import Config
+from spamnb.host.host import Host
+from spamnb.host.untold import untold
+from spamnb.ledger.file.replacement import present
+from spamnb.ledger.ledger import Ledger
+
+_IS_LATE = 900.0  # seconds; an unreachable database is tried again after five minutes at most
+_STEP = "spamnb exchange --status says whether the database can be reached; see that the service runs"
+
+
+def of_exchange(config: Config, path: str) -> Iterator[Finding]:
+    """Whether lessons are told and heard, and what is not told at all; nothing where nothing is shared."""
+    if config.exchange.database is None:
+        return
+    yield from _installed()
+    with Ledger(present(path), only_read=True) as ledger:
+        shared, imported = ledger.shared(), sum(ledger.lessons.imported())
+    if not shared.log or shared.heard < shared.to_hear or _is_late(shared.waiting_since):
+        yield warning("exchange", shared.words, _STEP)
+    else:
+        yield ok("exchange", shared.words)
+    counts = f"counts of {plural(imported, 'message')} that were imported, " if imported else ""
+    yield ok("exchange", f"this host's own, and not told: {counts}what `prune` and `train --again` change")
+
+
+def of_exchange_of_users(host: Host) -> Iterator[Finding]:
+    """Whether the lessons of all users of a mail host are told; nothing where nothing is shared."""
+    if host.template.exchange.database is None:
+        return
+    yield from _installed()
+    found = untold(host)
+    if found.strangers or _is_late(found.since):
+        yield warning("exchange", found.words, _STEP.replace("exchange", "--user NAME exchange", 1))
+    else:
+        yield ok("exchange", found.words)
+
+
+def _installed() -> Iterator[Finding]:
+    if importlib.util.find_spec("psycopg") is None:
+        step = "apt-get install python3-psycopg, or pip install 'psycopg[binary]'"
+        yield fault("exchange", "psycopg is not installed, so nothing is told or heard", step)
+
+
+def _is_late(since: float | None) -> bool:
+    return since is not None and time.time() - since > _IS_LATE

@@ -1,0 +1,186 @@
+"""Checks of a mail host itself: its services, users, limits and disks, and what the register says of the users."""
+
+import glob
+import os
+import resource
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+
+from spamnb.base.errors import RegisterDamagedError
+from spamnb.base.wording import clock, megabytes, plural
+from spamnb.checkup import inotify
+from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
+from spamnb.host.find_users import FoundUsers
+from spamnb.host.host import Host
+from spamnb.host.register import AccountRow, State, reading
+from spamnb.host.shares import not_running, running
+from spamnb.ledger.file.parts import SQLITE_PARTS
+from spamnb.maildir.folders import FolderUnavailableError, find_folders
+
+_LOOKED_AT = 200  # users whose folders are counted
+_OF_FOLDER = 3  # watches: of the folder itself, of new and of cur
+_OF_ACCOUNT = 6  # files that are open for an account which is awake
+_OF_SERVICE = 256  # files beside these: sockets, connections, what is being read
+_NO_ROOM = 10_000_000  # bytes
+_LITTLE = 20  # the part of a disk that should be free
+_SHOWN = 10  # users with faults
+
+
+def of_services(host: Host) -> Iterator[Finding]:
+    """Whether there is a service for each user."""
+    found = running(host.register.parent)
+    if not found:
+        step = "systemctl start spamnb-host@1-of-1, or spamnb run"
+        yield warning("service", "not running: nothing is judged or learned now", step)
+    elif missing := not_running(found):
+        units = " ".join(f"spamnb-host@{share}" for share in missing)
+        means = f"{some([*map(str, missing)])} not running: nobody works for the users of that share"
+        yield fault("service", means, f"systemctl start {units}")
+    else:
+        yield ok("service", f"running: {some([*map(str, found)])}")
+
+
+def of_users(host: Host) -> Iterator[Finding]:
+    """Whether the paths of the configuration find the users that are there, and whose the mail is."""
+    found, where = host.users(), str(host.mail.fixed)
+    if found.users:
+        yield ok("users", f"{plural(len(found.users), 'user')} with a Maildir as {host.mail.text}")
+    else:
+        means = f"there is no Maildir as {host.mail.text} that belongs to {name_of(os.geteuid())}"
+        yield fault("users", means, "correct `path`, or run spamnb as the owner of the mail")
+    yield from _left_out(found, where)
+    if found.strange:
+        means = f"{_directories(found.strange)} below {where} with a name that no user can have, which are passed over"
+        yield ok("users", means)
+
+
+def _left_out(found: FoundUsers, where: str) -> Iterator[Finding]:
+    """Users who might be meant, and whose mail is not filtered."""
+    if found.of_others:
+        means = f"{plural(found.of_others, 'Maildir')} not of {name_of(os.geteuid())}, which are not filtered"
+        yield warning("users", means, "correct the owner: chown; or give each of these users a service: spamnb@USER")
+    if found.links:
+        means = f"{plural(found.links, 'link')} where a directory of a user should be, which none is followed"
+        yield warning("users", means, f"if users are meant, move their mail there; all are below {where}")
+    if found.twice:
+        means = f"{plural(found.twice, 'user')} with two Maildirs each, none of which is filtered"
+        yield warning("users", means, "move one of the two away")
+    if found.unreadable:
+        means = f"{some(found.unreadable)} cannot be looked into: who is there is not known"
+        yield fault("users", means, "correct the owner or the permissions, or run spamnb as the owner of the mail")
+
+
+def of_limits(host: Host) -> Iterator[Finding]:
+    """Whether so many folders can be watched, and so many ledgers be open."""
+    found, service = host.users(), host.template.service
+    if service.watch == "polling":
+        yield ok("watching", f"polling, every {service.poll_seconds:g} s")
+    else:
+        yield from _watching(host, found)
+    wanted = _OF_ACCOUNT * host.template.users.awake + _OF_SERVICE
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < wanted:
+        means = f"a service may need {wanted} open files for {host.template.users.awake} users at once, and has {most}"
+        yield warning("files", means, "raise LimitNOFILE= in the unit (ulimit -n in a shell), or lower users.awake")
+
+
+def _watching(host: Host, found: FoundUsers) -> Iterator[Finding]:
+    worse = fault if host.template.service.watch == "inotify" else warning
+    if kind := network_file_system(str(host.mail.fixed)):
+        means = f"{host.mail.fixed} is on {kind}, which does not report changes made elsewhere"
+        yield worse("watching", means, "write `watch: polling` under `service`")
+    needed, watches = len(found.directories) + _watches(host, found), inotify.limit("max_user_watches")
+    if watches is not None and needed > watches:
+        means = f"about {needed} directories need as many watches, and {name_of(os.geteuid())} may have {watches}"
+        yield worse("watching", f"{means}: the others are only compared now and then", _sysctl("max_user_watches"))
+    else:
+        of = "" if watches is None else f" of {watches}"
+        yield ok("watching", f"about {needed} directories need as many{of} inotify watches")
+    instances, used = inotify.limit("max_user_instances"), inotify.instances_in_use()
+    if instances is not None and used >= instances and not running(host.register.parent):
+        means = f"{name_of(os.geteuid())} has {used} of {instances} inotify instances in use; each service needs one"
+        yield worse("watching", means, f"{_sysctl('max_user_instances')}, or end programs that watch files")
+
+
+def _watches(host: Host, found: FoundUsers) -> int:
+    """How many watches the folders of all users need, by those of some."""
+    folders, looked_at = 0, found.users[:: len(found.users) // _LOOKED_AT + 1]
+    for user in looked_at:
+        try:
+            folders += len(find_folders(str(user.root), host.template.mailboxes[0].layout))
+        except FolderUnavailableError:  # which is a fault of that user's
+            continue
+    return round(_OF_FOLDER * folders * len(found.users) / max(1, len(looked_at)))
+
+
+def _sysctl(name: str) -> str:
+    return f"raise the sysctl fs.inotify.{name}"
+
+
+def of_disks(host: Host) -> Iterator[Finding]:
+    """Whether there is room for ledgers and mail, and whether others may look at what was learned."""
+    ledgers, mail = str(host.register.parent), str(host.mail.fixed)
+    places = {path: what for what, path in (("ledgers", ledgers), ("mail", mail)) if os.path.isdir(path)}
+    for path, what in places.items():
+        disk = shutil.disk_usage(path)
+        means = f"{path}: {megabytes(disk.free)} of {megabytes(disk.total)} free on its disk"
+        if disk.free < _NO_ROOM:
+            yield fault(what, f"{means}: nothing more can be learned or moved", "free some space; nothing was lost")
+        elif disk.free * _LITTLE < disk.total:
+            yield warning(what, f"{means}, which is little", "free some space; fewer copies take less: service.copies")
+        else:
+            yield ok(what, means)
+    if ledgers not in places:
+        return
+    if kind := network_file_system(ledgers):
+        means = f"{ledgers} is on {kind}, where two processes can damage a ledger"
+        yield fault("ledgers", means, "set `ledger` in the configuration to a local disk, and move all of it there")
+    if owner_of(ledgers) != os.geteuid():
+        means = f"{ledgers} belongs to {name_of(owner_of(ledgers))}, and this is {name_of(os.geteuid())}"
+        yield fault("ledgers", means, "run spamnb, and its services, as the owner; or correct that: chown -R")
+    if os.stat(ledgers).st_mode & 0o007:
+        yield warning("ledgers", f"other users may look into {ledgers}", f"chmod o-rwx {shlex.quote(ledgers)}")
+
+
+def of_register(host: Host) -> Iterator[Finding]:
+    """Whether the register is there and sound, and what it says of the users."""
+    path = str(host.register)
+    try:
+        with reading(path) as register:
+            rows = None if register is None else register.all()
+    except RegisterDamagedError:
+        means = f"{path} is damaged; no mail and no ledger is affected"
+        yield fault("register", means, "start the service, or start it again: it makes another")
+        return
+    former = [file for file in glob.glob(f"{glob.escape(path)}.damaged-*") if not file.endswith(SQLITE_PARTS)]
+    if former:
+        yield ok("register", f"{plural(len(former), 'damaged one')} kept beside it; remove: {shlex.join(former)}")
+    if rows is None:
+        yield warning("register", f"there is no {path} yet", "start the service, which makes it")
+        return
+    yield ok("register", f"{path}, {plural(len(rows), 'user')}")
+    known = {row.name for row in rows}
+    if new := sum(user.name not in known for user in host.users().users):
+        means = f"{plural(new, 'user')} of whom nothing is known yet"
+        yield warning("users", means, "wait until the service has looked at them; see that it runs")
+    yield from _in_need(rows)
+
+
+def _in_need(rows: Sequence[AccountRow]) -> Iterator[Finding]:
+    """Users with something to be looked at."""
+    if gone := sum(row.state is State.GONE for row in rows):
+        means = f"{plural(gone, 'user')} whose mailbox is not there any more, and whose ledger stays"
+        yield warning("users", means, "for those who do not come back: spamnb users forget NAME")
+    worst = [row for row in rows if row.state in (State.BROKEN, State.STOPPED)]
+    others = [row for row in rows if row.fault and row.state not in (State.BROKEN, State.STOPPED, State.GONE)]
+    for state, row in [*((fault, row) for row in worst), *((warning, row) for row in others)][:_SHOWN]:
+        since = "" if row.fault_since is None else f", since {clock(row.fault_since)}"
+        means = f"{row.fault}{since}" if row.fault else "moving has stopped: too much mail looked like spam"
+        yield state(f"user {row.name}", means, f"spamnb --user {shlex.quote(row.name)} doctor")
+    if (more := len(worst) + len(others) - _SHOWN) > 0:
+        yield warning("users", f"{plural(more, 'more user')} with something to look at", "spamnb users --all")
+
+
+def _directories(number: int) -> str:
+    return "1 directory" if number == 1 else f"{number} directories"

@@ -1,0 +1,99 @@
+"""Choose whose mail is ham or spam, and the cutoffs.
+
+What is chosen is kept beside the configuration, and holds at once: in the service, at
+delivery, and in each command. A SENDER is written as in `senders` of the configuration:
+*@example.org, example.org, or a List-Id. What the configuration names stands above it.
+Without arguments the choices are listed.
+
+example:
+  spamnb choose block '*@shop.example'
+  spamnb choose allow announce.example.org
+  spamnb choose spam_cutoff 0.97
+  spamnb choose --forget '*@shop.example'
+"""
+
+import argparse
+import time
+from typing import get_args
+
+from spamnb.acts import choices
+from spamnb.acts.choices import Standing
+from spamnb.base.errors import UsageError
+from spamnb.base.wording import clock, escaped
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.config_and_ledger import command, configuration, open_to_read
+from spamnb.cli.common.output import as_json, inform, table
+from spamnb.config.chosen import CUTOFFS
+from spamnb.ledger.history.choices import ChoiceKind
+from spamnb.ledger.ledger import Ledger
+
+_BY = {"page": "on a page", "prompt": "at the prompt"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    option = parser.add_argument
+    add_json(parser, "list them, one JSON object a line")
+    option("--forget", action="append", default=[], metavar="SENDER", help="take back what was chosen of it")
+    kinds = "allow: is ham; block: is spam; or a key of `scoring`"
+    option("kind", nargs="?", choices=get_args(ChoiceKind), help=kinds)
+    option("values", nargs="*", metavar="SENDER|NUMBER", help="whose mail, or the cutoff")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Choose, forget, or list."""
+    if options.kind is None and not options.forget:
+        return _list(options)
+    if options.json or (options.kind and options.forget):
+        raise UsageError("--json lists what is chosen, and --forget takes it back: each without a choice")
+    if options.kind and not options.values:
+        raise UsageError(f"choose {options.kind} of what? Give {'a number' if options.kind in CUTOFFS else 'a sender'}")
+    if options.kind in CUTOFFS and len(options.values) > 1:
+        raise UsageError(f"there is one {options.kind}: give one number")
+    config = configuration(options)
+    with Ledger(str(config.ledger)) as ledger:
+        if options.forget:
+            actions = [action for name in options.forget for action in choices.forget(ledger, name, time.time)]
+        else:
+            actions = choices.choose(ledger, config, options.kind, options.values, "prompt", time.time())
+        for action in ledger.journal.those(actions).values():
+            inform(options, f"{'no longer' if options.forget else 'from now on'}: {escaped(action.summary)}")
+    if not actions:
+        inform(options, "That is chosen already.")
+    else:
+        inform(options, f"To take that back: {command(options)} undo {' '.join(map(str, actions))}")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    config, ledger = configuration(options), open_to_read(options)[1]
+    found: list[Standing] = []
+    if ledger is not None:
+        with ledger:
+            found = choices.standing(ledger, config)
+    if options.json:
+        for one in found:
+            print(as_json(as_object(one)))
+    elif found:
+        print("\n".join(lines(found)))
+    else:
+        print("Nothing is chosen beside the configuration.")
+    return 0
+
+
+def lines(found: list[Standing]) -> list[str]:
+    """The choices as a table, and which of them have no effect."""
+    rows = [(one.choice.kind, one.choice.value, clock(one.choice.at), _BY[one.choice.by]) for one in found]
+    hints = [
+        f"{one.choice.kind} {one.choice.value} has no effect: {one.without_effect}"
+        for one in found
+        if one.without_effect
+    ]
+    return [*table([("choice", "of", "since", "where"), *rows]).splitlines(), *map(escaped, hints)]
+
+
+def as_object(one: Standing) -> dict[str, object]:
+    """A choice for JSON."""
+    choice = one.choice
+    values: dict[str, object] = {"id": choice.action, "at": choice.at, "kind": choice.kind, "value": choice.value}
+    return values | {"by": choice.by, "without_effect": one.without_effect}

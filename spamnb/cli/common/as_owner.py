@@ -1,0 +1,141 @@
+"""Root's commands go on as the owner of the ledger: a file that root makes beside it would stop the service.
+
+Where the configuration, the ledger and all directories on the way belong to root and to one user, root goes on as that
+user; `owners` finds them. From then on there is no way back, and whatever a hostile owner has put there is met with
+that owner's own rights. Files that are named on the command line are opened afterwards; standard input and output are
+open already, and stay.
+"""
+
+import argparse
+import os
+import pwd
+import shlex
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+import spamnb
+from spamnb.base import durable
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.wording import named
+from spamnb.cli.common.output import warn
+from spamnb.cli.common.owners import Reached, reach
+
+_NOBODY = 65534  # the group of who is in no list of users: that of a directory may have come from the one above
+_OF_ROOT = ("TMPDIR", "MAIL", "MAILDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+_OF_LOGIN = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "SUDO_USER", "SUDO_UID", "SUDO_GID")
+_NAMES = ("paths", "path", "file", "corpus")  # of arguments that name files
+_WRITE = ("backup", "export")  # commands that write the file which is named
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A user to go on as, with the groups of a login."""
+
+    uid: int
+    gid: int
+    groups: frozenset[int]
+    name: str
+    home: str
+
+    @classmethod
+    def of(cls, uid: int) -> "Owner":
+        """The user of that number, who need not be in a list of users."""
+        try:
+            entry = pwd.getpwuid(uid)
+        except KeyError:
+            return cls(uid, _NOBODY, frozenset(), str(uid), "/")
+        groups = frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid))
+        return cls(uid, entry.pw_gid, groups, entry.pw_name, entry.pw_dir)
+
+
+def owner_of_ledger(config: Path, directory: Path, maildir: Path | None) -> Owner | None:
+    """The owner of a ledger's directory, or of the Maildir where there is none yet. Raises as `owner_of`."""
+    there = reach(directory)
+    given = [there] if there.is_whole or maildir is None else [there, reach(maildir)]
+    owner = _owner([reach(config), *given])
+    mode, group = there.status.st_mode, there.status.st_gid
+    if owner is not None and there.is_whole:
+        is_shared = mode & stat.S_IWOTH or (mode & stat.S_IWGRP and group not in owner.groups | {0})
+        if is_shared:
+            step = f"correct that first: chmod go-w {shlex.quote(there.path)}"
+            raise SpamnbError(f"others than {owner.name} may write in {named(there.path)}: {step}")
+    return owner
+
+
+def owner_of(path: Path) -> Owner | None:
+    """The one user beside root to whom belongs what a path leads through; None where all of it is root's.
+
+    Raises SpamnbError where it belongs to several, or where everybody could change where it leads.
+    """
+    return _owner([reach(path)])
+
+
+def _owner(found: Sequence[Reached]) -> Owner | None:
+    uids = sorted(frozenset[int]().union(*(one.uids for one in found)) - {0})
+    if len(uids) > 1:
+        whose = " and to ".join(Owner.of(uid).name for uid in uids)
+        ways = ", ".join(named(one.path) for one in found)
+        raise SpamnbError(
+            f"{ways}, with the directories and links on the way, belong to {whose}: root does not choose between them."
+            " Correct the owners, or run the command as the right user"
+        )
+    return Owner.of(uids[0]) if uids else None
+
+
+def become(owner: Owner, options: argparse.Namespace) -> None:
+    """Go on as that user, for good. Raises SpamnbError where the system, or a file that is needed, forbids it."""
+    there = [path for path in _files(options) if os.path.lexists(path)]
+    try:
+        os.setgroups(sorted(owner.groups))
+        os.setresgid(owner.gid, owner.gid, owner.gid)
+        os.setresuid(owner.uid, owner.uid, owner.uid)
+    except OSError as fault:
+        what = f"cannot go on as {owner.name}, the owner of the ledger: {fault.strerror}"
+        raise SpamnbError(f"{what}; run the command as that user") from fault
+    os.umask(0o077)
+    for name in (*_OF_ROOT, *_OF_LOGIN):
+        os.environ.pop(name, None)
+    os.environ.update(HOME=owner.home, USER=owner.name, LOGNAME=owner.name)
+    _check_program(owner)
+    for path in there:
+        _check_file(path, owner, is_written=options.command in _WRITE)
+    if options.verbose:
+        warn(f"going on as {owner.name}, the owner of the ledger")
+
+
+def _files(options: argparse.Namespace) -> Iterator[str]:
+    """What is read, or the directory of what is written."""
+    for name in _NAMES:
+        given = getattr(options, name, None) or []
+        for path in [given] if isinstance(given, str) else given:
+            if options.command not in _WRITE:
+                yield path
+            elif durable.open_already(path) is None:
+                yield os.path.dirname(os.path.abspath(path))
+
+
+def _check_program(owner: Owner) -> None:
+    """What is imported from now on is read by that user."""
+    for module in (spamnb, yaml, os):
+        directory = os.path.dirname(str(module.__file__))
+        if not os.access(directory, os.R_OK | os.X_OK):
+            raise SpamnbError(
+                f"spamnb goes on as {owner.name}, the owner of the ledger, who may not read the program in"
+                f" {named(directory)}: install it where all users may read it"
+            )
+
+
+def _check_file(path: str, owner: Owner, *, is_written: bool) -> None:
+    wanted = (os.X_OK if os.path.isdir(path) else 0) | (os.W_OK if is_written else os.R_OK)
+    if os.access(path, wanted):
+        return
+    who = f"spamnb goes on as {owner.name}, the owner of the ledger, who may not"
+    if is_written:
+        step = "name a file where that user may write, or - for standard output"
+        raise UsageError(f"{who} write in {named(path)}: {step}")
+    step = "copy it to where that user may read it, or pipe it in where the command takes - for standard input"
+    raise UsageError(f"{who} read {named(path)}: {step}")

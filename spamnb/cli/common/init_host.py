@@ -1,0 +1,198 @@
+"""`spamnb init --host`: the configuration of a mail host and its service's lines, proposed, proven and written.
+
+Root writes the files of the machine, and learns as the owner of the mail.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+from spamnb.base.errors import ConfigError, MaildirError, SpamnbError, UnitError, UsageError
+from spamnb.base.wording import escaped, plural
+from spamnb.cli.common import exit_codes
+from spamnb.cli.common.as_owner import Owner, become, owner_of_ledger
+from spamnb.cli.common.config_and_ledger import command, config_path
+from spamnb.cli.common.doveconf import printed_by_dovecot
+from spamnb.cli.common.named_messages import report_left_out
+from spamnb.cli.common.output import inform, progress, table, warn
+from spamnb.cli.common.owners import reach
+from spamnb.config import Config, load_any, parse
+from spamnb.config.default_paths import LEDGERS_OF_HOST, SYSTEM_CONFIG
+from spamnb.config.writing import render_host, write
+from spamnb.host.host import Host
+from spamnb.host.shares import running
+from spamnb.ledger.file.locks import is_running
+from spamnb.service.mailboxes import record_existing
+from spamnb.setup import doveconf, host_unit
+from spamnb.setup.dovecot import from_dovecot
+from spamnb.setup.host_proposal import HostProposal, Place, owner_of_mail, propose_host, template_of
+from spamnb.setup.learn_folders import learn_users
+
+
+def run(options: argparse.Namespace) -> int:
+    """Set up a mail host, or learn from the mail of all its users by the configuration that is there."""
+    if len(options.maildirs) > 1:
+        raise UsageError("init --host takes one path, with fields for all users")
+    if options.for_user:
+        raise UsageError("init --host is about all users: leave --user out, or --host")
+    path = config_path(options)
+    if os.path.lexists(path) and not options.force:
+        return _learn_by_configuration(path, options)
+    proposal = propose_host(_place(options))
+    ledgers = LEDGERS_OF_HOST if path == SYSTEM_CONFIG else path.absolute().with_name("ledgers")
+    text = render_host(proposal.mailbox, ledgers)
+    host = Host(parse(text, str(path), os.environ), path)
+    _check_stopped(host)
+    if options.learn:
+        _check_may_learn(proposal.uid)
+    _show(proposal, options)
+    _write(path, text, proposal, options)
+    if not os.geteuid():
+        _make_directory(host, proposal.uid)
+    code = _learn(host, proposal.uid, options) if options.learn else 0
+    _say_next(path, options)
+    return code
+
+
+def _place(options: argparse.Namespace) -> Place:
+    """Where mail lies, as it was typed, or as Dovecot says."""
+    if options.maildirs:
+        return Place(template_of(options.maildirs[0]).text)
+    return Place.of_dovecot(from_dovecot(doveconf.parse(printed_by_dovecot())))
+
+
+def _learn_by_configuration(path: Path, options: argparse.Namespace) -> int:
+    """Learn by a configuration that is there, which stays as it is: so a call that was interrupted goes on."""
+    shown = escaped(str(path))
+    config = load_any(path, os.environ)
+    if not config.is_template:
+        step = "name another file with --config FILE, or replace it with --force"
+        raise ConfigError(f"{shown} is the configuration of one person: {step}")
+    host = Host(config, path)
+    if options.maildirs and template_of(options.maildirs[0]).components != host.mail.components:
+        raise ConfigError(f"{shown} has another path, {escaped(host.mail.text)}: edit it, or replace it with --force")
+    if not options.learn:
+        step = "edit it, learn by its roles with --learn, or replace it with --force"
+        raise ConfigError(f"{shown} exists already: {step}")
+    owner = None if os.geteuid() else owner_of_ledger(path.absolute(), host.register.parent, None)
+    uid = owner_of_mail(host.mail) if owner is None else owner.uid
+    _check_may_learn(uid)
+    if not os.geteuid():
+        _make_directory(host, uid)
+    return _learn(host, uid, options)
+
+
+def _check_stopped(host: Host) -> None:
+    """Raise SpamnbError where a service works with those ledgers."""
+    if shares := running(host.register.parent):
+        units = " ".join(f"spamnb-host@{share}" for share in shares)
+        raise SpamnbError(f"{units} would not expect another configuration: stop that one first")
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------
+
+
+def _show(proposal: HostProposal, options: argparse.Namespace) -> None:
+    """Show who was found, and the role of each folder."""
+    mailbox, number = proposal.mailbox, len(proposal.found.users)
+    inform(options, f"Mail lies in {escaped(str(mailbox.path))} ({mailbox.layout}), and belongs to {proposal.user}.")
+    inform(options, f"Found {plural(number, 'user')}.\n")
+    rows: list[tuple[object, ...]] = [("folder", "role", "mailboxes")]
+    rows += [(name, mailbox.role_of(name), proposal.there.get(name, 0)) for name in proposal.folders()]
+    inform(options, table(rows))
+    if proposal.looked_at < number:
+        inform(options, f"The folders are those of the first {proposal.looked_at} mailboxes.")
+    inform(options, f"\nSpam will be moved to {escaped(mailbox.spam_folder)}.\n")
+    for doubt in proposal.doubts():
+        warn(doubt)
+
+
+def _say_next(path: Path, options: argparse.Namespace) -> None:
+    if not options.learn:
+        inform(options, f"\nTo learn from the mail that is there: {command(options)} init --host --learn")
+    start = f"systemctl enable --now {host_unit.UNIT}"
+    if path != SYSTEM_CONFIG:
+        start = f"{command(options)} run"
+    elif not host_unit.is_installed():
+        start = f"spamnb install-unit --system, then {start}"
+    inform(options, f"\nNext: {start}")
+
+
+# --- what is written --------------------------------------------------------------------------------------------
+
+
+def _write(path: Path, text: str, proposal: HostProposal, options: argparse.Namespace) -> None:
+    """Write the configuration, and of that of the machine the service's drop-ins. Raises SpamnbError."""
+    if path == SYSTEM_CONFIG and os.geteuid():
+        step = "run it as root, or name another file with --config FILE"
+        raise ConfigError(f"{escaped(str(path))} is written by root alone: {step}")
+    _tell(path, write(path, text, for_all=not os.geteuid()), options)
+    if path == SYSTEM_CONFIG:
+        drop_ins = host_unit.drop_ins(proposal.user, proposal.group, [proposal.template.fixed])
+        for unit, lines in drop_ins.items():
+            _tell(unit, host_unit.write(unit, lines), options)
+    inform(options, "Change a role there if a folder means something else to your users.")
+
+
+def _tell(path: Path, former: Path | None, options: argparse.Namespace) -> None:
+    kept = "" if former is None else f"; the former one is kept as {escaped(str(former))}"
+    inform(options, f"Wrote {escaped(str(path))}{kept}.")
+
+
+def _make_directory(host: Host, uid: int) -> None:
+    """Make the directory of the ledgers for the service's user, where root alone decides what is above it."""
+    directory, owner = host.register.parent, Owner.of(uid)
+    there = reach(directory)
+    if there.is_whole and there.status.st_uid == uid:
+        return
+    if there.is_whole and (there.status.st_uid or os.listdir(directory)):
+        shown, whose = escaped(str(directory)), Owner.of(there.status.st_uid).name
+        step = f"write another path as `ledger`, or correct that: chown -R {owner.name}: {shown}"
+        raise UnitError(f"{shown} belongs to {whose}, and the mail to {owner.name}: {step}")
+    if there.uids == {0}:
+        host_unit.make_directory(directory, uid, owner.gid)
+
+
+# --- learning ---------------------------------------------------------------------------------------------------
+
+
+def _check_may_learn(uid: int) -> None:
+    """Raise MaildirError for who is neither the owner of the mail nor root."""
+    if os.geteuid() not in (0, uid):
+        owner, me = Owner.of(uid).name, Owner.of(os.geteuid()).name
+        raise MaildirError(f"the mail belongs to {owner}, and you are {me}: run it as root, or as {owner}")
+
+
+def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
+    """Learn the folders of all users as they are, as the owner of the mail. Returns the exit code."""
+    if options.is_program and not os.geteuid():
+        become(Owner.of(uid), options)
+    users = host.users(uid).users
+    ham = spam = known = failed = left_out = 0
+    for name, learned, fault in learn_users(host, progress(users, "learning", options.quiet, len(users)), record):
+        if learned is None:
+            failed += 1
+            warn(f"{name}: {fault}")
+            continue
+        report_left_out(learned.left_out)
+        ham, spam, known = ham + learned.ham, spam + learned.spam, known + learned.known
+        left_out += len(learned.left_out)
+        if options.verbose:
+            warn(f"{name}: {learned.ham} ham and {learned.spam} spam learned, {learned.known} known already")
+    already = f", {known} known already" if known else ""
+    what = f"{plural(ham, 'message')} as ham and {spam} as spam"
+    inform(options, f"learned {what}, of {plural(len(users), 'user')}{already}")
+    if failed:
+        warn(f"{plural(failed, 'user')} could not be learned from: the lines above say why")
+    return exit_codes.ERROR if failed or left_out else 0
+
+
+def record(config: Config) -> None:
+    """Record the mail in mailboxes never seen before, unless a service runs: it does that itself."""
+    if is_running(str(config.claim)):
+        return
+    try:
+        record_existing(config)
+    except SpamnbError:
+        if not is_running(str(config.claim)):  # one that began just now
+            raise

@@ -1,0 +1,99 @@
+"""Share what is learned with other hosts, now.
+
+By a log of lessons in PostgreSQL, which the configuration names (docs/exchange.md). The service
+does this by itself every few seconds; a command of its own is needed before a mailbox leaves this
+host, and where mail is judged by `run --once`.
+
+example:
+  spamnb exchange --upgrade
+  spamnb exchange --status
+
+exit codes: 0, 75 the database cannot be reached: what is to be told waits in the ledger
+"""
+
+import argparse
+from dataclasses import asdict
+
+from spamnb.base.wording import clock, plural
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.config_and_ledger import configuration, open_ledger, open_to_read
+from spamnb.cli.common.output import as_json, inform, table, warn
+from spamnb.config import Config
+from spamnb.exchange import by_hand, connecting
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--status", action="store_true", help="only show what is told and heard; nothing is written")
+    one.add_argument("--upgrade", action="store_true", help="make the tables in the database, or bring them up to date")
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Tell and hear, or do what the options say."""
+    if options.upgrade:
+        return _upgrade(options)
+    return _show(options) if options.status else _exchange(options)
+
+
+def _upgrade(options: argparse.Namespace) -> int:
+    before, now = connecting.upgrade(by_hand.database_of(configuration(options, of_all=True)))
+    if options.json:
+        print(as_json({"before": before, "version": now}))
+    else:
+        done = "had its tables" if before == now else f"was of version {before}" if before else "has its tables now"
+        inform(options, f"the log {done}, and is of version {now}")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    """What the ledger knows, and the log, where it can be reached."""
+    config, ledger = open_to_read(options)
+    news, fault = by_hand.look(config)
+    account = by_hand.account_of(config)
+    shared = None
+    if ledger is not None:
+        with ledger:
+            shared = ledger.shared()
+    if options.json:
+        here = None if shared is None else asdict(shared)
+        there = None if news is None else {"log": news.log, **news.account._asdict()}
+        print(as_json({"account": account, "ledger": here, "database": there, "fault": str(fault or "")}))
+    else:
+        rows = [("account", account), ("ledger", "not there yet" if shared is None else shared.words)]
+        if news is not None:
+            forgotten = news.account.forgotten_at
+            since = "" if forgotten is None else f"; the user was forgotten on {clock(forgotten)}"
+            rows.append(("database", f"log {news.log}, up to change {news.account.last}{since}"))
+        print(table(rows))
+    if fault is not None:
+        warn(str(fault))
+        return fault.exit_code
+    return 0
+
+
+def _exchange(options: argparse.Namespace) -> int:
+    by_hand.database_of(configuration(options))  # before a ledger is made
+    config, ledger = open_ledger(options)
+    with ledger:
+        done = by_hand.exchange_now(config, ledger)
+    if options.json:
+        print(as_json({"told": done.told, "changed": done.changed, "forgotten": done.is_forgotten}))
+    elif not done.is_forgotten:
+        inform(options, f"told {plural(done.told, 'lesson')}, took over {done.changed} of other hosts")
+    if done.is_forgotten:
+        _forget(config)
+    return 0
+
+
+def _forget(config: Config) -> None:
+    """Remove the ledger of a user who was forgotten on another host, unless the service does."""
+    from spamnb.ledger.file.locks import is_running
+    from spamnb.ledger.file.removal import remove
+
+    if is_running(str(config.ledger)):
+        warn("the user was forgotten on another host: the service is about to remove the ledger, and begins anew")
+        return
+    remove(str(config.ledger))
+    warn("the user was forgotten on another host: the ledger is removed, with its copies")

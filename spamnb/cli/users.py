@@ -1,0 +1,176 @@
+"""List the users of a mail host, or forget some.
+
+A line for each user that is named, or for the 20 who need it most: first those whose filter is
+broken or has stopped, then those whose verdicts were corrected most. Judged and corrected are
+of 30 days. Nothing is written.
+
+`forget NAME…` deletes what was learned of these users, with all copies, when you have agreed.
+Mail is not touched. `retry NAME…` lets the service read messages again that it skips, since it
+has died while it read them; without a name, those of your own filter.
+
+example:
+  spamnb users --all --json
+  spamnb users forget anna@example.org
+
+exit codes: 0, 75 somebody is at work with a ledger that was to be forgotten: try again
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.wording import clock, escaped, megabytes, plural
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.config_and_ledger import command, config_path, ledger_to_read
+from spamnb.cli.common.output import as_json, inform, is_confirmed, is_terminal, table, warn
+from spamnb.host.forgetting import forget, name_of_known
+from spamnb.host.host import Host, load_host
+from spamnb.host.register import AccountRow, Register, reading
+
+_FEW = 20
+_HEAD = ("user", "state", "learned", "judged", "corrected", "last mail", "size", "fault")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    option = parser.add_argument
+    add_json(parser, "one JSON object a line")
+    option("--all", action="store_true", help=f"all users, and not only {_FEW}")
+    option("--yes", action="store_true", help="do not ask before users are forgotten")
+    option("names", nargs="*", metavar="NAME", help="whom; after the word `forget` or `retry`: whom to do that for")
+
+
+def run(options: argparse.Namespace) -> int:
+    """List users, or do what the first word says."""
+    match options.names:
+        case ["forget", *names]:
+            return _forget(names, options)
+        case ["retry", *names]:
+            return _retry(names, options)
+    return _list(options.names or [options.for_user] * bool(options.for_user), options)
+
+
+def _list(names: Sequence[str], options: argparse.Namespace) -> int:
+    """Print what is known of users who are named, or of all."""
+    host = load_host(config_path(options), os.environ)
+    with reading(str(host.register)) as register:
+        if names:
+            shown = [_row(host, register, name) for name in names]
+        else:
+            shown = [] if register is None else register.worst(None if options.all else _FEW)
+        of = len(shown) if names or register is None else register.sums().users
+    if options.json:
+        for row in shown:
+            print(as_json(_as_object(row)))
+    elif not shown:
+        print("Nothing is known of any user yet: the service has to look at them first.")
+    else:
+        print(table([_HEAD, *map(_cells, shown)]))
+        if len(shown) < of:
+            inform(options, f"\nThese are {len(shown)} of {of} users; all: {command(options)} users --all")
+    return 0
+
+
+def _row(host: Host, register: Register | None, asked: str) -> AccountRow:
+    name = name_of_known(host, register, asked)
+    row = None if register is None else register.find(name)
+    if row is None:
+        raise SpamnbError(f"nothing is known of {name} yet: the service has to look at this user first")
+    return row
+
+
+def _cells(row: AccountRow) -> tuple[object, ...]:
+    judged, at = sum(row.judged.values()), row.judged_at
+    last = "never" if at is None else clock(at)
+    return (row.name, row.state, row.ham + row.spam, judged, row.corrected, last, megabytes(row.bytes), _fault(row))
+
+
+def _fault(row: AccountRow) -> str:
+    gone = "" if row.gone_at is None else f"its mailbox is not there since {clock(row.gone_at)}"
+    since = "" if row.fault_since is None else f" (since {clock(row.fault_since)})"
+    return f"{row.fault}{since}" if row.fault else gone
+
+
+def _as_object(row: AccountRow) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "mailbox": row.root,
+        "state": row.state,
+        "learned": {"ham": row.ham, "spam": row.spam},
+        "judged": dict(row.judged),
+        "corrected": row.corrected,
+        "judged_at": row.judged_at,
+        "bytes": row.bytes,
+        "fault": row.fault,
+        "fault_since": row.fault_since,
+        "gone_at": row.gone_at,
+        "looked_after_at": row.looked_after_at,
+    }
+
+
+def _forget(names: Sequence[str], options: argparse.Namespace) -> int:
+    """Forget users; one who cannot be is named, and the others are forgotten all the same."""
+    from spamnb.exchange import by_hand
+
+    if not names:
+        raise UsageError("users forget takes the names of those who are to be forgotten")
+    host = load_host(config_path(options), os.environ)
+    with reading(str(host.register)) as found:
+        known = list(dict.fromkeys(name_of_known(host, found, name) for name in names))
+    if not _is_agreed(known, options):
+        print("Nobody was forgotten.")
+        return 0
+    code = 0
+    with nullcontext() if found is None else Register(str(host.register)) as register:
+        for name in known:
+            try:
+                by_hand.forget(host.template.exchange, name, time.time())
+                left = forget(host, register, name)
+            except SpamnbError as fault:
+                warn(f"{name} is not forgotten: {fault}")
+                code = fault.exit_code
+            else:
+                inform(options, f"forgot {name}{f'; other files stay in {escaped(left)}' if left else ''}")
+    return code
+
+
+def _is_agreed(names: Sequence[str], options: argparse.Namespace) -> bool:
+    """Whether they may be forgotten. Raises UsageError where nobody can be asked."""
+    if options.yes:
+        return True
+    what = f"what was learned of {plural(len(names), 'user')}, with all copies: {', '.join(names)}"
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        raise UsageError(f"this would delete {what}; do it with --yes")
+    print(f"To be deleted: {what}. It cannot be taken back; mail is not touched.")
+    return is_confirmed("Delete it?")
+
+
+def _retry(names: Sequence[str], options: argparse.Namespace) -> int:
+    """Let the service read again what it skips."""
+    from spamnb.acts.skipped import retry
+    from spamnb.ledger.ledger import Ledger
+
+    for name, path in list(_ledgers(names, options)):
+        skipped: Sequence[str] = ()
+        if path is not None and os.path.exists(path):
+            with Ledger(path) as ledger:
+                skipped = retry(ledger)
+        what = f"{plural(len(skipped), 'message')} to be read again" if skipped else "nothing was skipped"
+        inform(options, f"{name}: {what}" if name else what)
+    return 0
+
+
+def _ledgers(names: Sequence[str], options: argparse.Namespace) -> Iterator[tuple[str, str | None]]:
+    """The ledger of each user who is named; without a name, that of the configuration."""
+    if not names:
+        yield "", ledger_to_read(options)[1]
+        return
+    host = load_host(config_path(options), os.environ)
+    for name in names:
+        if (user := host.find(name)) is None:
+            raise host.unknown(name)
+        yield user.name, str(host.ledger_of(user.name))

@@ -1,0 +1,227 @@
+"""Paths with fields, as `/var/vmail/{domain}/{local}/Maildir`: one line of a configuration for all users of a host.
+
+`{user}` is the whole name of a user; where it has a domain, `{local}` is what stands before the "@", and `{domain}`
+what stands behind it. A directory of a path is plain text, or one field, or `{local}@{domain}`. In the path of a
+mailbox it may be `*` too: one directory of any name, for trees that are hashed. The name of a file may have text around
+the field.
+
+Nothing here looks at the disk. A name holds neither "/" nor a dot at its beginning, so none leads out of the directory
+in which it stands for a field; all names in one field differ, so no two users share a path.
+"""
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from spamnb.base.patterns import lazy_pattern
+
+ANY = "*"
+FIELDS = ("{domain}", "{local}", "{user}")
+
+_LONGEST = 254  # bytes of a name: of an address (RFC 5321, 4.5.3.1)
+_PART = r"[A-Za-z0-9_=+](?:[A-Za-z0-9_=+.-]*[A-Za-z0-9_=+-])?"
+_NAME = lazy_pattern(rf"{_PART}(?:@{_PART})?")
+_ADDRESS = "{local}@{domain}"
+_FIELD = lazy_pattern(r"\{[^{}/]*\}")
+_OF_PIECE = {"{domain}": rf"(?P<domain>{_PART})", "{local}": rf"(?P<local>{_PART})", ANY: "[^/]+"}
+_OF_PIECE["{user}"] = rf"(?P<user>{_PART}(?:@{_PART})?)"
+# Dovecot's variables, of 2.3 and of 2.4, with what may change them; not a byte in hexadecimal as %d0.
+_VARIABLE = lazy_pattern(r"%[-.0-9A-Z]*(?:\{([^{}/]*)\}|([dnuh])(?![0-9A-Za-z]))")
+_MEANS = {"d": "{domain}", "n": "{local}", "u": "{user}"}
+_MEANS |= {"domain": "{domain}", "username": "{local}", "user": "{user}"}
+
+
+def is_user_name(text: str) -> bool:
+    """Whether a text can be the name of a user: one part, or two with "@" between them.
+
+    >>> [is_user_name(text) for text in ("anna", "anna+x@example.org", ".anna", "a/b", "anna@", "-rf", "")]
+    [True, True, False, False, False, False, False]
+    """
+    return len(text) <= _LONGEST and _NAME.fullmatch(text) is not None
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """What stands before the "@" of a name, and the domain behind it, or ""."""
+    local, _, domain = name.partition("@")
+    return local, domain
+
+
+def has_fields(path: object) -> bool:
+    """Whether there is a field in a path, so that it is one of many users."""
+    text = str(path)
+    return "{" in text and any(field in text for field in FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class PathTemplate:
+    """A path with fields. components: its directories and what it ends with, as they are written; fields: of them."""
+
+    text: str
+    components: tuple[str, ...]
+    fields: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> "PathTemplate":
+        """What is written, whether it can be a path of users or not."""
+        components = tuple(part for part in text.split("/") if part)
+        return cls(text, components, frozenset(field for field in FIELDS if field in text))
+
+    @property
+    def fixed(self) -> Path:
+        """The directory that is the same for all users: above the first component that is not plain text."""
+        return Path("/", *itertools.takewhile(is_plain, self.components))
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The components below the fixed directory; the directory of each but the last may show users when listed."""
+        return tuple(itertools.dropwhile(is_plain, self.components))
+
+    def takes(self, name: str) -> bool:
+        """Whether it has a place for a name: `{domain}` for one with a domain, `{local}` alone for one without."""
+        if not is_user_name(name):
+            return False
+        if "{domain}" in self.fields:
+            return "@" in name
+        return "{user}" in self.fields or "@" not in name
+
+    def takes_all_of(self, other: "PathTemplate") -> bool:
+        """Whether it has a place of its own for each name that another one has a place for."""
+        return self.tells_users_apart and all(self.takes(name) for name in ("a", "a@a") if other.takes(name))
+
+    @property
+    def tells_users_apart(self) -> bool:
+        """Whether no two users have the same path."""
+        return bool(self.fields & {"{local}", "{user}"})
+
+    @property
+    def directory(self) -> "PathTemplate":
+        """The directory of what it ends with."""
+        return PathTemplate.of(self.text.rpartition("/")[0])
+
+    def ledger_in(self, directory: str) -> str:
+        """The path of each user's ledger below a directory, with the fields of this path.
+
+        >>> parse_template("/var/vmail/{domain}/*/{local}/Maildir").ledger_in("/srv/ledgers")
+        '/srv/ledgers/{domain}/{local}/ledger.sqlite'
+        """
+        return "/".join((directory, *filter(has_fields, self.below), "ledger.sqlite"))
+
+    def fill(self, name: str) -> Path:
+        """The path of a user. `*` stays. Raises ValueError for a name that it has no place for.
+
+        >>> parse_template("/var/vmail/{domain}/{local}/Maildir").fill("anna@example.org")
+        PosixPath('/var/vmail/example.org/anna/Maildir')
+        """
+        if not self.takes(name):
+            raise ValueError(f"{name!r} has no place in {self.text}")
+        return Path(filled(self.text, name))
+
+    def match(self, path: str) -> str | None:
+        """The user whose path it is, as it is written without a "/" too many; None where it is nobody's.
+
+        >>> parse_template("/var/vmail/*/{user}").match("/var/vmail/a/anna@example.org")
+        'anna@example.org'
+        """
+        found = _pattern(self.text).fullmatch(path)
+        if found is None:
+            return None
+        values = found.groupdict()
+        if (name := values.get("user")) is None:
+            name = f"{values['local']}@{values['domain']}" if "domain" in values else values["local"]
+        local, domain = split_name(name)
+        agrees = values.get("local", local) == local and values.get("domain", domain) == domain
+        return name if agrees and len(name) <= _LONGEST else None
+
+
+def is_plain(component: str) -> bool:
+    """Whether a directory's name is neither a field nor `*`."""
+    return component != ANY and not has_fields(component)
+
+
+def filled(text: str, name: str) -> str:
+    """A text with a name in the place of its fields."""
+    local, domain = split_name(name)
+    return text.replace("{domain}", domain).replace("{local}", local).replace("{user}", name)
+
+
+def fits(component: str, part: str) -> bool:
+    """Whether a directory with this name may stand for a component."""
+    return _pattern(component).fullmatch(part) is not None
+
+
+@lru_cache(maxsize=64)
+def _pattern(text: str) -> re.Pattern[str]:
+    pattern, met = "", set[str]()
+    for piece in re.split(r"(\{(?:domain|local|user)\}|(?<![^/])\*(?![^/]))", text):
+        if piece in met:
+            pattern += f"(?P={piece[1:-1]})"
+        else:
+            pattern += _OF_PIECE.get(piece) or re.escape(piece)
+            met |= {piece} & {*FIELDS}
+    return re.compile(pattern)
+
+
+# --- reading -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=16)
+def parse_template(written: str, *, is_file: bool = False) -> PathTemplate:
+    """Read an absolute path that may have fields. is_file: of a file, and not of a mailbox.
+
+    Raises ValueError with what is wrong, and what to write.
+    """
+    template = PathTemplate.of(written)
+    if fault := next(_faults(template, is_file), None):
+        raise ValueError(fault)
+    return template
+
+
+def _faults(template: PathTemplate, is_file: bool) -> Iterator[str]:
+    for found in _VARIABLE.finditer(template.text):
+        yield _instead(found.group(), (found[1] or found[2] or "").split("|"))
+    for field in _FIELD.findall(template.text):
+        if field not in FIELDS:
+            near = difflib.get_close_matches(field[:60], FIELDS, n=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            yield f"{field[:60]!r} is no field; the fields are {', '.join(FIELDS)}{meant}"
+    if not template.fields:
+        if ANY in template.components:
+            yield f"'{ANY}' stands for a directory beside fields, and there is none; write the path out"
+        return
+    last = len(template.components) - 1
+    for number, component in enumerate(template.components):
+        yield from _faults_of(component, is_file=is_file, is_last=number == last)
+    if not template.tells_users_apart:
+        yield "names a domain and no user; write {local} in it too, or {user}"
+
+
+def _faults_of(component: str, *, is_file: bool, is_last: bool) -> Iterator[str]:
+    """What is wrong with one component of a path with fields."""
+    shown = repr(component[:60])
+    if component in (".", ".."):
+        yield f"{shown} leads out of the directories before it; write the path without it"
+    elif ANY in component and is_file:
+        yield f"'{ANY}' may only stand in the `path` of a mailbox; write the directory's name, or a field"
+    elif component != ANY and ANY in component:
+        yield f"{shown} has text beside '{ANY}', which stands for a whole name; write '{ANY}' alone"
+    elif is_plain(component):
+        return
+    elif component.replace(_ADDRESS, "").count("{") + (_ADDRESS in component) > 1:
+        yield f"{shown} is more than one field; write a directory for each, or {{local}}@{{domain}}, or {{user}}"
+    elif component not in (ANY, _ADDRESS, *FIELDS) and not (is_file and is_last):
+        yield f"{shown} has text beside a field; write the field alone between two '/'"
+
+
+def _instead(variable: str, words: list[str]) -> str:
+    """What to write for a variable of Dovecot."""
+    shown, known = variable[:60], [_MEANS[word.strip()] for word in words if word.strip() in _MEANS]
+    if variable.endswith("h") or "home" in words:
+        return f"holds {shown}; write the home directory's path for {shown}, with {', '.join(FIELDS)} in it"
+    is_whole = variable[1] in "{dnuL" and not {word.strip() for word in words} - {*_MEANS, "lower"}
+    if known and is_whole:
+        return f"holds {shown}; write {known[-1]} for {shown}"
+    return f"holds {shown}; write {', '.join(FIELDS)} for a name, and '{ANY}' for a directory made of a part of it"

@@ -1,0 +1,216 @@
+"""The file of a register: how it is opened, what takes its place when it is damaged, and its faults in plain words.
+
+It is replaced as a ledger is (`ledger/file/replacement.py`): `register.sqlite.damaged-TIME` is what was damaged, and
+an empty one is in its place. Other processes that have it open find that out before they next use it.
+"""
+
+import contextlib
+import errno
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from spamnb.base import durable
+from spamnb.base.errors import (
+    LedgerBusyError,
+    LedgerError,
+    RegisterBusyError,
+    RegisterDamagedError,
+    RegisterError,
+    RegisterMissingError,
+    next_step,
+)
+from spamnb.ledger.connection import make_private, use_wal
+from spamnb.ledger.file.readonly import FileStamp, open_for_reading, unwritten
+from spamnb.ledger.file.replacement import begin, holding, present
+from spamnb.ledger.schema import moment, version_of
+from spamnb.ledger.sqlite_errors import FAULTS, Fault, is_damage, primary_code
+
+_Done = TypeVar("_Done")
+_VERSION = 1
+_APPLICATION_ID = 0x736E6272  # "snbr"
+_PAGE = 1024  # bytes; to put 64 rows of 5,000 writes 80 KB, and 240 KB with SQLite's own 4096
+_TABLE = """
+    CREATE TABLE account (
+        name TEXT PRIMARY KEY, root BLOB NOT NULL, stamp INTEGER, state TEXT NOT NULL, fault TEXT, fault_since REAL,
+        gone_at REAL, looked_after_at REAL, ham INTEGER NOT NULL, spam INTEGER NOT NULL,
+        judged TEXT NOT NULL, corrected INTEGER NOT NULL, judged_at REAL, bytes INTEGER NOT NULL
+    ) WITHOUT ROWID"""
+
+
+class RegisterFile:
+    """A connection to the file. `only_read`: nothing is made, changed or moved aside."""
+
+    def __init__(self, path: str, *, only_read: bool, busy_seconds: float) -> None:
+        self.path = path
+        self._only_read = only_read
+        self._busy_seconds = busy_seconds
+        self._opened = contextlib.ExitStack()
+        self._sqlite: sqlite3.Connection
+        self._file: os.stat_result | None = None  # the one that is open
+        self._before: FileStamp | None = None  # where SQLite cannot keep what is read from what is written
+
+    def do(self, work: Callable[[sqlite3.Connection], _Done]) -> _Done:
+        """Do something with the register; where it is damaged, with an empty one in its place.
+
+        Raises RegisterError where that cannot be; then nothing was changed.
+        """
+        try:
+            return self._done(work)
+        except RegisterDamagedError:
+            if self._only_read:
+                raise
+        if self._file is None or self._is_present():  # it could not be opened, or no other process has replaced it
+            self._replace()
+        return self._done(work)
+
+    def close(self) -> None:
+        """Close the file; what is done next opens it again."""
+        self._file = None
+        self._opened.close()
+
+    def _done(self, work: Callable[[sqlite3.Connection], _Done]) -> _Done:
+        with _plain_faults(self.path):
+            if not self._is_present():
+                self.close()
+                self._open()
+            with unwritten(present(self.path), self._before):
+                if version_of(self._sqlite) != _VERSION:
+                    raise RegisterError(f"The register {self.path} was upgraded while it was in use: start again")
+                return work(self._sqlite)
+
+    def _is_present(self) -> bool:
+        """Whether the file that is open is the register still, and nobody waits to put another in its place."""
+        try:
+            return self._file is not None and os.path.samestat(os.stat(present(self.path)), self._file)
+        except OSError:
+            return False
+
+    def _open(self) -> None:
+        with contextlib.ExitStack() as opened:
+            if not self._only_read:
+                os.makedirs(_directory(self.path), mode=0o700, exist_ok=True)
+            else:
+                self._look()
+            held = holding(self.path, exclusive=False, seconds=self._busy_seconds, only_read=self._only_read)
+            opened.enter_context(held)
+            path = present(self.path)  # another one where a replacement was begun, and nothing may be written
+            if self._only_read:
+                self._sqlite, self._before = open_for_reading(path, self._busy_seconds)
+            else:
+                make_private(path)
+                self._sqlite = sqlite3.connect(os.fsencode(path), timeout=self._busy_seconds, isolation_level=None)
+            opened.callback(self._sqlite.close)
+            file = os.stat(path)
+            with moment(self._sqlite):
+                _check(self._sqlite, self.path)
+            if not self._only_read:
+                _make(self._sqlite, self._busy_seconds)
+            elif not version_of(self._sqlite):
+                raise _missing(self.path)
+            self._opened, self._file = opened.pop_all(), file
+
+    def _look(self) -> None:
+        """Raise RegisterMissingError where there is no file to read; OSError where that cannot be told."""
+        try:
+            os.stat(present(self.path))
+        except (FileNotFoundError, NotADirectoryError):
+            raise _missing(self.path) from None
+
+    def _replace(self) -> None:
+        """Let an empty file take the place of a damaged one, as soon as no process has that open any more."""
+        with _plain_faults(self.path), durable.scratch(_directory(self.path)) as new:
+            with contextlib.closing(sqlite3.connect(os.fsencode(new), isolation_level=None)) as sqlite:
+                _make(sqlite, self._busy_seconds)
+            begin(self.path, new, os.stat(new).st_mtime, "damaged")
+
+
+def _directory(path: str) -> str:
+    return os.path.dirname(os.path.abspath(path))
+
+
+def _check(sqlite: sqlite3.Connection, path: str) -> None:
+    """Raise RegisterError for a database of another program, or of a later version; writes nothing."""
+    (mark,) = sqlite.execute("PRAGMA application_id").fetchone()
+    (tables,) = sqlite.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if mark != _APPLICATION_ID and (tables or mark):
+        raise RegisterError(f"{path} is a database of another program, where the register belongs: move it away")
+    if (version := version_of(sqlite)) > _VERSION:
+        raise RegisterError(
+            f"{path} was written by a later spamnb (its version is {version}, this one knows up to {_VERSION}):"
+            " upgrade spamnb, or move the file away, and a service makes it again"
+        )
+
+
+def _make(sqlite: sqlite3.Connection, busy_seconds: float) -> None:
+    """Make what a register has, where it is not there."""
+    sqlite.execute(f"PRAGMA page_size = {_PAGE}")
+    use_wal(sqlite, busy_seconds)
+    sqlite.execute("PRAGMA synchronous = NORMAL")
+    with transaction(sqlite):
+        if not version_of(sqlite):  # another process may have been first
+            sqlite.execute(_TABLE)
+            sqlite.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            sqlite.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+@contextlib.contextmanager
+def transaction(sqlite: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, as one writer."""
+    sqlite.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        sqlite.execute("COMMIT")
+    except BaseException:
+        if sqlite.in_transaction:  # SQLite itself rolls back on some faults
+            sqlite.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def _plain_faults(path: str) -> Iterator[None]:
+    """Turn faults of SQLite, of the disk, and of what is done as with a ledger, into errors that say what to do."""
+    try:
+        yield
+    except LedgerBusyError as fault:
+        raise _busy(path) from fault
+    except FAULTS as fault:
+        raise _plain(fault, path) from fault
+    except LedgerError as fault:
+        raise _unusable(path, fault.__cause__ or "a process that died has left a log beside it") from fault
+    except OSError as fault:
+        raise _unusable(path, fault) from fault
+
+
+def _plain(fault: Fault, path: str) -> RegisterError:
+    code = primary_code(fault)
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return _busy(path)
+    if is_damage(fault):
+        return damaged(path)
+    return _unusable(path, OSError(errno.ENOSPC, "") if code == sqlite3.SQLITE_FULL else fault)
+
+
+def _unusable(path: str, why: object) -> RegisterError:
+    usual = "check its directory, and who owns it"
+    if not isinstance(why, OSError):
+        return RegisterError(f"The register {path} cannot be used ({why}): {usual}")
+    if why.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return RegisterError(f"The disk that holds the register {path} is full: free some space. Nothing was lost")
+    return RegisterError(f"The register {path} cannot be used ({why.strerror}): {next_step(why, usual)}")
+
+
+def _busy(path: str) -> RegisterBusyError:
+    return RegisterBusyError(f"Another process is writing to the register {path}: try again in a moment")
+
+
+def _missing(path: str) -> RegisterMissingError:
+    return RegisterMissingError(f"There is no register {path}: no service of this host has begun yet")
+
+
+def damaged(path: str) -> RegisterDamagedError:
+    """The error that says what becomes of a damaged register."""
+    return RegisterDamagedError(
+        f"The register {path} is damaged: start the service, which makes it again. No mail and no ledger is affected"
+    )

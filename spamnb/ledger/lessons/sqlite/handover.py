@@ -1,0 +1,143 @@
+"""Lessons handed from one ledger to another, with the very tokens that they count with."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spamnb.base.errors import LedgerDamagedError
+from spamnb.base.label import How, Label, label_or_none
+from spamnb.ledger.connection import Connection
+from spamnb.ledger.lessons.acquaintance import packed, sender_of
+from spamnb.ledger.lessons.batch import gather
+from spamnb.ledger.lessons.port import Kept, Lesson
+from spamnb.ledger.lessons.sqlite.counts import ONE, Dictionary, Rows, Sum, next_changes, of_class
+from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
+from spamnb.ledger.queries import look_up_bound
+
+_SELECT = (
+    "SELECT id, change, digest, summary, label, weak, learned_at, why, how, takes_back, tokenizer, tokens,"
+    " sender_over_path FROM lesson WHERE digest"
+)
+_PUT = (
+    "INSERT INTO lesson (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens,"
+    " sender_over_path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET"
+    " (summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path, takes_back) ="
+    " (excluded.summary, excluded.change, excluded.label, excluded.weak, excluded.learned_at, excluded.why,"
+    " excluded.how, excluded.tokenizer, excluded.tokens, excluded.sender_over_path, NULL)"
+)
+
+
+class Row(NamedTuple):
+    """A lesson as it is here. number: that of its row. tokens: as they are on disk."""
+
+    number: int
+    lesson: Lesson
+    tokenizer: int
+    tokens: bytes
+    sender_over_path: int | None
+
+
+class _Told(NamedTuple):
+    """A lesson as it is there: its tokens by the ids that they have here, int64 (n,), sorted, with their occurrences.
+
+    blob: these, as they are on disk.
+    """
+
+    kept: Kept
+    ids: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+    blob: bytes
+
+
+def rows_of(db: Connection, digests: Sequence[bytes]) -> dict[bytes, Row]:
+    """The lessons of these messages, by their identities."""
+    found = {}
+    for number, change, digest, summary, label, weak, at, why, how, takes_back, *rest in look_up_bound(
+        db, _SELECT, digests
+    ):
+        lesson = Lesson(change, digest, summary, label_or_none(label), bool(weak), at, why, How(how), takes_back)
+        found[digest] = Row(number, lesson, *rest)
+    return found
+
+
+def kept(
+    rows: Sequence[Row], with_tokens: Collection[bytes], texts: Callable[[Collection[int]], Mapping[int, str]]
+) -> list[Kept]:
+    """The lessons, those of some messages with their tokens. texts: the tokens of ids, asked for once."""
+    unpacked_of = {
+        row.lesson.digest: unpacked(row.number, row.tokens) for row in rows if row.lesson.digest in with_tokens
+    }
+    text_of = texts(set(chain.from_iterable(ids.tolist() for ids, _ in unpacked_of.values())))
+    try:
+        tokens = {
+            digest: {text_of[id_]: number for id_, number in zip(ids.tolist(), occurrences.tolist(), strict=True)}
+            for digest, (ids, occurrences) in unpacked_of.items()
+        }
+    except KeyError as fault:
+        raise LedgerDamagedError("a learned message holds a token that has no text: see `spamnb verify`") from fault
+    return [
+        Kept(row.lesson, row.tokenizer, tokens.get(row.lesson.digest), packed(row.sender_over_path)) for row in rows
+    ]
+
+
+def take_over(db: Connection, lessons: Iterable[Kept]) -> int:
+    """Make each message what it is there. Returns how many changed."""
+    by_digest = {kept.lesson.digest: kept for kept in lessons}  # of several of one message the last counts
+    rows = Rows.joined([gather(kept.with_its_tokens() for kept in by_digest.values())])
+    with db.transaction():
+        former = rows_of(db, list(by_digest))
+        sum_ = Sum(db)
+        of_vocabulary, sum_.new = Dictionary(db, is_kept=False).ids(rows.vocabulary, rows.hashes, rows.first_met())
+        changed = [
+            told
+            for told in _told(list(by_digest.values()), of_vocabulary, rows)
+            if not _is_so(former.get(told.kept.lesson.digest), told)
+        ]
+        for told in changed:
+            if (before := former.get(told.kept.lesson.digest)) is not None and before.lesson.label is not None:
+                sum_.add(*unpacked(before.number, before.tokens), before.lesson.label, -1)
+            _add(sum_, told)
+        sum_.write()
+        numbers = next_changes(db, len(changed)) if changed else ()
+        db.executemany(_PUT, [_row(told, number) for told, number in zip(changed, numbers, strict=True)])
+    return len(changed)
+
+
+def _told(lessons: Sequence[Kept], of_vocabulary: NDArray[np.int64], rows: Rows) -> Iterator[_Told]:
+    ids = of_vocabulary[rows.columns]
+    ends = np.cumsum(rows.lengths)
+    blobs = pack_all(ids, rows.occurrences, rows.lengths)
+    for kept, blob, length, end in zip(lessons, blobs, rows.lengths.tolist(), ends.tolist(), strict=True):
+        order = np.argsort(ids[end - length : end])
+        yield _Told(kept, ids[end - length : end][order], rows.occurrences[end - length : end][order], blob)
+
+
+def _is_so(former: Row | None, told: _Told) -> bool:
+    """Whether the lesson is here what it is there, but for its number and what is for people."""
+    kept = told.kept
+    if former is None or not former.lesson.is_as(kept.lesson):
+        return False
+    if (former.tokenizer, former.sender_over_path) != (kept.tokenizer, sender_of(kept.relations)):
+        return False
+    if former.tokens == told.blob:
+        return True  # else they may be compressed otherwise
+    ids, occurrences = unpacked(former.number, former.tokens)
+    return np.array_equal(ids, told.ids) and np.array_equal(occurrences, told.occurrences)
+
+
+def _add(sum_: Sum, told: _Told) -> None:
+    """Count a lesson. Of a forgotten one the tokens are in the dictionary all the same, with counts of their own."""
+    label = told.kept.lesson.label
+    if label is not None:
+        sum_.add(told.ids, told.occurrences, label, 1)
+    else:
+        sum_.add_counts(told.ids, of_class(Label.HAM, 0, 0 * told.occurrences), 0 * ONE[Label.HAM])
+
+
+def _row(told: _Told, number: int) -> tuple[object, ...]:
+    lesson, tokenizer, _, relations = told.kept
+    learned = lesson.label, lesson.weak, lesson.at, lesson.why, lesson.how
+    return lesson.digest, lesson.summary, number, *learned, tokenizer, told.blob, sender_of(relations)

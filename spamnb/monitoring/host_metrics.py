@@ -1,0 +1,32 @@
+"""What a monitor watches of a mail host: sums alone, and no user in a label.
+
+Counters are those of a service, from its start on. Sums over ledgers would fall when a user is forgotten, which
+Prometheus takes for a restart, so that it adds all of the rest once more.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from spamnb.config import Config
+from spamnb.host.register import Sums
+from spamnb.monitoring.exposition import Histogram, Labels, Metric, exposition
+from spamnb.monitoring.metrics import build_info, gauge, known_messages, labels_of
+
+
+def host_metrics(
+    config: Config, sums: Sums, *, is_running: bool, of_service: Iterable[Metric | Histogram] = (), instance: str = ""
+) -> str:
+    """What is known of the users of a host, or of one service's share of them, as text.
+
+    config: the host's. of_service, instance: as `monitoring.metrics.metrics` has them.
+    """
+    return exposition([*_gauges(config, sums, is_running), *of_service], labels_of(instance))
+
+
+def _gauges(config: Config, sums: Sums, is_running: bool) -> Iterator[Metric]:
+    states: dict[Labels, float] = {(("state", str(state)),): float(number) for state, number in sums.states.items()}
+    yield build_info(config)
+    yield from gauge("service_running", "Whether the service runs.", is_running)
+    yield Metric("spamnb_users", "gauge", "Users, by what their filters do.", states)
+    yield known_messages(sums.ham, sums.spam)
+    yield from gauge("ledger_bytes", "Size of all ledgers with their logs and copies.", sums.bytes)
+    yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", sums.judged_at)

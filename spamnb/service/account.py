@@ -1,0 +1,375 @@
+"""One user's mail and ledger: an account, which is awake while there is work for it.
+
+Awake, its ledger is open and claimed, so that no other service works with it, and its mailboxes are locked. Asleep it
+is a name, the roots of its mailboxes, and what is wrong with it: a mail host has thousands of them. One person's
+service has one account, which does not sleep.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spamnb.acts.may_move import Remembered, await_nobody
+from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.config import Config
+from spamnb.ledger.file.last_end import EndRecord
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.departures import Departures
+from spamnb.service.claimed_ledger import ClaimedLedger
+from spamnb.service.context import Context
+from spamnb.service.jobs import ServiceJob
+from spamnb.service.log import LogOnce
+from spamnb.service.mailboxes import LEDGER, Mailboxes
+from spamnb.service.measurements import Measurements
+from spamnb.service.reading_now import Met, ReadingNow, remember
+from spamnb.service.watcher import Hint, Watcher
+
+_log = logging.getLogger(__name__)
+_MOST_HINTS = 1000  # that wait for one account; beyond them its folders are compared instead
+_SOON_SECONDS = 0.5  # until folders that change are compared
+_QUIET_SECONDS, _LONGEST_FILLING = 10.0, 600.0  # until the folders of a new Maildir are, as long as something comes
+_RETRY_SECONDS = 10.0  # after a fault that may pass by itself
+_BUSY_SECONDS = 1.0  # after another process held the ledger
+_ACCOUNT = "the account"  # as what a fault is about, beside the ledger and the mailboxes
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all accounts of a service have in common. now: seconds since the epoch; running: of a clock never set.
+
+    alive: called in long work, with what it is, outside any transaction; it may raise to end it. open_ledger: opens the
+    ledger at a path. patience: seconds for which another service's claim on a ledger is waited for. longest_retry:
+    seconds after which a fault that lasts is tried again. is_examined: whether a ledger is examined whenever it is
+    opened, or only where an account is looked after. is_strict: faults that may pass are raised, not logged.
+    """
+
+    watcher: Watcher
+    now: Callable[[], float]
+    running: Callable[[], float]
+    alive: Callable[[str], None]
+    measurements: Measurements
+    departures: Departures
+    reading: ReadingNow
+    open_ledger: Callable[[str], Ledger] = Ledger
+    patience: float = 0.5
+    longest_retry: float = _RETRY_SECONDS
+    is_examined: bool = True
+    is_strict: bool = False
+
+
+class _Work(NamedTuple):
+    """What an awake account works with, by one configuration."""
+
+    context: Context
+    mailboxes: Mailboxes
+    jobs: Sequence[ServiceJob]
+
+
+JobsOf = Callable[[Context, Mailboxes, EndRecord], Sequence[ServiceJob]]
+
+
+class Account:
+    """The account of one user.
+
+    roots: the directories of its mailboxes. config: as it was when it was last awake. faults: what is wrong and may
+    pass. is_failed: it could not be worked with, and sleeps until it is tried again. Times are of the running clock:
+    used_at: when it was last worked with. compare_at: when its folders are to be compared.
+    met: what the last process was reading of it when it ended, which is to be written into the ledger.
+    """
+
+    __slots__ = (
+        "_check",
+        "_filled_by",
+        "_hints",
+        "_is_compared",
+        "_is_doubted",
+        "_jobs_of",
+        "_ledger",
+        "_read",
+        "_remembered",
+        "_retry",
+        "_shared",
+        "_work",
+        "compare_at",
+        "config",
+        "faults",
+        "is_failed",
+        "met",
+        "name",
+        "roots",
+        "used_at",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        roots: Iterable[str],
+        read: Callable[[], Config],
+        jobs_of: JobsOf,
+        faults: LogOnce,
+        check: Callable[[], object] = lambda: None,
+    ) -> None:
+        """read: gives the configuration, again at each waking. jobs_of: makes its jobs, in the order of their steps.
+
+        check: raises SpamnbError where something else stands at one of its roots; called before these are looked at.
+        """
+        self.name = name
+        self.roots = tuple(roots)
+        self.config: Config
+        self.faults = faults
+        self.is_failed = False
+        self.used_at = -math.inf
+        self.compare_at = math.inf
+        self.met: list[Met] = []
+        self._read = read
+        self._check = check
+        self._remembered = Remembered()  # over each sleep: to find it out takes longer than to judge a message
+        self._jobs_of = jobs_of
+        self._retry = 0.0  # seconds after which a fault was tried again last
+        self._is_compared = True  # no comparison was asked for that has not been made
+        self._filled_by = math.inf  # until then hints of a new Maildir put its comparison off
+        self._is_doubted = False  # the ledger is to be examined before it is used again
+        self._shared: Surroundings
+        self._ledger: ClaimedLedger | None = None
+        self._work: _Work | None = None
+        self._hints: list[tuple[float, Hint]] = []  # each with when it came
+
+    # --- awake and asleep
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether its ledger and its mailboxes are at hand."""
+        return self._work is not None
+
+    def wake(self, shared: Surroundings, *, is_examined: bool = False) -> None:
+        """Claim and open the ledger, and lock the mailboxes that are known. Raises SpamnbError."""
+        if self._work is not None:
+            return
+        self._shared = shared
+        self.used_at = shared.running()
+        self._check()
+        self.config = self._read()
+        if self._ledger is None:
+            self._ledger = ClaimedLedger(str(self.config.ledger), shared.patience)
+        ledger = self._opened(self._ledger, is_examined=is_examined or shared.is_examined or self._is_doubted)
+        self._is_doubted = False
+        self._remember(ledger)
+        if self.config.exchange.database is None:
+            await_nobody(ledger)
+        common = shared.now, shared.alive, shared.measurements, shared.departures, shared.reading
+        context = Context(self.config, ledger, *common, self._remembered)
+        mailboxes = Mailboxes(context, self.faults, strict=shared.is_strict, watch=shared.watcher.watch)
+        try:
+            mailboxes.open_new()
+            self._work = _Work(context, mailboxes, self._jobs_of(context, mailboxes, self._ledger.record))
+        except BaseException:
+            mailboxes.close()
+            raise
+
+    def _opened(self, claimed: ClaimedLedger, *, is_examined: bool) -> Ledger:
+        shared = self._shared
+
+        def alive() -> None:
+            shared.alive("examining the ledger")
+
+        if is_examined:
+            alive()
+        return claimed.open(shared.open_ledger, shared.now(), alive, is_examined=is_examined)
+
+    def _remember(self, ledger: Ledger) -> None:
+        if self.met:
+            remember(ledger, self.met)
+            self.met = []
+
+    def rest(self) -> None:
+        """Let go of the mailboxes; the ledger stays open."""
+        if self._work is not None:
+            self._work.mailboxes.close()
+            self._work = None
+
+    def sleep(self, fault: Exception | None = None) -> Exception | None:
+        """Let go of everything. Returns the fault over which that is done, as it is to be told."""
+        self.rest()
+        if not self.is_failed and self._is_compared:
+            self.compare_at = math.inf
+        if self._ledger is not None:
+            ledger, self._ledger = self._ledger, None
+            fault = ledger.close(fault)
+        return fault
+
+    def may_sleep(self, *, is_compared: bool = False) -> bool:
+        """Whether nothing of it is under way, which would be forgotten.
+
+        is_compared: its folders are compared as soon as it wakes again, so that this need not be kept in mind.
+        """
+        if self._work is None or self._hints or not (self._is_compared or is_compared):
+            return False
+        is_due = self._work.mailboxes.due(departures=False) is not None
+        return not (is_due or any(job.under_way for job in self._work.jobs))
+
+    def failed(self, fault: Exception | None, retry: float | None = None, *, is_busy: bool = False) -> None:
+        """It cannot be worked with: it is tried again after some seconds, each time after twice as many.
+
+        fault: what is to be logged; None where that was done. retry: after how many seconds, where that is known.
+        is_busy: another process holds the ledger, which seldom lasts.
+        """
+        self._hints.clear()
+        first, longest = _RETRY_SECONDS, self._shared.longest_retry
+        if is_busy:
+            first, longest = _BUSY_SECONDS, _RETRY_SECONDS
+        self._put_off(first, longest)
+        self.is_failed = True
+        self.compare_at = self._shared.running() + (self._retry if retry is None else retry)
+        if isinstance(fault, LedgerUnavailableError):
+            self.faults.log(LEDGER, f"{fault}. Waiting for it")
+        elif fault is not None:
+            self._is_doubted = isinstance(fault, LedgerError)
+            self.faults.log(_ACCOUNT, str(fault))
+
+    def _put_off(self, first: float, longest: float) -> None:
+        """A fault is tried again after `first` seconds, then each time after twice as many, up to `longest`."""
+        self._retry = min(max(2 * self._retry, first), longest)
+
+    # --- work
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger; of an account that is awake."""
+        return self._at_work.context.ledger
+
+    @property
+    def mailboxes(self) -> Mailboxes:
+        """The mailboxes; of an account that is awake."""
+        return self._at_work.mailboxes
+
+    @property
+    def _at_work(self) -> _Work:
+        if self._work is None:
+            raise RuntimeError(f"the account {self.name} is asleep")
+        return self._work
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether no comparison of its folders was asked for that has not been made."""
+        return self._is_compared
+
+    @property
+    def is_hinted(self) -> bool:
+        """Whether hints wait."""
+        return bool(self._hints)
+
+    def take(self, hint: Hint, running: float) -> None:
+        """Keep a hint until the account has its turn."""
+        if self.is_filled:
+            self.compare_at = min(running + _QUIET_SECONDS, self._filled_by)
+        elif hint.entry is None:  # not at once: a program that is deleting a folder would find it made again
+            self.compare_within(_SOON_SECONDS, running)
+        elif len(self._hints) < _MOST_HINTS:
+            self._hints.append((running, hint))
+        else:
+            self.compare_within(0.0, running)
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether mail is copied into its new Maildir, which is none that has arrived."""
+        return self._filled_by < math.inf
+
+    def let_fill(self, running: float) -> None:
+        """Its Maildir is new, and compared when nothing has come for a while; what comes by then was there before."""
+        self._is_compared = False
+        self._filled_by = running + _LONGEST_FILLING
+        self.compare_at = running + _QUIET_SECONDS
+
+    def compare_within(self, seconds: float, running: float) -> None:
+        """The folders are to be compared with the ledger in so many seconds at the latest."""
+        self._is_compared = False
+        self.compare_at = min(self.compare_at, running + seconds)
+
+    def work(self, end: float) -> bool:
+        """Look at files of which hints have come, until that moment of the running clock; act on what is due.
+
+        Until a ledger that cannot be used is back, hints are dropped: the folders are compared then. Returns whether
+        all of it could be done.
+        """
+        mailboxes, running = self._at_work.mailboxes, self._shared.running
+        while self._hints and running() < end:
+            came, hint = self._hints.pop(0)
+            if LEDGER not in self.faults and hint.entry is not None:
+                self._shared.measurements.turn(running() - came)
+                mailboxes.look(hint.root, hint.folder, hint.entry)
+        if LEDGER not in self.faults:
+            mailboxes.act_on_due()
+        self.used_at = running()
+        if not mailboxes.are_well:
+            self.compare_within(_RETRY_SECONDS, self.used_at)
+        return mailboxes.are_well
+
+    def compare(self) -> bool:
+        """Compare the folders with the ledger, and act on what has dwelt long enough; whether all of it could be done.
+
+        Where it could not, that is done again after some seconds, each time after twice as many.
+        """
+        work, shared = self._at_work, self._shared
+        self._check()
+        self._remember(work.context.ledger)
+        self._is_compared, self._filled_by = True, math.inf
+        work.mailboxes.compare()
+        is_over = self.faults.over(_ACCOUNT)
+        work.context.ledger.empty_log()  # commands may have learned a lot
+        service = self.config.service
+        is_watched = all(map(shared.watcher.is_watched, self.roots))
+        period = service.reconcile_seconds if is_watched else service.poll_seconds
+        if work.mailboxes.are_well:
+            if is_over:
+                _log.info("the account can be used again")
+            self.is_failed, self._retry = False, 0.0
+        else:
+            self._put_off(_RETRY_SECONDS, shared.longest_retry)
+            period = min(period, self._retry)
+        self.compare_at = shared.running() + period
+        return work.mailboxes.are_well
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether what was wrong last is that another process holds the ledger; of an account that is awake."""
+        return isinstance(self._at_work.mailboxes.ledger_fault, LedgerBusyError)
+
+    @property
+    def is_stepping(self) -> bool:
+        """Whether a job has more steps to make."""
+        return any(job.under_way for job in self._at_work.jobs)
+
+    def step_jobs(self) -> bool:
+        """Make a step of each job that is due, if the ledger can be used; whether one has more steps to make."""
+        if LEDGER in self.faults:  # else they would be put off for longer than it may be away
+            return False
+        steps = [job.step_if_due(self._shared.now()) for job in self._at_work.jobs]
+        return any(steps)
+
+    def once(self, shared: Surroundings, wait: Callable[[float], object]) -> None:
+        """Do all that is to be done now, and that comes of it in a moment. wait: for so many seconds, or less."""
+        self.wake(shared)
+        mailboxes = self._at_work.mailboxes
+        mailboxes.compare()
+        while (due := mailboxes.due(departures=False)) is not None:
+            wait(min(1.0, due - shared.now()))
+            mailboxes.act_on_due()
+        mailboxes.touch_departed(wait)
+        for job in self._at_work.jobs:
+            while job.step_if_due(shared.now()):
+                shared.alive(job.doing)
+
+    @property
+    def has_dues(self) -> bool:
+        """Whether a file dwells, or another thing beside comparing is to be done at its time."""
+        return LEDGER not in self.faults and self._at_work.mailboxes.due(departures=False) is not None
+
+    def due(self) -> float:
+        """When it has something to do beside comparing, by the running clock; but for departures, which all share.
+
+        Infinity for never; of an account that is awake.
+        """
+        due = None if LEDGER in self.faults else self._at_work.mailboxes.due(departures=False)
+        return math.inf if due is None else self._shared.running() + due - self._shared.now()

@@ -1,0 +1,212 @@
+"""The exchange of lessons as a part of the service: a thread of its own, that holds up no mail.
+
+It has connections of its own, to the log and to the ledgers, and each transaction is short: a ledger that another
+thread writes to is left for the next time, and another thread waits for it a tenth of a second. All accounts are asked
+for news by one question; a ledger is opened only where there is some, or where it was written since it was told last,
+as its files say. That the database is away is the ordinary case: it is logged once, and tried again after 10 seconds to
+5 minutes; what is learned meanwhile waits in the ledgers.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from spamnb.base.errors import ExchangeAwayError, ExchangeError, LedgerBusyError, SpamnbError
+from spamnb.base.wording import plural
+from spamnb.config import Exchange
+from spamnb.exchange.by_hand import host_of
+from spamnb.exchange.connecting import connected
+from spamnb.exchange.port import Log, News, news_of
+from spamnb.exchange.rounds import Round, exchange
+from spamnb.ledger.ledger import Ledger
+from spamnb.service.log import LogOnce, about
+from spamnb.service.measurements import Measurements
+from spamnb.service.tenants import Sharing
+
+_log = logging.getLogger(__name__)
+_BUSY_SECONDS = 0.2
+_SLICE_SECONDS = 1.0  # after which the next account has its turn
+_FIRST_PATIENCE, _LONGEST_PATIENCE = 10.0, 300.0  # seconds until an unreachable database is tried again
+_LONGEST_REST = 1.0  # seconds; else as long as the work before took: half of a core is for others
+_LOOK_ANYWAY = 3600.0  # seconds, after which a ledger is looked into whatever its files say
+_END_SECONDS = 10.0  # to connect takes at most half of it
+_DATABASE = object()  # what a fault is about that is of no account
+_Stamp = tuple[tuple[int, int, int] | None, ...]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """How an account was when all of it was told and heard last: its files, the log, and when that was."""
+
+    stamp: _Stamp
+    news: News
+    at: float
+
+
+class Exchanging:
+    """Keeps accounts up with the log, as a context: its thread runs until the end.
+
+    accounts: those that there are now; called in the thread, as often as the log is asked. forgotten: called in the
+    thread, with an account whose user was forgotten on another host: its ledger is to be closed and removed
+    (`ledger.file.removal`); called again each time until it is.
+    """
+
+    def __init__(
+        self,
+        settings: Exchange,
+        accounts: Callable[[], Sequence[Sharing]],
+        measurements: Measurements,
+        forgotten: Callable[[Sharing], object],
+        running: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._host = host_of(settings)
+        self._accounts = accounts
+        self._measurements = measurements
+        measurements.exchanged_at = 0.0
+        self._forgotten = forgotten
+        self._running = running
+        self._stop = threading.Event()
+        self._faults = LogOnce(_log, count=lambda _: measurements.fault("exchange"))
+        self._faulty: set[str] = set()  # names of accounts
+        self._seen: dict[str, _Seen] = {}
+        self._untold: dict[str, tuple[_Stamp, int]] = {}  # as its files were, how many lessons of an account wait
+        # The service ends whatever a library does that looks up a name in the network.
+        self._thread = threading.Thread(target=self._run, name="exchange", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(_END_SECONDS)
+        if self._thread.is_alive():
+            _log.warning("the exchange of lessons does not end: left alone")
+
+    def _run(self) -> None:
+        patience = _FIRST_PATIENCE
+        while not self._stop.is_set():
+            try:
+                self._count()
+                with connected(self._settings.database or "", self._stop.is_set) as log:
+                    while not self._stop.is_set():
+                        is_over = self._pass(log)
+                        self._count()
+                        patience = _FIRST_PATIENCE
+                        self._stop.wait(self._settings.seconds if is_over else 0.0)
+            except ExchangeError as fault:
+                if not self._stop.is_set() and _DATABASE not in self._faults:
+                    self._faults.log(
+                        _DATABASE, f"{fault}. Lessons wait to be told; mail is judged and learned as before"
+                    )
+            except Exception:  # the thread would end without a word, and nothing would be told until a restart
+                _log.exception("the exchange of lessons failed, and is tried again")
+                self._measurements.fault("exchange")
+            self._stop.wait(patience)
+            patience = min(2 * patience, _LONGEST_PATIENCE)
+
+    def _pass(self, log: Log) -> bool:
+        """Look at each account once. Returns whether all is told and heard that can be."""
+        accounts = self._accounts()
+        news = news_of(log, (account.name for account in accounts))
+        if self._faults.over(_DATABASE):
+            _log.info("the database is back: lessons are told and heard again")
+        self._seen = {account.name: seen for account in accounts if (seen := self._seen.get(account.name))}
+        is_over = True
+        for account in accounts:
+            if self._stop.is_set():
+                return False
+            stamp = _stamp_of(account.ledger)
+            if stamp[0] is None or self._is_up_to_date(account, stamp, news[account.name]):
+                continue
+            began = self._running()
+            is_over &= self._keep_up(account, stamp, log, news[account.name])
+            self._stop.wait(min(_LONGEST_REST, max(0.0, self._running() - began)))
+        self._faulty.intersection_update(news)
+        if is_over and not self._faulty:
+            self._measurements.exchanged_at = time.time()
+        return is_over
+
+    def _is_up_to_date(self, account: Sharing, stamp: _Stamp, news: News) -> bool:
+        seen = self._seen.get(account.name)
+        is_same = seen is not None and (seen.stamp, seen.news) == (stamp, news)
+        return is_same and seen is not None and self._running() - seen.at < _LOOK_ANYWAY
+
+    def _keep_up(self, account: Sharing, stamp: _Stamp, log: Log, news: News) -> bool:
+        """Make a round. Returns whether no other one is to follow at once. Raises ExchangeAwayError."""
+        until = self._running() + _SLICE_SECONDS
+        last = self._running()
+
+        def go_on() -> bool:
+            nonlocal last
+            self._stop.wait(min(_LONGEST_REST, self._running() - last))
+            last = self._running()
+            return not self._stop.is_set() and last < until
+
+        with about(account.about):
+            try:
+                with Ledger(account.ledger, busy_seconds=_BUSY_SECONDS) as ledger:
+                    done = exchange(ledger, log, account.name, self._host, news, go_on)
+            except ExchangeAwayError:
+                raise
+            except LedgerBusyError:
+                return True  # it is not up to date, so the next time it is tried again
+            except SpamnbError as fault:
+                self._faulty.add(account.name)
+                self._faults.log(account.name, f"lessons of this account are not told or heard: {fault}")
+                return True
+            self._faulty.discard(account.name)
+            self._faults.over(account.name)
+            self._tell_of(done)
+            if done.is_forgotten:
+                self._forgotten(account)
+                return True
+            if done.is_over and not (done.told or done.heard):  # else the files have changed by that
+                self._seen[account.name] = _Seen(stamp, news, self._running())
+            return done.is_over
+
+    def _count(self) -> None:
+        """Measure how many lessons wait; a ledger is opened only where it was written since the last time."""
+        counted = {}
+        for account in self._accounts():
+            if self._stop.is_set():
+                return
+            stamp = _stamp_of(account.ledger)
+            found = self._untold.get(account.name)
+            if stamp[0] is not None and (found is None or found[0] != stamp):
+                with (
+                    suppress(SpamnbError),
+                    Ledger(account.ledger, only_read=True, busy_seconds=_BUSY_SECONDS) as ledger,
+                ):
+                    found = stamp, ledger.shared().untold
+            if stamp[0] is not None and found is not None:
+                counted[account.name] = found
+        self._untold = counted
+        self._measurements.untold = sum(number for _, number in counted.values())
+
+    def _tell_of(self, done: Round) -> None:
+        self._measurements.exchanged(done.told, done.heard)
+        if done.changed or done.told:
+            _log.info("told %s to other hosts, took over %s of theirs", plural(done.told, "lesson"), done.changed)
+
+
+def _stamp_of(ledger: str) -> _Stamp:
+    """What changes when a ledger is written: which file it is, its size and its time, and those of its log."""
+    return tuple(map(_stamp_of_file, (ledger, ledger + "-wal")))
+
+
+def _stamp_of_file(path: str) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        found = os.stat(path)
+        if found.st_size:
+            return found.st_ino, found.st_size, found.st_mtime_ns
+    return None

@@ -1,0 +1,90 @@
+"""inotify(7), by the C library: one instance, and whether a file system tells of changes at all."""
+
+import contextlib
+import ctypes
+import os
+import select
+import struct
+from collections.abc import Iterator
+
+from spamnb.base.errors import SpamnbError
+
+# linux/inotify.h
+MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x40, 0x80, 0x100, 0x200
+DELETE_SELF, MOVE_SELF = 0x400, 0x800
+UNMOUNT, Q_OVERFLOW, IGNORED, ISDIR = 0x2000, 0x4000, 0x8000, 0x4000_0000  # these come unasked
+ONLYDIR, DONT_FOLLOW = 0x0100_0000, 0x0200_0000
+
+_HEAD = struct.Struct("iIII")  # struct inotify_event: watch descriptor, mask, cookie, length of the name
+_CHUNK = 64 << 10  # bytes; an event with a name takes some 60
+_PROBE_SECONDS = 2.0
+_PROBE_MASK = CREATE
+
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+
+class CannotWatchError(SpamnbError):
+    """Watching by inotify is demanded, and is not to be had."""
+
+
+class Inotify:
+    """An instance of inotify; each call raises OSError as the system says."""
+
+    def __init__(self) -> None:
+        self.descriptor = _checked(_LIBRARY.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK))
+
+    def add(self, path: str, mask: int) -> int:
+        """Watch a directory; its watch descriptor: the same one as long as it is this very directory."""
+        watched = _LIBRARY.inotify_add_watch(self.descriptor, os.fsencode(path), ctypes.c_uint32(mask))
+        return _checked(watched, path)
+
+    def remove(self, watch: int) -> None:
+        """Watch a directory no longer. Nothing happens where its watch has ended by itself."""
+        _LIBRARY.inotify_rm_watch(self.descriptor, watch)
+
+    def read(self) -> Iterator[tuple[int, int, bytes]]:
+        """What is there, without waiting: watch descriptor, mask, and the name of what is in the directory, or b""."""
+        try:
+            data = os.read(self.descriptor, _CHUNK)
+        except BlockingIOError:
+            return
+        place = 0
+        while place < len(data):
+            watch, mask, _, length = _HEAD.unpack_from(data, place)
+            place += _HEAD.size + length
+            yield watch, mask, data[place - length : place].rstrip(b"\0")
+
+    def close(self) -> None:
+        """Give the instance back, and all of its watches."""
+        os.close(self.descriptor)
+
+
+def _checked(result: int, path: str | None = None) -> int:
+    if result < 0:
+        fault = ctypes.get_errno()
+        raise OSError(fault, os.strerror(fault), path)
+    return result
+
+
+def tells(directory: str) -> bool | None:
+    """Whether a file that is made in a directory is told of within two seconds; None where that cannot be tried.
+
+    The directory is opened once: its owner cannot put another one in its place meanwhile, and make us wrong.
+    """
+    name = f"spamnb-probe.{os.getpid()}"
+    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+        opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        stack.callback(os.close, opened)
+        inotify = Inotify()
+        stack.callback(inotify.close)
+        inotify.add(f"/proc/self/fd/{opened}", _PROBE_MASK)
+        new = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+        os.close(os.open(name, new, 0o600, dir_fd=opened))
+        poll = select.poll()
+        poll.register(inotify.descriptor, select.POLLIN)
+        try:
+            return bool(poll.poll(1000 * _PROBE_SECONDS))
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=opened)
+    return None

@@ -1,0 +1,396 @@
+"""The users of a mail host: who comes and goes.
+
+*Who is there* is listed at the start, every few minutes, and half a second after something has come or gone in a
+directory where a user may be. A new Maildir is recorded, and its mail is never moved. Of one that is gone the ledger
+stays. Where a directory cannot be listed, nobody below it is gone. A Maildir that is being filled, as by
+`doveadm sync`, is recorded when nothing has come for ten seconds: what is copied into it is no new mail.
+
+*Whose folders have changed unseen*, and who is to be looked after, is found out by `service.sweeps`. What is known of a
+user is written into the register by `service.rows`.
+"""
+
+import logging
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
+from spamnb.base.wording import plural
+from spamnb.config import Config
+from spamnb.host.find_users import FoundUsers, User
+from spamnb.host.host import Host
+from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.shares import Share, claimed
+from spamnb.ledger.file.last_end import EndRecord
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import Directory
+from spamnb.monitoring.account_row import account_row
+from spamnb.monitoring.exposition import Histogram, Metric
+from spamnb.service.account import Account, Surroundings
+from spamnb.service.accounts import Accounts
+from spamnb.service.context import Context
+from spamnb.service.inotify import CannotWatchError
+from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, ServiceJob
+from spamnb.service.known import Known
+from spamnb.service.log import LogOnce, about
+from spamnb.service.mailboxes import Mailboxes
+from spamnb.service.reading_now import Met, remember
+from spamnb.service.rows import Rows
+from spamnb.service.sweeps import Sweeps
+from spamnb.service.tenants import Sharing, Tenants, Wait
+from spamnb.service.untouched import OutdatedLessons
+from spamnb.service.watcher import Hint
+
+_log = logging.getLogger(__name__)
+_PLACES = ""  # as the root of hints that somebody may have come or gone
+_BUSY_SECONDS = 0.2  # for a ledger, or the register, that another process holds: all accounts wait as long
+_CACHE = 1_000  # KB of a ledger's pages; a host has many open at once
+_SOON_SECONDS = 0.5
+_RETRY_SECONDS = 10.0
+_LONGEST_RETRY = 600.0
+
+
+class Roster(Tenants[Host]):
+    """The users of a mail host that belong to the share of this service. Raises SpamnbError where another has it.
+
+    faults: makes what keeps the faults of one account.
+    """
+
+    def __init__(self, host: Host, faults: Callable[[], LogOnce]) -> None:
+        self._host = host
+        self._share = host.share or Share()
+        self._faults_of = faults
+        self._faults = LogOnce(_log, logging.ERROR)
+        self._known: dict[str, Known] = {}
+        self._met: dict[str, list[Met]] = {}  # what the last process was reading when it ended, by user
+        self._list_at = math.inf
+        self._places: list[str] = []
+        self._shared: Surroundings
+        self._accounts: Accounts
+        self._sweeps: Sweeps
+        self._rows: Rows
+        self._metrics: HostMetricsFile
+        with ExitStack() as stack:
+            stack.enter_context(claimed(host.register.parent, self._share))
+            Register(str(host.register)).close()  # made, or waited for, now: afterwards all would wait for it
+            register = Register(str(host.register), busy_seconds=_BUSY_SECONDS)
+            self._register = stack.enter_context(closing(register))
+            self._stack = stack.pop_all()
+
+    # --- the configuration
+
+    def open(self, read: Host, shared: Surroundings, wait: Wait) -> None:
+        """Work by another configuration."""
+        self._host = read
+        self._shared = replace(
+            shared,
+            alive=lambda status: self._alive(shared, status),
+            open_ledger=partial(Ledger, busy_seconds=_BUSY_SECONDS, cache=_CACHE),
+            patience=0.0,
+            longest_retry=_LONGEST_RETRY,
+            is_examined=False,
+        )
+        self._accounts = Accounts(
+            self._shared, read.template.users.awake, self._somebody_came, self._changed, self._looked_after
+        )
+        self._known, self._places = {}, []
+        self._sweeps = Sweeps(self._shared, self._accounts, self._known, read.template, self._list_soon)
+        self._rows = Rows(self._register, self._known, self._sweeps.settle_stamp, self._shared.running)
+        instance = "" if self._share.of == 1 else str(self._share)
+        owns, measured = self._share.owns, shared.measurements
+        self._metrics = HostMetricsFile(
+            lambda: self._host.template, self._register, owns, measured, self._measured, instance
+        )
+        for met in shared.reading.open(str(self._share.claim(read.register.parent))):
+            if self._share.owns(met.account):
+                self._met.setdefault(met.account, []).append(met)
+            else:
+                self._remember_for_another(met)
+
+    def _alive(self, shared: Surroundings, status: str) -> None:
+        shared.alive(status)
+        self._accounts.give_turns()
+
+    def _remember_for_another(self, met: Met) -> None:
+        """Write down what was read for a user of another share, whose mail server asked us."""
+        if self._host.find(met.account) is None:
+            return
+        try:
+            with Ledger(str(self._host.ledger_of(met.account)), busy_seconds=_BUSY_SECONDS) as ledger:
+                remember(ledger, [met])
+        except LedgerError as fault:
+            with about(met.account):
+                _log.warning("what ended the service is not written down: %s", fault)
+
+    def _config_of(self, user: User) -> Config:
+        """The configuration of a user, as it is at this moment."""
+        known = self._known[user.name]
+        known.config, known.own_fault = self._host.config_of(user, known.config)
+        return known.config
+
+    def _jobs(self, context: Context, mailboxes: Mailboxes, record: EndRecord) -> Sequence[ServiceJob]:
+        """What is done when an account is looked after; made whenever it wakes."""
+        known = self._known[context.config.user]
+        known.counted = known.counted or context.ledger.tallies.place(self._shared.now())
+        return (
+            DailyCopies(context, lambda: self._shared.alive("copying a ledger"), record, only_changed=True),
+            Forgetting(context.ledger, context.config.retention, mailboxes.present),
+            OutdatedLessons(context),
+        )
+
+    # --- who is there
+
+    def watch(self) -> str:
+        """Watch all users, and have those compared whose folders have changed, the latest first."""
+        rows = {row.name: row for row in self._register.all() if self._share.owns(row.name)}
+        self._sweeps.plan()
+        if (found := self._users()) is not None:
+            self._come(self._ours(found), rows)
+            self._miss([row for name, row in rows.items() if name not in self._known], found)
+            self._watch_places(found)
+        share = "" if self._share.of == 1 else f" of the share {self._share}"
+        return f"{plural(len(self._known), 'user')}{share}"
+
+    def _users(self) -> FoundUsers | None:
+        """Who is there; None where that cannot be told for now. Plans when to ask again."""
+        service = self._host.template.service
+        try:
+            found = self._host.users()
+        except MaildirError as fault:
+            self._faults.log("users", str(fault))
+            self._list_at = self._shared.running() + min(_RETRY_SECONDS, service.reconcile_seconds)
+            return None
+        if self._faults.over("users"):
+            _log.info("the users can be found again")
+        self._list_at = self._shared.running() + service.reconcile_seconds
+        return found
+
+    def _come(self, users: Iterable[User], rows: Mapping[str, AccountRow]) -> None:
+        """Add users, and have those compared whose folders have changed since they were last, the latest first."""
+        changed = []
+        for user in users:
+            known = self._add(user, rows.get(user.name))
+            has_changed, latest = self._sweeps.has_changed(known)
+            if has_changed or known.account.met:
+                changed.append((latest, known.account))
+        for _, account in sorted(changed, key=lambda each: each[0], reverse=True):
+            self._accounts.compare(account)
+
+    def _miss(self, rows: Sequence[AccountRow], found: FoundUsers) -> None:
+        """Write down who of the register's is gone; of whom something is left, it is found out what is wrong."""
+        if rows and not found.users:
+            step = "mount its disk if it is not mounted"
+            self._faults.log("users", f"nobody is found in {found.directories[0]} any more: {step}")
+            return
+        left = []
+        for row in rows:
+            if self._is_gone(row, found):
+                self._put_gone(row)
+            elif row.state is not State.GONE:
+                left.append(User(row.name, Path(row.root)))
+        self._come(left, {row.name: row for row in rows})
+        for user in left:
+            self._accounts.compare(self._known[user.name].account)
+
+    def _ours(self, found: FoundUsers) -> Iterator[User]:
+        return (user for user in found.users if self._share.owns(user.name))
+
+    def _add(self, user: User, row: AccountRow | None) -> Known:
+        """A user who is there: watched, and asleep."""
+        row = row or AccountRow(user.name, str(user.root), State.LEARNING, looked_after_at=self._shared.now())
+        if row.state is State.GONE:
+            row = replace(row, state=State.LEARNING, gone_at=None)
+        read = partial(self._config_of, user)
+        check = partial(self._host.check_root, user)
+        account = Account(user.name, [str(user.root)], read, self._jobs, self._faults_of(), check)
+        account.met = self._met.pop(user.name, [])
+        sharing = Sharing(user.name, str(self._host.ledger_of(user.name)), user.name)
+        self._known[user.name] = known = Known(account, sharing, row, _device(user.root), row.stamp)
+        self._accounts.add(account)
+        with suppress(SpamnbError):  # as too many open files: the comparison that follows meets the same, and tells it
+            check()
+            self._shared.watcher.watch(str(user.root), self._sweeps.find_directories(account))
+        return known
+
+    def _watch_places(self, found: FoundUsers) -> None:
+        """Watch the directories in which somebody may come or go. Links above all users are the administrator's."""
+        fixed, *others = found.directories
+        watched = [os.path.realpath(fixed), *others]
+        if watched != self._places:  # who has come into a directory that was not watched yet was not told of
+            self._places = watched
+            self._list_soon()
+        try:
+            self._shared.watcher.watch(_PLACES, map(Directory, watched), is_limited=False)
+        except CannotWatchError as fault:
+            self._faults.log(_PLACES, str(fault))
+
+    def _somebody_came(self, hint: Hint) -> None:
+        if hint.root == _PLACES:
+            self._list_soon()
+
+    def _list_soon(self) -> None:
+        self._list_at = min(self._list_at, self._shared.running() + _SOON_SECONDS)
+
+    def _list(self) -> None:
+        """Find out who has come and who has gone."""
+        if (found := self._users()) is None:
+            return
+        there = {user.name: user for user in self._ours(found)}
+        for name, known in [*self._known.items()]:
+            if name not in there and not self._is_gone(known.row, found, known.device):
+                self._compare_unless_failed(known.account)
+            elif name not in there or str(there[name].root) != known.account.roots[0]:
+                self._remove(name)
+        new = [there[name] for name in sorted(there.keys() - self._known.keys())]
+        self._come(new, {user.name: row for user in new if (row := self._rows.find(user.name)) is not None})
+        for user in new:
+            if (known := self._known[user.name]).stamp is None:  # else a disk was mounted late
+                with about(user.name):
+                    _log.info("watching %s", user.root)
+                self._accounts.let_fill(known.account)
+        self._watch_places(found)
+
+    def _is_gone(self, row: AccountRow, found: FoundUsers, device: int | None = None) -> bool:
+        """Whether somebody who was not found is not there.
+
+        Nobody knows that below what cannot be listed, or of a Maildir on a disk that is not mounted. A Maildir that
+        lacks something, or behind a link, is there. device: of the Maildir; None: not known.
+        """
+        if not self._host.may_have(User(row.name, Path(row.root))):
+            return True
+        if os.path.lexists(row.root) or any(row.root.startswith(f"{each}/") for each in found.unreadable):
+            return False
+        above = filter(None, map(_device, Path(row.root).parents))  # of the nearest directory that is there
+        return device in (None, next(above))
+
+    def _remove(self, name: str) -> None:
+        known = self._known[name]
+        self._accounts.remove(known.account)
+        self._shared.watcher.unwatch(known.account.roots[0])
+        del self._known[name]
+        with about(name):
+            _log.info("%s is not there any more; the ledger stays", known.account.roots[0])
+        self._put_gone(known.row)
+
+    def _compare_unless_failed(self, account: Account) -> None:
+        if not account.is_failed:  # else it is tried again at its time
+            self._accounts.compare(account)
+
+    def _put_gone(self, row: AccountRow) -> None:
+        if row.state is not State.GONE:
+            gone = replace(row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None)
+            self._rows.put([gone])
+
+    # --- the loop
+
+    def take(self, hint: Hint) -> None:
+        """Keep a hint until its account has its turn."""
+        self._accounts.take(hint)
+
+    def work(self) -> None:
+        """A turn, a step of what can wait, and what is due beside the accounts."""
+        running = self._shared.running()
+        if running >= self._list_at:
+            self._list()
+        self._sweeps.go_on()
+        self._accounts.work()
+        if running >= self._rows.due_at:
+            self._rows.write()
+        self._metrics.step_if_due(self._shared.now())
+
+    def due_in(self) -> float:
+        """Seconds until there is something to do without a hint."""
+        ours = min(self._list_at, self._rows.due_at) - self._shared.running()
+        return max(0.0, min(ours, self._sweeps.due_in(), self._accounts.due_in()))
+
+    def sharing(self) -> Sequence[Sharing]:
+        """All users of the share."""
+        return [known.sharing for known in [*self._known.values()]]
+
+    def forget(self, user: Sharing) -> None:
+        """Remove the ledger of a user, if it is one of ours still, and begin another one."""
+        if (known := self._known.get(user.name)) is not None:
+            self._accounts.forget(known.account, user.ledger)
+            known.counted = known.stamp = known.slept = known.looked = None
+
+    def once(self, read: Host, shared: Surroundings, wait: Wait) -> None:
+        """Do all that is to be done now, for one user after the other."""
+        self.open(read, shared, wait)
+        rows, failed = {row.name: row for row in self._register.all()}, 0
+        for user in self._ours(read.users()):
+            known = self._add(user, rows.get(user.name))
+            with about(user.name):
+                try:
+                    known.account.once(self._shared, wait)
+                    self._changed(known.account)
+                    fault = known.account.sleep()
+                except SpamnbError as met:
+                    fault = known.account.sleep(met)
+                if fault is not None:
+                    failed += 1
+                    _log.error("%s", fault)
+        self._rows.write()
+        if failed:
+            raise SpamnbError(f"{plural(failed, 'user')} could not be worked for: the lines above say why")
+
+    def rest(self) -> None:
+        """Let go of all accounts."""
+        self._accounts.close()
+        self._rows.write()
+
+    def close(self, fault: Exception | None) -> None:
+        """Let go of the register, and of the share."""
+        self._stack.close()
+
+    # --- what is known of an account
+
+    def _changed(self, account: Account) -> None:
+        """An account is about to sleep, or something is wrong with it."""
+        known = self._known[account.name]
+        if account.is_awake:
+            self._count(known)
+            row = account_row(account.ledger, account.config, self._shared.now())
+            fault = known.own_fault or _of_skipped(account.ledger.state.skipped)
+            self._sweeps.take_stamp(known)
+        else:
+            row, fault = replace(known.row, state=State.BROKEN), account.faults.text
+            known.stamp = known.slept = known.looked = None
+        since = None if not fault else known.row.fault_since or self._shared.now()
+        looked_after_at = known.row.looked_after_at
+        row = replace(row, stamp=known.stamp, fault=fault, fault_since=since, looked_after_at=looked_after_at)
+        self._rows.change(known, row)
+
+    def _count(self, known: Known) -> None:
+        """Count what was done for a user who is awake."""
+        if known.counted is not None:
+            done, known.counted = known.account.ledger.tallies.since(known.counted, self._shared.now())
+            self._shared.measurements.done(done)
+
+    def _measured(self, _: float) -> Iterable[Metric | Histogram]:
+        """What this service measures, up to now."""
+        for account in self._accounts.awake():
+            self._count(self._known[account.name])
+        measured = self._shared.measurements
+        return [*measured.of_host(len(self._accounts.awake())), *measured.metrics(self._shared.watcher.number)]
+
+    def _looked_after(self, account: Account) -> None:
+        known = self._known[account.name]
+        self._rows.change(known, replace(known.row, looked_after_at=self._shared.now()))
+
+
+def _device(path: str | Path) -> int | None:
+    """The disk that a directory is on; None where it is not there."""
+    try:
+        return os.lstat(path).st_dev
+    except OSError:
+        return None
+
+
+def _of_skipped(skipped: Sequence[str]) -> str:
+    if not skipped:
+        return ""
+    return f"{plural(len(skipped), 'message')} not read, since the service has ended over it: spamnb users retry"

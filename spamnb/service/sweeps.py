@@ -1,0 +1,174 @@
+"""Whether the folders of a mail host's users have changed unseen, and who is to be looked after.
+
+*Whose folders have changed* is asked of the folders' times, every few minutes: no ledger is opened for it. The
+times of all `new` and `cur` of a mailbox make one number, its stamp. Another stamp than that of the last sleep, and no
+hint since: an event was lost, or there are none from this disk. So the folders are compared. The same holds at a start:
+the register knows the stamps, so only those are compared for whom something has happened meanwhile.
+
+A stamp that is taken when an account goes to sleep may be later than an event that we have not read yet; if we were
+killed then, that would be hidden for a day. So the watcher is asked a moment later, and the stamp counts when all that
+had happened by then was told, and no hint was about this account. Where nothing is told, as on a network file system,
+the stamp that counts was taken before the last comparison.
+
+*Looked after* is each account once a day, at a time of the day that follows from its name: its ledger is examined, its
+folders are compared, what was kept is learned, what is long gone is forgotten, and a copy is made.
+"""
+
+import hashlib
+import math
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from spamnb.base.errors import MaildirError
+from spamnb.config import Config
+from spamnb.maildir.folders import Directory, find_directories
+from spamnb.service.account import Account, Surroundings
+from spamnb.service.accounts import Accounts
+from spamnb.service.context import DAY
+from spamnb.service.known import Known
+
+_TICK_SECONDS = 2.0  # what happens within one tick of a file system's clock may leave the same times
+_SLICE = 50  # accounts whose stamps are looked at in one go: some milliseconds
+
+
+def stamp_of(directories: Sequence[Directory]) -> tuple[int, int]:
+    """One number for the times of the `new` and `cur` among these directories, and the latest time, in nanoseconds.
+
+    It is a whole number of 64 bits with a sign, as SQLite has it.
+    """
+    digest, latest = hashlib.blake2b(digest_size=8), 0
+    for path in sorted(directory.path for directory in directories if directory.subdir):
+        try:
+            changed = os.lstat(path).st_mtime_ns
+        except OSError:
+            changed = 0
+        digest.update(os.fsencode(f"{path}\0{changed}\0"))
+        latest = max(latest, changed)
+    return int.from_bytes(digest.digest(), signed=True), latest
+
+
+class Sweeps:
+    """Looks at the stamps of users, of a slice of them at a time; has those compared or looked after who need it.
+
+    lost: called where hints were lost, and users may have come or gone unseen.
+    """
+
+    def __init__(
+        self,
+        shared: Surroundings,
+        accounts: Accounts,
+        known: Mapping[str, Known],
+        template: Config,
+        lost: Callable[[], None],
+    ) -> None:
+        self._shared, self._accounts, self._known, self._template, self._lost = shared, accounts, known, template, lost
+        self._sweep: Iterator[None] | None = None
+        self._is_lost = False  # hints were lost, and not all accounts have been looked at since
+        self._at = self._poll_at = math.inf
+
+    def plan(self) -> None:
+        """Look at all when the configured time has passed, and at those that are polled when theirs has."""
+        running, service = self._shared.running(), self._template.service
+        self._at, self._poll_at = running + service.reconcile_seconds, running + service.poll_seconds
+
+    def due_in(self) -> float:
+        """Seconds until there is something to look at."""
+        if self._sweep is not None:
+            return 0.0
+        polls = [self._poll_at] if self._shared.watcher.polling else []
+        return max(0.0, min([self._at, *polls]) - self._shared.running())
+
+    def go_on(self) -> None:
+        """Look at the stamps of some accounts, where that is due: of all, or of those that are polled."""
+        running, watcher = self._shared.running(), self._shared.watcher
+        if watcher.overflowed:
+            watcher.overflowed, self._is_lost = False, True
+            self._lost()
+            self._sweep = self._looks([*self._known.values()], is_lost=True)
+        elif self._sweep is None and running >= self._at:
+            self._sweep = self._looks([*self._known.values()])
+            self.plan()
+        elif self._sweep is None and running >= self._poll_at:
+            polled = [each for each in self._known.values() if not watcher.is_watched(each.account.roots[0])]
+            self._sweep = self._looks(polled)
+            self._poll_at = running + self._template.service.poll_seconds
+        if self._sweep is not None and next(self._sweep, self) is self:
+            self._sweep, self._is_lost = None, False
+
+    def _looks(self, some: Sequence[Known], *, is_lost: bool = False) -> Iterator[None]:
+        """Look at accounts, with a pause after each slice. is_lost: hints were lost, of who is awake too."""
+        for start in range(0, len(some), _SLICE):
+            for known in some[start : start + _SLICE]:
+                if self._known.get(known.account.name) is known:
+                    self._look(known, is_lost=is_lost)
+            yield
+
+    def _look(self, known: Known, *, is_lost: bool) -> None:
+        account = known.account
+        if account.is_failed or account.is_filled:
+            return
+        if account.is_awake or account.is_hinted or known.slept is not None:
+            has_changed = is_lost
+        else:
+            has_changed, _ = self.has_changed(known, is_lost=is_lost)
+        if has_changed:
+            self._accounts.compare(account)
+        if self._is_to_be_looked_after(known):
+            self._accounts.look_after(account)
+
+    def _is_to_be_looked_after(self, known: Known) -> bool:
+        """Whether its time of the day, which follows from its name, has passed since that was done last."""
+        now, of_day = self._shared.now(), zlib.crc32(known.account.name.encode()) % DAY
+        last = now - (now - of_day) % DAY
+        return not last <= (known.row.looked_after_at or 0.0) <= now  # the clock may have been set back
+
+    def has_changed(self, known: Known, *, is_lost: bool = False) -> tuple[bool, int]:
+        """Whether the folders may have changed since the stamp that counts, and their latest time.
+
+        is_lost: that a directory was made may be among what was lost.
+        """
+        stamp, latest = self._stamp_of(known.account, is_lost=is_lost)
+        is_lasting = self._shared.now() - latest / 1e9 > _TICK_SECONDS  # what happens from now on makes another one
+        known.looked = stamp if is_lasting else None
+        return stamp is None or stamp != known.stamp, latest
+
+    def _stamp_of(self, account: Account, *, is_lost: bool = False) -> tuple[int | None, int]:
+        """The stamp of the directories as they are watched, or else as they are, and the latest time.
+
+        The stamp is None where it cannot be told.
+        """
+        watched = [] if is_lost else self._shared.watcher.directories(account.roots[0])
+        try:
+            return stamp_of(watched or [*self.find_directories(account)])
+        except MaildirError:  # too many files are open
+            return None, 0
+
+    def find_directories(self, account: Account) -> Iterator[Directory]:
+        """The directories of an account as they are."""
+        return find_directories(account.roots[0], self._template.mailboxes[0].layout)
+
+    def take_stamp(self, known: Known) -> None:
+        """Take the stamp of an account that is about to sleep."""
+        known.slept = known.asked = None
+        if not known.account.is_compared:
+            return  # then the former stamp stays
+        if self._shared.watcher.is_watched(known.account.roots[0]):
+            stamp, _ = self._stamp_of(known.account)
+            known.slept = None if stamp is None else (stamp, self._shared.running())
+        elif known.looked is not None:
+            known.stamp = known.looked
+
+    def settle_stamp(self, known: Known) -> bool:
+        """Let the stamp of an account that sleeps count, if that is time; False: ask again later."""
+        account, watcher = known.account, self._shared.watcher
+        if known.slept is None or account.is_awake or account.is_hinted or not account.is_compared:
+            return True
+        stamp, at = known.slept
+        is_told = known.asked is not None and watcher.told >= known.asked
+        if is_told and not (self._is_lost or watcher.overflowed):
+            known.stamp, known.slept = stamp, None
+            return True
+        if known.asked is None and self._shared.running() - at >= _TICK_SECONDS:
+            known.asked = watcher.ask()
+        return False

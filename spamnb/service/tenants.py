@@ -1,0 +1,167 @@
+"""Whose mail a service works for: one person's, or that of the users of a mail host (`roster`)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Generic, NamedTuple, Self, TypeVar
+
+from spamnb.base.wording import plural
+from spamnb.config import Config
+from spamnb.ledger.file.last_end import EndRecord
+from spamnb.service.account import Account, Surroundings
+from spamnb.service.accounts import Accounts
+from spamnb.service.context import Context
+from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, ServiceJob
+from spamnb.service.log import LogOnce
+from spamnb.service.mailboxes import Mailboxes
+from spamnb.service.untouched import OutdatedLessons
+from spamnb.service.watcher import Hint, Watcher
+
+Read = TypeVar("Read")  # what is read of a configuration
+Wait = Callable[[float], object]
+"""Waits for so many seconds, or less; raises StoppedError where there is nothing to be waited for."""
+
+
+class Sharing(NamedTuple):
+    """A user whose lessons are shared with other hosts. name: in their log. ledger: its path. about: in ours.
+
+    A ledger that is not there is not made: it is there once the service has looked at the mail.
+    """
+
+    name: str
+    ledger: str
+    about: str = ""
+
+
+class Tenants(ABC, Generic[Read]):
+    """Those whose mail a service works for, until the block ends. What they claim they keep over a reload."""
+
+    @abstractmethod
+    def open(self, read: Read, shared: Surroundings, wait: Wait) -> None:
+        """Begin to work by a configuration. Raises SpamnbError where that cannot be."""
+
+    @abstractmethod
+    def watch(self) -> str:
+        """Begin to watch; how many folders, and of whom, in words."""
+
+    @abstractmethod
+    def take(self, hint: Hint) -> None:
+        """Keep a hint until it is worked on."""
+
+    @abstractmethod
+    def work(self) -> None:
+        """Do what is due, or a part of it."""
+
+    @abstractmethod
+    def due_in(self) -> float:
+        """Seconds until there is something to do without a hint; infinity for never."""
+
+    @abstractmethod
+    def sharing(self) -> Sequence[Sharing]:
+        """Those whose lessons are shared, where any are; may be called in another thread."""
+
+    @abstractmethod
+    def forget(self, user: Sharing) -> None:
+        """Remove the ledger of a user who was forgotten on another host, and begin another one, if that can be done."""
+
+    @abstractmethod
+    def once(self, read: Read, shared: Surroundings, wait: Wait) -> None:
+        """Do all that is to be done now. Raises SpamnbError where a part of it cannot be done."""
+
+    @abstractmethod
+    def rest(self) -> None:
+        """Let go of what belongs to this configuration: another one comes."""
+
+    @abstractmethod
+    def close(self, fault: Exception | None) -> None:
+        """Let go of everything. fault: over what; raises another one where that is what has to be told."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let go of everything."""
+        self.close(fault if isinstance(fault, Exception) else None)
+
+
+class OnePerson(Tenants[Config]):
+    """One person, with one ledger, whose account does not sleep.
+
+    alive: called while a copy of the ledger is made. instance: which of several services of a host this is.
+    """
+
+    def __init__(self, config: Config, faults: LogOnce, alive: Callable[[], None], instance: str) -> None:
+        self._config = config
+        self._alive = alive
+        self._instance = instance
+        self._account = Account("", (), lambda: self._config, self._jobs, faults)
+        self._accounts: Accounts
+        self._watcher: Watcher
+
+    def open(self, read: Config, shared: Surroundings, wait: Wait) -> None:
+        """Open the ledger, once it can be used, and lock the mailboxes."""
+        self._config, self._watcher = read, shared.watcher
+        self._account.roots = tuple(str(mailbox.path) for mailbox in read.mailboxes)
+        self._accounts = Accounts(shared)
+        self._accounts.add(self._account)
+        while not self._accounts.wake(self._account):
+            wait(max(0.0, self._account.compare_at - shared.running()))
+        self._account.met += shared.reading.open(str(read.ledger))
+
+    def watch(self) -> str:
+        """Compare the folders for the first time, each after its mailbox is watched."""
+        self._accounts.compare_now(self._account)
+        mailboxes = self._account.mailboxes
+        number = len(mailboxes.roots)
+        folders = plural(len(mailboxes.directories) // 2, "folder")
+        return f"{folders} in {number} mailbox{'' if number == 1 else 'es'}"
+
+    def take(self, hint: Hint) -> None:
+        """Keep a hint until the account has its turn."""
+        self._accounts.take(hint)
+
+    def work(self) -> None:
+        """A turn, what can wait, and a step of each job."""
+        if self._watcher.overflowed:
+            self._watcher.overflowed = False
+            self._accounts.compare(self._account)
+        self._accounts.work()
+        self._accounts.step_jobs()
+
+    def due_in(self) -> float:
+        """Seconds until a file has dwelt long enough, the folders are compared, or a job goes on."""
+        return self._accounts.due_in()
+
+    def sharing(self) -> Sequence[Sharing]:
+        """This person."""
+        name = self._config.account
+        return [] if name is None else [Sharing(name, str(self._config.ledger))]
+
+    def forget(self, user: Sharing) -> None:
+        """Remove the ledger, and begin another one."""
+        self._accounts.forget(self._account, user.ledger)
+
+    def once(self, read: Config, shared: Surroundings, wait: Wait) -> None:
+        """Compare the folders with the ledger, judge and learn what is new."""
+        self._account.once(shared, wait)
+
+    def rest(self) -> None:
+        """Let go of the mailboxes."""
+        self._account.rest()
+
+    def close(self, fault: Exception | None) -> None:
+        """Let go of the mailboxes and the ledger."""
+        told = self._account.sleep(fault)
+        if told is not None and told is not fault:
+            raise told from fault
+
+    def _jobs(self, context: Context, mailboxes: Mailboxes, record: EndRecord) -> Sequence[ServiceJob]:
+        """What is done again and again beside the mail, in the order in which it is done."""
+        return (
+            DailyCopies(context, self._alive, record),
+            Forgetting(context.ledger, context.config.retention, mailboxes.present),
+            OutdatedLessons(context),
+            MetricsFile(context, lambda: len(mailboxes.directories), self._instance),
+        )

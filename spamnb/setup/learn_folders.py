@@ -1,0 +1,156 @@
+"""Learning all folders of a configuration's mailboxes as they are: what a host does for each of its users.
+
+It may be interrupted at any moment and begun again: each transaction is kept, and a file whose message is known to be
+learned as its folder says is not read again.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spamnb.acts import may_move
+from spamnb.base.errors import MaildirError, SpamnbError
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped
+from spamnb.bulk import learning
+from spamnb.bulk.mapping import LeftOut, each, read_batch
+from spamnb.bulk.sources import Source
+from spamnb.config import Config
+from spamnb.host.find_users import User
+from spamnb.host.host import Host
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.values import damage_in
+from spamnb.maildir.names import parse_name
+from spamnb.setup.proposal import Proposal, as_configured
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedFolders:
+    """How many messages were learned newly as ham and as spam, how many were known already, and what was unreadable."""
+
+    ham: int
+    spam: int
+    known: int
+    left_out: LeftOut
+
+
+class LearnedUser(NamedTuple):
+    """What was learned of one user of a host; None where that could not be done, and why."""
+
+    name: str
+    learned: LearnedFolders | None
+    fault: str = ""
+
+
+def learn_users(host: Host, users: Iterable[User], record: Callable[[Config], None]) -> Iterator[LearnedUser]:
+    """Learn the folders of one user after the other; what is wrong with one is told, and the others have their turn.
+
+    record: called afterwards for each, so that what is learned is known by its file the next time.
+    """
+    for user in users:
+        config, fault = host.config_of(user)
+        if fault:  # by the roles of others, mail would be learned as what it is not
+            yield LearnedUser(user.name, None, fault)
+            continue
+        try:
+            learned = learn_folders(config)
+            record(config)
+        except Exception as met:
+            yield LearnedUser(user.name, None, _told(config, met))
+        else:
+            yield LearnedUser(user.name, learned)
+
+
+def learn_folders(config: Config) -> LearnedFolders:
+    """Learn ham folders first and then spam folders: what is in a spam folder was put there, and ends as spam.
+
+    Raises SpamnbError where a mailbox has no inbox or cannot be read, or the ledger cannot be used.
+    """
+    learned, known = dict.fromkeys(Label, 0), 0
+    left_out: LeftOut = []
+    for mailbox in config.mailboxes:
+        proposal = as_configured(mailbox)
+        _check(proposal)
+        skipped = _learned_already(config, proposal)
+        for label in Label:
+            labelled = proposal.labelled(label)
+            found = [source for source in labelled if source.file not in skipped]
+            known += len(labelled) - len(found)
+            if not found:
+                continue
+            seen, changed, unread = _learn(config, found, label)
+            learned[label] += changed
+            known += seen - changed
+            left_out += unread
+    return LearnedFolders(learned[Label.HAM], learned[Label.SPAM], known, left_out)
+
+
+def _told(config: Config, fault: Exception) -> str:
+    """A fault of one user in words; one that says nothing of a user, or is a mistake of ours, is raised again."""
+    if isinstance(fault, SpamnbError):
+        return str(fault)
+    if isinstance(fault, OSError):
+        return f"{fault.strerror}{f': {escaped(str(fault.filename))}' if fault.filename else ''}"
+    damage = None
+    with suppress(SpamnbError):
+        damage = damage_in(str(config.ledger), fault)
+    if damage is None:
+        raise fault
+    return str(damage)
+
+
+def _check(proposal: Proposal) -> None:
+    if proposal.mailbox.inbox_folder not in proposal.messages:
+        inbox, root = escaped(proposal.mailbox.inbox_folder), escaped(str(proposal.mailbox.path))
+        raise MaildirError(f"{root} has no folder {inbox}: correct the template, or the roles of this user")
+    if proposal.faults:
+        raise MaildirError(proposal.faults[0])
+
+
+def _learned_already(config: Config, proposal: Proposal) -> set[str]:
+    """The files whose messages are learned as their folders say, by a decision, as far as the ledger knows the files.
+
+    A message that also lies in a spam folder is to be spam.
+    """
+    with Ledger(str(config.ledger)) as ledger:
+        digests = _recorded(ledger, proposal)
+        lessons = {digest: ledger.lessons.find(digest) for digest in set(digests.values())}
+    spam = {digests.get(source.file) for source in proposal.labelled(Label.SPAM)}
+    done = {
+        digest
+        for digest, lesson in lessons.items()
+        if lesson is not None and lesson.decision is (Label.SPAM if digest in spam else Label.HAM)
+    }
+    return {file for file, digest in digests.items() if digest in done}
+
+
+def _recorded(ledger: Ledger, proposal: Proposal) -> dict[str, bytes]:
+    """The identity of the message in each file that was recorded, and whose folder teaches something."""
+    root = str(proposal.mailbox.path)
+    if ledger.locations.started_at(root) is None:
+        return {}
+    mailbox, _ = ledger.locations.mailbox(root)
+    digests = {}
+    for folder, sources in proposal.messages.items():
+        if proposal.label(folder) is not None:
+            there = ledger.locations.digests_in(ledger.locations.folder(mailbox, folder))
+            of_base = {base: digest for digest, (base, _) in there.items()}
+            bases = ((source.file, parse_name(os.path.basename(source.file)).key) for source in sources)
+            digests.update({file: of_base[base] for file, base in bases if base in of_base})
+    return digests
+
+
+def _learn(config: Config, found: Sequence[Source], label: Label) -> tuple[int, int, LeftOut]:
+    """Learn messages. Returns how many were seen and changed, and those that could not be read."""
+    seen, changed = 0, 0
+    left_out: LeftOut = []
+    with ExitStack() as stack:
+        read = stack.enter_context(each(read_batch, found))  # which forks before a ledger is opened
+        ledger = stack.enter_context(Ledger(str(config.ledger)))
+        for done in learning.learn(ledger, read, label, f"was in a {label.word} folder at the start"):
+            seen, changed = seen + done.seen, changed + done.changed
+            left_out += done.left_out
+        may_move.begin(ledger, config.scoring, config.learning)  # that it may move mail is written down here
+    return seen, changed, left_out

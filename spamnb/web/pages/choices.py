@@ -1,0 +1,31 @@
+"""What a person chooses beside the configuration: to allow or block a sender, a cutoff; and to take that back."""
+
+from typing import get_args
+
+from spamnb.acts import choices
+from spamnb.ledger.history.choices import ChoiceKind
+from spamnb.web.http import HttpError, Response
+from spamnb.web.routes import Route
+from spamnb.web.visit import Visit
+
+_LONGEST = 300  # characters; no pattern has more
+
+
+def choose(visit: Visit) -> Response:
+    """Choose what the form says; refused where it would have no effect, with the reason."""
+    form = visit.request.form
+    kind: ChoiceKind | None = next((kind for kind in get_args(ChoiceKind) if kind == form.text("kind")), None)
+    value = form.text("value", _LONGEST)
+    if kind is None or not value:
+        raise HttpError(400, "What is to be chosen was not said.", "Go back, and use the buttons.")
+    actions = choices.choose(visit.ledger, visit.site.config(), kind, [value], "page", visit.now)
+    return visit.done(actions, back="senders", already=int(not actions))
+
+
+def forget(visit: Visit) -> Response:
+    """Take back all that was chosen of a pattern or a cutoff."""
+    actions = choices.forget(visit.ledger, visit.request.form.text("value", _LONGEST), visit.site.now)
+    return visit.done(actions, back="senders")
+
+
+ROUTES = (Route("POST", "/choose", choose), Route("POST", "/choose/forget", forget))

@@ -1,0 +1,132 @@
+"""`choose`: senders and cutoffs beside the configuration, at the prompt; and every command that goes by them."""
+
+import json
+from pathlib import Path
+
+from spamnb.cli.common.sample_mail import message
+from tests.cli.conftest import Run, home, mail, maildir, run
+
+__all__ = ["home", "run"]  # fixtures
+CONFIG = ".config/spamnb/config.yaml"
+
+
+def taught(home: Path, run: Run) -> None:
+    """Some mail of both kinds."""
+    for kind in ("ham", "spam"):
+        assert run("train", f"--{kind}", mail(home / kind, kind, 30)).code == 0
+
+
+def letter(home: Path, kind: str = "ham") -> Path:
+    """A message of somebody at a shop."""
+    path = home / f"{kind}.eml"
+    lines = [line for line in message(kind, 90).split(b"\n") if not line.startswith(b"From:")]
+    path.write_bytes(b"\n".join([b"From: Friend <friend@shop.example>", *lines]))
+    return path
+
+
+def test_each_command_goes_by_it(home: Path, run: Run) -> None:
+    """What is chosen holds for score, explain and status at once, and no more when it is taken back."""
+    taught(home, run)
+    path = letter(home)
+    assert run("score", path).code == 1
+    said = run("choose", "block", "*@shop.example")
+    assert (said.code, "from now on: block *@shop.example" in said.out) == (0, True)
+    assert run("score", path).code == 0
+    assert "you have chosen to block *@shop.example" in run("explain", path).out
+    assert json.loads(run("explain", "--json", path).out)["listed"] == "*@shop.example"
+    assert "1 blocked" in run("status").out
+    (chosen,) = json.loads(run("status", "--json").out)["chosen"]
+    assert (chosen["kind"], chosen["value"], chosen["by"]) == ("block", "*@shop.example", "prompt")
+    assert run(*said.out.splitlines()[-1].split("spamnb ")[1].split()).code == 0
+    assert run("score", path).code == 1
+    assert "Nothing is chosen" in run("choose").out
+
+
+def test_listed_and_forgotten(home: Path, run: Run) -> None:
+    """Without arguments the choices are listed, as lines or JSON; --forget takes back all of a pattern."""
+    assert run("choose").out == "Nothing is chosen beside the configuration.\n"
+    assert run("choose", "--json").out == ""
+    run("choose", "block", "a.example", "b@c.example")
+    run("choose", "spam_cutoff", "0.97")
+    assert [line.split()[:2] for line in run("choose").out.splitlines()[1:]] == [
+        ["spam_cutoff", "0.97"],
+        ["block", "b@c.example"],
+        ["block", "a.example"],
+    ]
+    assert [json.loads(line)["value"] for line in run("choose", "--json").out.splitlines()] == [
+        *(0.97, "b@c.example", "a.example")
+    ]
+    assert run("choose", "block", "a.example").out == "That is chosen already.\n"
+    assert "no longer: block a.example" in run("choose", "--forget", "A.example", "--forget", "spam_cutoff").out
+    assert [json.loads(line)["value"] for line in run("choose", "--json").out.splitlines()] == ["b@c.example"]
+    assert run("choose", "--forget", "a.example").code == 3
+
+
+def test_wrong_use(home: Path, run: Run) -> None:
+    """What cannot be chosen is said with what to write, and nothing is kept."""
+    for words, said in (
+        (("block",), "choose block of what? Give a sender"),
+        (("spam_cutoff",), "Give a number"),
+        (("spam_cutoff", "0.9", "0.8"), "give one number"),
+        (("spam_cutoff", "much"), "write a number from 0 to 1"),
+        (("block", "*"), "would be all mail"),
+        (("block", "\x1b[2J.example"), "cannot be a sender"),
+        (("block", "\udcff.example"), "cannot be a sender"),
+        (("block", "a.example", "--forget", "a.example"), "each without a choice"),
+        (("forbid", "a.example"), "invalid choice: 'forbid'"),
+    ):
+        result = run("choose", *words)
+        assert (result.code, result.out) == (64, ""), words
+        assert said in result.err
+        assert "\x1b" not in result.err
+    assert run("history").out == "" or "chosen" not in run("history").out
+
+
+def test_the_configuration_stands_above(home: Path, run: Run) -> None:
+    """What the configuration names is not chosen otherwise; a choice of before is listed as without effect."""
+    maildir(home / "Maildir")
+    assert run("init").code == 0
+    run("choose", "spam_cutoff", "0.97")
+    run("choose", "block", "a.example")
+    assert "  spam_cutoff: 0.97\n" in (said := run("config").out)
+    assert "#   block        a.example" in said
+    file = home / CONFIG
+    file.write_text(file.read_text() + "scoring: {spam_cutoff: 0.95}\nsenders: {ham: [a.example]}\n")
+    said = run("config").out
+    assert "  spam_cutoff: 0.95\n" in said and "  ham:\n  - a.example\n" in said
+    assert "# " in said and "spam_cutoff 0.97 has no effect: the configuration names spam_cutoff itself" in said
+    assert "block a.example has no effect" in run("choose").out
+    assert "2 without effect (spamnb choose)" in run("status").out
+    for words in (("spam_cutoff", "0.9"), ("block", "b@a.example")):
+        refused = run("choose", *words)
+        assert (refused.code, "stands above" in refused.err) == (3, True)
+
+
+def test_config_without_a_ledger_that_can_be_read(home: Path, run: Run) -> None:
+    """The configuration is printed all the same where the ledger cannot be read, and says so in a comment."""
+    maildir(home / "Maildir")
+    assert run("init").code == 0
+    assert "# nothing is chosen beside it\n" in run("config").out
+    ledger = next((home / ".local/share/spamnb").glob("ledger.sqlite"))
+    ledger.write_bytes(b"no ledger" * 1000)
+    said = run("config")
+    assert (said.code, said.err) == (0, "")
+    assert "# what is chosen beside it cannot be read: " in said.out
+    assert "  spam_cutoff: 0.95\n" in said.out
+
+
+def test_own_mail_is_evaluated_with_what_is_chosen(home: Path, run: Run) -> None:
+    """`evaluate` of one's own mail goes by the cutoff that is chosen, and proposes the command that chooses one."""
+    ham, spam = ([message(kind, number) for number in range(30)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=ham, Junk=spam)
+    assert run("init").code == 0
+    run("choose", "ham_cutoff", "0.0000000001")
+    run("choose", "spam_cutoff", "0.0000000002")
+    said = run("evaluate", "--at-most-one-ham-in", 20).out
+    cutoff = said.partition("`spamnb choose spam_cutoff ")[2].partition("`")[0]
+    assert f"  spam_cutoff: {cutoff}\n" in said
+    assert run("choose", "spam_cutoff", cutoff).code == 0
+    assert (
+        f"At the cutoff of {cutoff} at most one ham in 20 is lost here: keep it"
+        in run("evaluate", "--at-most-one-ham-in", 20).out
+    )

@@ -1,0 +1,270 @@
+"""`status` and `doctor` of a mail host."""
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from spamnb.base.wording import clock
+from spamnb.checkup import host_checks, inotify
+from spamnb.host.host import Host
+from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.shares import Share, claimed
+from tests.cli.conftest import Run
+from tests.host.conftest import Site
+
+WELL = AccountRow(
+    "anna@a.example", "/m/anna", State.MOVING, ham=20, spam=30, judged={"ham": 5}, judged_at=1e9, bytes=5000
+)
+BROKEN = AccountRow("bob@a.example", "/m/bob", State.BROKEN, fault="it has no inbox", fault_since=1e9)
+STOPPED = AccountRow("eve@a.example", "/m/eve", State.STOPPED, corrected=2)
+
+
+@pytest.fixture
+def site(home: Path) -> Site:
+    """A host with mail of Anna."""
+    made = Site(home)
+    made.maildir("a.example/anna/Maildir")
+    return made
+
+
+@pytest.fixture
+def host(site: Site) -> Host:
+    """The same, and its register knows that all is well."""
+    made = site.host()
+    put(made, WELL)
+    return made
+
+
+def put(host: Host, *rows: AccountRow) -> None:
+    """Let the register know users."""
+    with Register(str(host.register)) as register:
+        register.put(rows)
+
+
+def test_status(host: Host, run: Run) -> None:
+    """`status` has sums over all users, and ends with 1 where the filter of one is broken or has stopped."""
+    result = run("--config", host.path, "status")
+    assert result.code == 0
+    lines = dict(line.split("  ", 1) for line in result.out.splitlines())
+    assert {name: text.strip() for name, text in lines.items()} == {
+        "services": "none is running",
+        "users": "1: 1 moving",
+        "register": str(host.register),
+        "disk": "5 KB for ledgers and their copies",
+        "learned": "20 ham, 30 spam",
+        "last 30 days": "5 ham; 0 corrected",
+        "last judged": clock(1e9),
+        "model": "multinomial-boolean",
+    }
+    for number, row in enumerate((BROKEN, STOPPED), 1):
+        put(host, row)
+        result = run("--config", host.path, "status")
+        assert result.code == 1
+        which = "The filter of 1 user is" if number == 1 else "The filters of 2 users are"
+        assert f"{which} broken, or stopped because too much mail looked like spam: spamnb" in result.out
+    found = run("--config", host.path, "status", "--json")
+    values = json.loads(found.out)
+    assert (found.code, values["users"]["broken"], values["users"]["stopped"], values["users"]["gone"]) == (1, 1, 1, 0)
+    assert (values["learned"], values["judged"]["ham"], values["corrected"]) == ({"ham": 20, "spam": 30}, 5, 2)
+
+
+def test_status_says_which_services_run(host: Host, run: Run) -> None:
+    """`status` names the shares whose services run, and those that are missing beside them."""
+    with claimed(host.register.parent, Share(1, 3)), claimed(host.register.parent, Share(3, 3)):
+        text = run("--config", host.path, "status").out
+        found = json.loads(run("--config", host.path, "status", "--json").out)
+    assert "1-of-3 since 20" in text
+    assert "; not running: 2-of-3\n" in text
+    assert (list(found["running"]), found["not_running"]) == (["1-of-3", "3-of-3"], ["2-of-3"])
+
+
+def test_status_before_a_service_has_begun(site: Site, run: Run) -> None:
+    """Before there is a register there is nothing to be told, and none is made."""
+    host = site.host()
+    result = run("--config", host.path, "status")
+    assert result.code == 0
+    assert "never" in result.out
+    assert json.loads(run("--config", host.path, "status", "--json").out)["users"]["moving"] == 0
+    assert not host.register.parent.exists()
+
+
+def test_status_of_a_user(host: Host, run: Run) -> None:
+    """With `--user` it is the status of that user's filter."""
+    found = json.loads(run("--config", host.path, "--user", "anna@a.example", "status", "--json").out)
+    assert found["ledger"] == str(host.ledgers.fill("anna@a.example"))
+
+
+def test_metrics(host: Host, run: Run) -> None:
+    """`status --prometheus` has gauges with sums, no counter, no user, and ends with 0 also where one has stopped."""
+    put(host, STOPPED)
+    result = run("--config", host.path, "status", "--prometheus")
+    assert (result.code, result.err) == (0, "")
+    assert '\nspamnb_users{state="stopped"} 1\n' in result.out
+    assert "\nspamnb_service_running 0\n" in result.out
+    assert "_total" not in result.out
+    assert "example" not in result.out
+    with claimed(host.register.parent, Share()):
+        assert "\nspamnb_service_running 1\n" in run("--config", host.path, "status", "--prometheus").out
+
+
+# --- doctor
+
+
+def findings(host: Host, run: Run) -> list[tuple[str, str, str]]:
+    """State, object and meaning of what was found; each that is not ok says what to do, and a fault ends with 1."""
+    result = run("--config", host.path, "doctor", "--json")
+    found = [json.loads(line) for line in result.out.splitlines()]
+    assert result.err == ""
+    assert all(bool(one["next"]) == (one["state"] != "ok") for one in found)
+    assert result.code == any(one["state"] == "fault" for one in found)
+    return [(one["state"], one["what"], one["means"]) for one in found]
+
+
+def said(host: Host, run: Run, state: str, part: str) -> bool:
+    """Whether a finding of that state says so."""
+    return any(found == state and part in means for found, _, means in findings(host, run))
+
+
+def tree(directory: Path) -> dict[str, bytes | None]:
+    """All files with their contents, and directories."""
+    return {str(path): path.read_bytes() if path.is_file() else None for path in directory.rglob("*")}
+
+
+def test_all_is_well(site: Site, host: Host, run: Run) -> None:
+    """Where all is well each line is ok, and nothing is written."""
+    before = tree(site.directory)
+    assert [one for one in findings(host, run) if one[0] != "ok"] == [
+        ("warning", "service", "not running: nothing is judged or learned now")
+    ]
+    assert tree(site.directory) == before
+    with claimed(host.register.parent, Share()):
+        found = findings(host, run)
+    assert {state for state, _, _ in found} == {"ok"}
+    assert [what for _, what, _ in found] == [
+        "configuration", "service", "users", "watching", "ledgers", "mail", "register",
+    ]  # fmt: skip
+    assert ("ok", "users", f"1 user with a Maildir as {host.mail.text}") in found
+    assert run("--config", host.path, "doctor").code == 0
+
+
+def test_doctor_of_a_user(host: Host, run: Run) -> None:
+    """With `--user` that user's mailbox and ledger are examined."""
+    result = run("--config", host.path, "--user", "anna@a.example", "doctor", "--json")
+    assert f"mailbox {host.mail.fill('anna@a.example')}" in result.out
+
+
+def test_services(host: Host, run: Run) -> None:
+    """Where some services run and others do not, that is a fault which names the units to start."""
+    with claimed(host.register.parent, Share(2, 4)), claimed(host.register.parent, Share(3, 4)):
+        assert said(host, run, "fault", "1-of-4, 4-of-4 not running")
+        assert "systemctl start spamnb-host@1-of-4 spamnb-host@4-of-4" in run("--config", host.path, "doctor").out
+
+
+def test_users(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is on the disk is counted, with what is passed over: other names, links, others' mail."""
+    (site.mail / "a.example" / "lost+found").mkdir()
+    (site.mail / ".trash").mkdir()
+    (site.mail / "a.example" / "otto").symlink_to(site.mail / "a.example" / "anna")
+    assert said(host, run, "ok", "1 directory below")
+    assert said(host, run, "warning", "1 link where a directory of a user should be")
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    assert said(host, run, "warning", "1 Maildir not of user 12345, which are not filtered")
+    assert said(host, run, "fault", "that belongs to user 12345")
+    assert said(host, run, "fault", "and this is user 12345")
+
+
+def test_mail_that_is_away(site: Site, host: Host, run: Run) -> None:
+    """Where the disk of all mail is not mounted, that is a fault, and all else is examined."""
+    site.mail.rename(site.directory / "away")
+    found = findings(host, run)
+    assert any(state == "fault" and "cannot look for users in" in means for state, _, means in found)
+    assert ("ok", "register", f"{host.register}, 1 user") in found
+
+
+def test_limits(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Limits of watches, instances and open files that are too low for the users are told; as faults where demanded."""
+    limits = tmp_path / "limits"
+    limits.mkdir()
+    monkeypatch.setattr(inotify, "_LIMITS", limits)
+    for name, limit in (("max_user_watches", "5"), ("max_user_instances", "1000")):
+        (limits / name).write_text(limit)
+    assert said(host, run, "warning", "about 6 directories need as many watches, and ")
+    (limits / "max_user_watches").write_text("6")
+    assert said(host, run, "ok", "about 6 directories need as many of 6 inotify watches")
+    (limits / "max_user_instances").write_text("0")
+    assert said(host, run, "warning", "of 0 inotify instances in use; each service needs one")
+    monkeypatch.setattr(host_checks.resource, "getrlimit", lambda _: (100, 600))
+    assert said(host, run, "warning", "a service may need 640 open files for 64 users at once, and has 600")
+    monkeypatch.setattr(host_checks, "network_file_system", lambda path: "nfs4")
+    assert said(host, run, "warning", "is on nfs4, which does not report")
+    host.path.write_text(f"{host.path.read_text()}service: {{watch: inotify}}\n")
+    assert said(host, run, "fault", "is on nfs4, which does not report")
+    assert said(host, run, "fault", "is on nfs4, where two processes can damage a ledger")
+    host.path.write_text(host.path.read_text().replace("watch: inotify", "watch: polling"))
+    assert said(host, run, "ok", "polling, every 10 s")
+
+
+def test_watches_of_many_users(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many users the folders of some are counted, and their number is that of as many as there are."""
+    for number in range(20):
+        site.maildir(f"b.example/user{number}/Maildir")
+        site.maildir(f"b.example/user{number}/Maildir/.Junk")
+    monkeypatch.setattr(host_checks, "_LOOKED_AT", 5)
+    found = [means for _, what, means in findings(host, run) if what == "watching"]
+    counted = int(found[0].split()[1])
+    assert 21 * 3 < counted - 24 <= 21 * 6
+
+
+def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full or nearly so, and ledgers that others may look into, are told."""
+    for free, state, part in (
+        (1000, "fault", "nothing more can be learned"),
+        (2 * 10**7, "warning", "which is little"),
+    ):
+        usage = SimpleNamespace(free=free, total=10**9)
+        monkeypatch.setattr(host_checks.shutil, "disk_usage", lambda _, usage=usage: usage)
+        assert said(host, run, state, part)
+    host.register.parent.chmod(0o755)
+    assert said(host, run, "warning", "other users may look into")
+
+
+def test_register(site: Site, host: Host, run: Run) -> None:
+    """What the register says of users comes with what to do; users that it does not know are counted."""
+    site.maildir("b.example/new/Maildir")
+    put(host, BROKEN, STOPPED, AccountRow("finn@a.example", "/m/finn", State.GONE, gone_at=1e9))
+    put(host, AccountRow("gesa@a.example", "/m/gesa", State.MOVING, fault="own settings: line 3"))
+    found = findings(host, run)
+    assert ("fault", "user bob@a.example", f"it has no inbox, since {clock(1e9)}") in found
+    assert ("fault", "user eve@a.example", "moving has stopped: too much mail looked like spam") in found
+    assert ("warning", "user gesa@a.example", "own settings: line 3") in found
+    assert ("warning", "users", "1 user of whom nothing is known yet") in found
+    assert ("warning", "users", "1 user whose mailbox is not there any more, and whose ledger stays") in found
+    assert "spamnb --user bob@a.example doctor" in run("--config", host.path, "doctor").out
+    put(host, *(AccountRow(f"user{number}@a.example", "/m", State.BROKEN, fault="x") for number in range(30)))
+    found = findings(host, run)
+    assert len([what for _, what, _ in found if what.startswith("user ")]) == 10
+    assert ("warning", "users", "23 more users with something to look at") in found
+
+
+def test_damaged_register(host: Host, run: Run) -> None:
+    """A damaged register is a fault; one that is kept, and none at all, are told."""
+    os.truncate(host.register, 1500)
+    assert said(host, run, "fault", f"{host.register} is damaged; no mail and no ledger is affected")
+    with Register(str(host.register)) as register:
+        assert register.all() == []
+    assert said(host, run, "ok", "1 damaged one kept beside it; remove: ")
+    host.register.unlink()
+    assert said(host, run, "warning", f"there is no {host.register} yet")
+
+
+def test_spamd(site: Site, host: Host, run: Run) -> None:
+    """Where a service runs its socket is tried."""
+    socket = site.directory / "spamd.sock"
+    host.path.write_text(f"{host.path.read_text()}spamd: {{listen: ['{socket}'], peers: [nobody-at-all]}}\n")
+    assert said(host, run, "fault", "there is no user 'nobody-at-all'")
+    assert not said(host, run, "fault", "nobody answers on")
+    with claimed(host.register.parent, Share()):
+        assert said(host, run, "fault", f"nobody answers on {socket}")

@@ -1,0 +1,278 @@
+"""`users`: which users of a mail host there are and how their filters do; forgetting them; what was skipped."""
+
+import json
+import os
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spamnb.base.errors import LedgerBusyError
+from spamnb.base.wording import clock
+from spamnb.host import forgetting
+from spamnb.host.forgetting import forget
+from spamnb.host.host import Host
+from spamnb.host.register import AccountRow, Register, State
+from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.ledger import Ledger
+from tests.cli.conftest import At, Run, mail
+from tests.documents import block
+from tests.dying import Fuse, kill, killed
+from tests.host.conftest import Site
+from tests.lessons import learn, sample_lessons
+from tests.test_docs import comparable
+
+ANNA = "anna@a.example"
+OF_ANNA = AccountRow(
+    ANNA, "/m/anna", State.MOVING, 5, ham=20, spam=30, judged={"ham": 5, "spam": 2}, judged_at=1e9, bytes=3_000_000
+)
+USERS = [
+    OF_ANNA,
+    AccountRow("bob@a.example", "/m/bob", State.STOPPED),
+    AccountRow("carl@a.example", "/m/carl", State.BROKEN, fault="its ledger is damaged", fault_since=1e9),
+    AccountRow("dora@a.example", "/m/dora", State.LEARNING, corrected=1),
+    AccountRow("eve@a.example", "/m/eve", State.MOVING, corrected=3),
+    AccountRow("finn@a.example", "/m/finn", State.GONE, gone_at=1e9),
+    AccountRow("gesa@a.example", "/m/gesa", State.MOVING, fault="own settings: line 3\x1b[2J"),
+]
+
+
+@pytest.fixture
+def host(home: Path) -> Host:
+    """A host with mail of Anna, whose register knows more users."""
+    site = Site(home)
+    site.maildir("a.example/anna/Maildir")
+    made = site.host()
+    with Register(str(made.register)) as register:
+        register.put(USERS)
+    return made
+
+
+@pytest.fixture
+def on_host(host: Host, run: Run) -> Run:
+    """Run `users` over it."""
+    return lambda *arguments, **named: run("--config", host.path, "users", *arguments, **named)
+
+
+def ledger_of(host: Host, name: str = ANNA) -> Path:
+    """The ledger of a user, which has learned something and was copied."""
+    path = host.ledgers.fill(name)
+    with Ledger(str(path)) as ledger:
+        learn(ledger, sample_lessons(2))
+    roll(str(path), 1e9, 7)
+    roll(str(path), 2e9, 7)
+    return path
+
+
+def test_the_worst_come_first(on_host: Run) -> None:
+    """Who is broken or has stopped comes first, then who has a fault, then who was corrected most; with all figures."""
+    lines = on_host().out.splitlines()
+    assert [line.split("@")[0] for line in lines[1:]] == ["carl", "bob", "gesa", "eve", "dora", "anna", "finn"]
+    assert lines[0].split() == ["user", "state", "learned", "judged", "corrected", "last", "mail", "size", "fault"]
+    (anna,) = (line for line in lines if ANNA in line)
+    assert anna.split() == [ANNA, "moving", "50", "7", "0", *clock(1e9).split(), "3.0", "MB"]
+    assert f"its ledger is damaged (since {clock(1e9)})" in lines[1]
+    assert f"its mailbox is not there since {clock(1e9)}" in lines[-1]
+    assert "own settings: line 3\\x1b[2J" in lines[3]
+
+
+def test_twenty_unless_all_are_wanted(host: Host, on_host: Run) -> None:
+    """Twenty are shown, with how many there are and how to see all; `--all` shows them, and names show just those."""
+    with Register(str(host.register)) as register:
+        register.put([replace(OF_ANNA, name=f"user{number}@a.example") for number in range(50)])
+    lines = on_host().out.splitlines()
+    assert len(lines) == 23
+    assert lines[-1] == f"These are 20 of 57 users; all: spamnb --config {shlex.quote(str(host.path))} users --all"
+    assert len(on_host("--json").out.splitlines()) == 20
+    assert len(on_host("--all").out.splitlines()) == 58
+    named = on_host("user7@a.example", "finn@a.example").out.splitlines()
+    assert [line.split("@")[0] for line in named[1:]] == ["user7", "finn"]
+
+
+def test_json(on_host: Run) -> None:
+    """For a program there is one object a line."""
+    found = [json.loads(line) for line in on_host("--json", ANNA, "carl@a.example").out.splitlines()]
+    assert found[0] == {
+        "name": ANNA, "mailbox": "/m/anna", "state": "moving", "learned": {"ham": 20, "spam": 30},
+        "judged": {"ham": 5, "spam": 2}, "corrected": 0, "judged_at": 1e9, "bytes": 3_000_000, "fault": "",
+        "fault_since": None, "gone_at": None, "looked_after_at": None,
+    }  # fmt: skip
+    assert (found[1]["state"], found[1]["fault"]) == ("broken", "its ledger is damaged")
+
+
+def test_names_that_are_asked_for(host: Host, on_host: Run, run: Run) -> None:
+    """A name is understood as everywhere; of whom nothing is known that is said, and what is no user is wrong usage."""
+    assert ANNA in on_host("Anna+lists@a.example").out
+    assert run("--config", host.path, "--user", ANNA, "users").out == on_host(ANNA).out
+    strange = on_host("zoe@a.example")
+    assert (strange.code, "has no user zoe@a.example" in strange.err) == (64, True)
+    with Register(str(host.register)) as register:
+        register.forget(ANNA)
+    result = on_host(ANNA)
+    assert (result.code, f"nothing is known of {ANNA} yet" in result.err) == (3, True)
+
+
+def test_before_a_service_has_begun(home: Path, run: Run) -> None:
+    """Where there is no register yet that is said, and none is made."""
+    host = Site(home).host()
+    result = run("--config", host.path, "users")
+    assert (result.code, result.out.startswith("Nothing is known of any user yet")) == (0, True)
+    assert not host.register.parent.exists()
+
+
+def test_of_one_person(taught: Path, run: Run) -> None:
+    """The configuration of one person has no users to list or forget."""
+    (taught / ".config/spamnb").mkdir(parents=True)
+    (taught / ".config/spamnb/config.yaml").write_text(
+        f"mailboxes:\n  - path: {taught}/Maildir\n    roles: {{INBOX: inbox, Junk: spam}}\n"
+    )
+    for arguments in ([], ["forget", "anna"], ["retry", "anna"]):
+        result = run("users", *arguments)
+        assert (result.code, "is the configuration of one person" in result.err) == (64, True)
+
+
+def test_forget(host: Host, on_host: Run) -> None:
+    """Who is forgotten has no ledger, copy, lock or directory any more, nor a row; mail and other users stay."""
+    path = ledger_of(host)
+    for end in (".damaged-2026-01-01T00-00-00Z", ".damaged-2026-01-01T00-00-00Z-wal", ".replaced-x", ".restored.part"):
+        Path(f"{path}{end}").write_text("x")
+    (path.parent / "copies" / ".x.part").write_text("x")
+    with only_service(str(path)):
+        pass  # which leaves its lock
+    other = ledger_of(host, "bob@a.example")
+    result = on_host("forget", ANNA, "--yes")
+    assert (result.code, result.out, result.err) == (0, f"forgot {ANNA}\n", "")
+    assert not path.parent.exists()
+    assert other.exists()
+    assert (host.mail.fill(ANNA) / "cur").is_dir()
+    with Register(str(host.register), only_read=True) as register:
+        assert [row.name for row in register.all()] == [row.name for row in USERS[1:]]
+    assert on_host("forget", ANNA, "--yes").code == 0, "also where nothing is left"
+
+
+def test_forget_who_has_no_mail(host: Host, on_host: Run) -> None:
+    """Who is gone can be forgotten, whether the register knows of that user or only a ledger is left."""
+    path = ledger_of(host, "finn@a.example")
+    assert on_host("forget", "finn@a.example", "--yes").code == 0
+    assert not path.parent.exists()
+    path = ledger_of(host, "gone@a.example")
+    host.register.unlink()
+    assert on_host("forget", "gone@a.example", "--yes").code == 0
+    assert not path.parent.exists()
+    assert not host.register.exists(), "nothing is made"
+    result = on_host("forget", "gone@a.example", "--yes")
+    assert (result.code, "has no user" in result.err) == (64, True)
+
+
+def test_forget_leaves_other_files(host: Host, on_host: Run) -> None:
+    """What does not belong to a ledger stays where it is, and that is said."""
+    path = ledger_of(host)
+    kept = path.parent / "ledger.sqlite.mine"
+    kept.write_text("x")
+    result = on_host("forget", ANNA, "--yes")
+    assert result.out == f"forgot {ANNA}; other files stay in {path.parent}\n"
+    assert [*path.parent.iterdir()] == [kept]
+
+
+def test_forget_while_somebody_is_at_work(host: Host, on_host: Run) -> None:
+    """A ledger with which a service works, or a command, is left as it is, and the exit code says: try again."""
+    path, other = ledger_of(host), ledger_of(host, "bob@a.example")
+    with only_service(str(path)):
+        result = on_host("forget", ANNA, "bob@a.example", "--yes")
+    assert (result.code, result.out) == (75, "forgot bob@a.example\n")
+    assert f"{ANNA} is not forgotten: the service is at work" in result.err
+    assert "try again in two minutes" in result.err
+    assert not other.parent.exists()
+    with Ledger(str(path)), pytest.raises(LedgerBusyError), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forgetting, "_BUSY_SECONDS", 0.05)
+        forget(host, None, ANNA)
+    with Ledger(str(path), only_read=True) as ledger:
+        assert ledger.lessons.totals()[0] == 2
+    assert len([*(path.parent / "copies").iterdir()]) == 2
+
+
+def test_forget_asks(host: Host, on_host: Run, at_terminal: At) -> None:
+    """At a terminal it asks, and elsewhere `--yes` is needed; a user is asked about once, by the name that is meant."""
+    path = ledger_of(host)
+    result = on_host("forget", ANNA, "bob@a.example")
+    assert (result.code, f"2 users, with all copies: {ANNA}, bob@a.example; do it with --yes" in result.err) == (
+        64,
+        True,
+    )
+    assert (on_host("forget").code, path.exists()) == (64, True)
+    command = ("--config", host.path, "users", "forget", ANNA.upper(), ANNA)
+    code, shown, _ = at_terminal(*command, answers=["n\n"])
+    assert (code, "1 user, with all copies" in shown, "Nobody was forgotten." in shown) == (0, True, True)
+    assert path.exists()
+    code, shown, _ = at_terminal(*command, answers=["y\n"])
+    assert (code, f"forgot {ANNA}" in shown, path.exists()) == (0, True, False)
+
+
+def test_forget_killed(host: Host, on_host: Run) -> None:
+    """Killed before any file is deleted, it can be done again; no copy is left that would take the ledger's place."""
+    at = 0
+    while True:
+        at += 1
+        path = ledger_of(host)
+        fuse = Fuse(at, kill)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "unlink", fuse.through(os.unlink))
+            patch.setattr(os, "rmdir", fuse.through(os.rmdir))
+            if not killed(lambda: forget(host, None, ANNA)):
+                break
+        if not path.exists():
+            assert not [*path.parent.glob("copies/*")]
+        assert on_host("forget", ANNA, "--yes").code == 0
+        assert not path.parent.exists()
+    assert at > 6
+
+
+def test_retry(host: Host, on_host: Run, run: Run) -> None:
+    """What was skipped is read again: of the users who are named, or of the one whose configuration it is."""
+    path = ledger_of(host)
+    with Ledger(str(path)) as ledger:
+        ledger.state.skipped = ("1.M1P1.a", "2\udcff")
+    assert on_host("retry", ANNA).out == f"{ANNA}: 2 messages to be read again\n"
+    with Ledger(str(path)) as ledger:
+        assert ledger.state.skipped == ()
+        ledger.state.skipped = ("1.M1P1.a",)
+    assert run("--config", host.path, "--user", ANNA, "users", "retry").out == "1 message to be read again\n"
+    assert on_host("retry", ANNA).out == f"{ANNA}: nothing was skipped\n"
+    assert on_host("retry").code == 64
+    assert on_host("retry", "bob@a.example").code == 64
+
+
+def test_retry_of_one_person(home: Path, run: Run) -> None:
+    """One's own filter takes no name, and no ledger is made for it."""
+    assert run("users", "retry").out == "nothing was skipped\n"
+    assert list(home.iterdir()) == []
+    run("train", "--ham", mail(home / "a", "ham", 1))
+    with Ledger(str(home / ".local/share/spamnb/ledger.sqlite")) as ledger:
+        ledger.state.skipped = ("a",)
+    assert run("users", "retry").out == "1 message to be read again\n"
+
+
+def test_the_document(home: Path, run: Run) -> None:
+    """The commands in docs/commands.md print what is shown there."""
+    site, at = Site(home), 1_795_330_782.0
+    host = site.host()
+    config = home / ".config/spamnb/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.symlink_to(host.path)
+    users = [
+        replace(OF_ANNA, name="anna@example.org", ham=212, spam=304, judged={"ham": 1204, "unsure": 31, "spam": 402},
+                corrected=2, judged_at=at, bytes=4_100_000),
+        AccountRow("bob@example.org", "/m", State.LEARNING, ham=7, spam=3, judged={"ham": 40, "unsure": 12},
+                   judged_at=at - 86_400, bytes=310_000),
+        AccountRow("carl@example.org", "/m", State.BROKEN, fault="there is no inbox", fault_since=at - 3600, ham=90,
+                   spam=45, judged={"ham": 10}, judged_at=at - 7200, bytes=1_200_000),
+    ]  # fmt: skip
+    with Register(str(host.register)) as register:
+        register.put(users)
+    shown = re.findall(r"^\$ spamnb (.*)\n((?:[^$].*\n|\n)*)", block("docs/commands.md", "users"), re.MULTILINE)
+    assert len(shown) == 3
+    for command, output in shown:
+        assert comparable(run(*command.split()).out, home) == comparable(output, home), command

@@ -1,0 +1,359 @@
+"""The exchange in the service: its thread, real services that share, and what holds up no mail."""
+
+import logging
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from spamnb.acts.training import learn
+from spamnb.base.label import How, Label
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Exchange
+from spamnb.exchange.connecting import connected, upgrade
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
+from spamnb.service import exchanging
+from spamnb.service.exchanging import Exchanging
+from spamnb.service.measurements import Measurements
+from spamnb.service.tenants import Sharing
+from tests.exchange import cluster
+from tests.exchange.told import ALL, by_the_ledger, by_the_log
+from tests.service.conftest import Site, until
+
+HAM, SPAM = Label
+
+
+@pytest.fixture
+def own() -> Iterator[cluster.Cluster]:
+    """A cluster of a test's own, which it may stop."""
+    if why := cluster.why_not():
+        pytest.skip(why)
+    with cluster.running() as running:
+        yield running
+
+
+def teach(path: Path, number: int, label: Label = HAM, at: float = 1.0) -> bytes:
+    """Learn a made-up message; its identity."""
+    reading = read(message(label.word, number))
+    with Ledger(str(path)) as ledger:
+        learn(ledger, reading, label, "moved to a folder", at, how=How.MOVE)
+    return reading.digest
+
+
+def label(path: Path, digest: bytes) -> Label | None:
+    """What a message is learned as."""
+    with Ledger(str(path)) as ledger:
+        found = ledger.lessons.find(digest)
+        return None if found is None else found.label
+
+
+def accounts(*paths: Path) -> list[Sharing]:
+    """Accounts of users, with a ledger each."""
+    return [Sharing(path.parent.name, str(path), path.parent.name) for path in paths]
+
+
+@contextmanager
+def keeping_up(
+    database: str, *kept: Sharing, host: str = "mx1", seconds: float = 0.05
+) -> Iterator[tuple[Measurements, list[Sharing]]]:
+    """The thread of a service, over these accounts; what it measures, and who it says is forgotten."""
+    measurements, forgotten = Measurements(), list[Sharing]()
+    settings = Exchange(database=database, host=host, seconds=seconds)
+    with Exchanging(settings, lambda: kept, measurements, forgotten.append):
+        yield measurements, forgotten
+
+
+def test_all_accounts_of_two_hosts_are_kept_up(tmp_path: Path, database: str) -> None:
+    """What one host learns another knows, for each user apart; a ledger that is not there is not made."""
+    users = ["anna", "bert", "carl"]
+    here, there = ([tmp_path / host / user / "ledger" for user in users] for host in ("one", "two"))
+    for path in (*here, *there[:2]):
+        with Ledger(str(path)):
+            pass
+    with keeping_up(database, *accounts(*here)), keeping_up(database, *accounts(*there), host="mx2"):
+        learned = [teach(path, number, Label(number % 2)) for number, path in enumerate(here)]
+        until(lambda: label(there[0], learned[0]) is HAM, "anna's lesson")
+        until(lambda: label(there[1], learned[1]) is SPAM, "bert's lesson")
+        assert label(there[1], learned[0]) is None
+        changed = teach(there[0], 7, SPAM)
+        until(lambda: label(here[0], changed) is SPAM, "a lesson on the way back")
+    assert not there[2].exists()
+    with connected(database) as log:
+        assert by_the_ledger(Ledger(str(here[0]))) == by_the_log(log.hear("anna", 0, ALL))
+
+
+def test_a_ledger_is_opened_only_where_there_is_something_to_do(tmp_path: Path, database: str) -> None:
+    """A ledger without news that nobody has written is left alone, until an hour is over."""
+    path = tmp_path / "anna" / "ledger"
+    learned = teach(path, 1)
+    opened: list[str] = []
+
+    def counted(ledger: str, **more: float) -> Ledger:
+        opened.append(ledger)
+        return Ledger(ledger, **more)
+
+    passes = threading.Semaphore(0)
+
+    def listed() -> list[Sharing]:
+        passes.release()
+        return accounts(path)
+
+    def pass_by(number: int) -> None:
+        for _ in range(2 * number):  # it counts what waits, too
+            assert passes.acquire(timeout=30)
+
+    settings = Exchange(database=database, host="mx1", seconds=0.02)
+    clock = time.monotonic
+    ahead = 0.0
+    with (
+        mock.patch.object(exchanging, "Ledger", counted),
+        Exchanging(settings, listed, Measurements(), print, lambda: clock() + ahead),
+    ):
+        pass_by(5)
+        before = len(opened)
+        pass_by(5)
+        assert len(opened) == before <= 6
+        teach(path, 2)
+        pass_by(5)
+        assert len(opened) > before
+        before = len(opened)
+        with connected(database) as log:
+            log.tell("anna", 99, "mx2", [row.kept for row in log.hear("anna", 0, 1)])
+        pass_by(5)
+        assert len(opened) > before
+        before = len(opened)
+        ahead = 3601.0
+        pass_by(3)
+        assert len(opened) > before
+    assert label(path, learned) is HAM
+
+
+def test_the_database_is_away(tmp_path: Path, own: cluster.Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    """It is said once that the database is away, and once that it is back; what was learned meanwhile is told then."""
+    caplog.set_level(logging.INFO)
+    database = own.database()
+    upgrade(database)
+    own.stop()
+    path = tmp_path / "anna" / "ledger"
+    learned = teach(path, 1)
+    with mock.patch.object(exchanging, "_FIRST_PATIENCE", 0.05), keeping_up(database, *accounts(path)) as (measured, _):
+        until(lambda: "Lessons wait to be told" in caplog.text, "a word of it")
+        time.sleep(0.5)  # several attempts, of which nothing is to be said
+        own.start()
+        until(lambda: "the database is back" in caplog.text, "the database to be back")
+        until(lambda: bool(measured.exchanged_at), "all to be told")
+        own.kill()
+        until(lambda: caplog.text.count("Lessons wait to be told") == 2, "a word of that too")
+        own.start()
+        until(lambda: caplog.text.count("the database is back") == 2, "the database to be back")
+    assert caplog.text.count("Lessons wait to be told") == 2
+    with connected(database) as log:
+        assert [row.kept.lesson.digest for row in log.hear("anna", 0, ALL)] == [learned]
+
+
+@pytest.mark.parametrize("moment", ["connected", "connecting"])
+def test_a_silent_server_does_not_hold_up_the_end(tmp_path: Path, own: cluster.Cluster, moment: str) -> None:
+    """The service ends in time where the server gives no answer, to a question or to a connection."""
+    database = own.database()
+    upgrade(database)
+    path = tmp_path / "anna" / "ledger"
+    teach(path, 1)
+    if moment == "connecting":
+        own.signal(signal.SIGSTOP)
+    with keeping_up(database, *accounts(path)) as (measured, _):
+        if moment == "connected":
+            until(lambda: bool(measured.exchanged_at), "all to be told")
+            own.signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        began = time.monotonic()
+    assert time.monotonic() - began < (3 if moment == "connected" else 8)
+    own.signal(signal.SIGCONT)
+
+
+def test_one_account_does_not_stop_the_others(tmp_path: Path, database: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A ledger that is damaged, one that others write to, and a damaged row are faults of their accounts alone."""
+    caplog.set_level(logging.WARNING)  # a command of another test may have set a higher one
+    paths = [tmp_path / user / "ledger" for user in ("damaged", "busy", "row", "well")]
+    digests = [teach(path, number) for number, path in enumerate(paths)]
+    paths[0].write_bytes(b"no ledger" * 1000)
+    with connected(database) as log:
+        from tests.exchange.test_log import lesson
+        from tests.exchange.test_postgresql import run
+
+        log.tell("row", 0, "mx2", [lesson(1)])
+        run(database, "UPDATE lesson SET how = 'by magic'")
+        with Ledger(str(paths[1])) as ledger, ledger.transaction():
+            with keeping_up(database, *accounts(*paths)) as (measured, _):
+                until(lambda: log.has("well", digests) == {digests[3]}, "the account that is well")
+                until(lambda: log.has("row", digests) == {digests[2]}, "what is told before it is heard")
+                until(lambda: caplog.text.count("lessons of this account") == 2, "a word of two accounts")
+                time.sleep(0.3)
+                assert caplog.text.count("lessons of this account") == 2
+                assert not measured.exchanged_at
+            assert log.has("busy", digests) == set()
+        with keeping_up(database, *accounts(*paths)):
+            until(lambda: log.has("busy", digests) == {digests[1]}, "the account that was busy")
+
+
+def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) -> None:
+    """While a ledger hears thousands of lessons, other accounts have their turn, after a slice each."""
+    many, few = tmp_path / "anna" / "ledger", tmp_path / "bert" / "ledger"
+    for number in range(120):
+        teach(many, number, Label(number % 2))
+    with mock.patch.object(exchanging, "_SLICE_SECONDS", 0.0), keeping_up(database, *accounts(many)):
+        time.sleep(0.1)  # nothing can be done in no time, and that is no fault
+    with keeping_up(database, *accounts(many)) as (measured, _):
+        until(lambda: bool(measured.exchanged_at), "all to be told")
+    new = tmp_path / "new" / "anna" / "ledger"
+    with Ledger(str(new)):
+        pass
+    other = teach(few, 1)
+    with (
+        mock.patch.object(exchanging, "_SLICE_SECONDS", 0.02),
+        mock.patch("spamnb.exchange.rounds._HEARD_TOGETHER", 1),
+        keeping_up(database, Sharing("anna", str(new)), *accounts(few), host="mx2"),
+        connected(database) as log,
+    ):
+        until(lambda: log.has("bert", [other]) == {other}, "the other account")
+        with Ledger(str(new)) as ledger:
+            assert ledger.state.heard < 120
+            until(lambda: sum(ledger.lessons.totals().tolist()[:2]) == 120, "all of the first")
+
+
+def test_a_fault_of_the_program_does_not_end_it(
+    tmp_path: Path, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What nobody has foreseen is logged with all that helps to find it, and the exchange goes on."""
+    path = tmp_path / "anna" / "ledger"
+    teach(path, 1)
+    faults = iter([ZeroDivisionError("unforeseen")])
+
+    def failing(*arguments: object, **more: object) -> object:
+        for fault in faults:
+            raise fault
+        return real(*arguments, **more)  # type: ignore[arg-type]
+
+    real = exchanging.exchange
+    with (
+        mock.patch.object(exchanging, "_FIRST_PATIENCE", 0.05),
+        mock.patch.object(exchanging, "exchange", failing),
+        keeping_up(database, *accounts(path)) as (measured, _),
+    ):
+        until(lambda: bool(measured.exchanged_at), "all to be told")
+    assert "unforeseen" in caplog.text
+
+
+def test_metrics(tmp_path: Path, database: str) -> None:
+    """What is told and heard is counted, and when all was so last; without an exchange there is no such metric."""
+    assert not [one for one in Measurements().metrics(0) if "exchange" in one.name]
+    path = tmp_path / "anna" / "ledger"
+    teach(path, 1)
+    with keeping_up(database, *accounts(path)) as (measured, _):
+        until(lambda: bool(measured.exchanged_at), "all to be told")
+    found = {metric.name: metric for metric in measured.metrics(0) if "exchange" in metric.name}
+    samples = found["spamnb_exchanged_lessons_total"].samples  # type: ignore[union-attr]
+    assert samples == {(("way", "told"),): 1.0, (("way", "heard"),): 1.0}
+    assert set(found) == {"spamnb_exchanged_lessons_total", "spamnb_last_exchange_timestamp_seconds"}
+
+
+# --- real services ------------------------------------------------------------------------------------------------
+
+
+def test_what_waits_is_measured(tmp_path: Path, database: str) -> None:
+    """It is known how many lessons of all accounts wait to be told, also while the database is away."""
+    paths = [tmp_path / user / "ledger" for user in ("anna", "bert", "new")]
+    for number in range(2):
+        teach(paths[number], number)
+    with keeping_up("host=/nowhere dbname=none", *accounts(*paths)) as (measured, _):
+        until(lambda: measured.untold == 2, "the lessons to be counted")
+        assert any(each.name == "spamnb_untold_lessons" for each in measured.of_host(0))
+    with keeping_up(database, *accounts(*paths)) as (measured, _):
+        until(lambda: bool(measured.exchanged_at) and measured.untold == 0, "the lessons to be told")
+    assert all(each.name != "spamnb_untold_lessons" for each in Measurements().of_host(0))
+
+
+@pytest.fixture
+def sites(tmp_path: Path, database: str) -> Iterator[list[Site]]:
+    """Two hosts of one user, that share."""
+    made = [Site(tmp_path / host) for host in ("one", "two")]
+    for number, site in enumerate(made, 1):
+        site.configure(f"exchange: {{database: {database}, host: mx{number}, user: anna, seconds: 1}}")
+    yield made
+    for site in made:
+        site.kill()
+
+
+def test_two_services_share(sites: list[Site], database: str) -> None:
+    """A message that is moved on one host is learned on the other, and it is in the history there from where."""
+    one, two = sites
+    one.teach()
+    for site in sites:
+        site.start()
+    spam = one.deliver(message("spam", 900))
+    two.deliver(spam)
+    until(lambda: one.contents("Junk") == [spam], "the filter to move it")
+    until(lambda: two.log().count("took over") > 0, "the other host to hear")
+    until(lambda: "50 of theirs" in two.log(), "all lessons")
+    new = two.deliver(message("spam", 901))
+    until(lambda: two.contents("Junk") == [new], "the other host to move mail by what it has heard")
+    one.move(spam, "Junk", "INBOX")
+    until(lambda: two.label(spam) == HAM, "the correction")
+    with Ledger(str(two.ledger)) as ledger:
+        assert next(ledger.journal.newest(1)).why.endswith("(on mx1)")
+    for site in sites:
+        assert site.end() == 0
+        assert site.faults() == []
+        assert "Traceback" not in site.log()
+
+
+def test_a_forgotten_user_is_forgotten_by_a_running_service(sites: list[Site], database: str) -> None:
+    """The service removes the ledger with all its copies, moves nothing of the mail that is there, and begins anew."""
+    one, _ = sites
+    one.teach()
+    one.start()
+    spam = one.deliver(message("spam", 900))
+    until(lambda: one.contents("Junk") == [spam], "the filter to move it")
+    copies = one.directory / "copies"
+    until(lambda: bool(list(copies.glob("*.gz"))), "the copy of the day")
+    before = one.everything()
+    with connected(database) as log:
+        until(lambda: len(log.hear("anna", 0, ALL)) == 50, "all to be told")
+        log.forget("anna", time.time())
+    until(lambda: "the ledger is removed" in one.log(), "the ledger to be removed")
+    until(lambda: "will not be moved" in one.log().partition("the ledger is removed")[2], "the service to begin anew")
+    with Ledger(str(one.ledger)) as ledger:
+        assert ledger.lessons.totals().tolist()[:2] == [0, 0]
+        assert ledger.messages.find(read(spam).digest) is None or not list(ledger.journal.newest(9))
+    assert one.everything() == before
+    with connected(database) as log:
+        assert log.hear("anna", 0, ALL) == []
+    assert one.end() == 0
+    assert "Traceback" not in one.log()
+
+
+@pytest.mark.parametrize("more", ["", "exchange: {database: 'host=/nowhere', user: anna}"])
+def test_one_person_without_an_exchange_imports_nothing_of_it(tmp_path: Path, more: str) -> None:
+    """A service that shares nothing loads neither psycopg nor any module of the exchange; one that shares does."""
+    site = Site(tmp_path)
+    site.configure(more)
+    script = (
+        "import sys; from spamnb.cli.main import main\n"
+        f"code = main(['--config', {str(site.config)!r}, 'run'])\n"
+        "print(code, any('exchang' in name or name.startswith('psycopg') for name in sys.modules))"
+    )
+    with site.log_file.open("wb") as log:
+        service = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=log, text=True)
+    until(lambda: "watching" in site.log(), "the service to watch")
+    if more:
+        until(lambda: "Lessons wait to be told" in site.log() or cluster.why_not() != "", "the exchange")
+    service.send_signal(signal.SIGTERM)
+    said, _ = service.communicate(timeout=30)
+    assert said == f"0 {bool(more)}\n"

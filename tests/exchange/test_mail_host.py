@@ -1,0 +1,149 @@
+"""The exchange of mail hosts: what of all users waits to be told, and a user who is forgotten on all of them."""
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from spamnb.checkup.checkup import checkup
+from spamnb.checkup.finding import OK, WARNING
+from spamnb.cli.common.sample_mail import message
+from spamnb.cli.main import main
+from spamnb.host.host import Host
+from spamnb.ledger.copies.copy import roll
+from tests.exchange import cluster
+from tests.host.conftest import Site
+from tests.service.conftest import until
+
+ANNA, BERT = "anna@a.example", "bert@a.example"
+WORDS = {ANNA: "xylophonequux", BERT: "marimbaquux"}
+
+Made = Callable[[str, str], Host]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """Makes a mail host of that name, with two users, whose lessons are in that database."""
+
+    def make(name: str, database: str) -> Host:
+        site = Site(tmp_path / name)
+        site.directory.mkdir()
+        for user in WORDS:
+            local, _, domain = user.partition("@")
+            site.maildir(f"{domain}/{local}/Maildir")
+        return site.host(f"exchange: {{database: '{database}', host: {name}, seconds: 1}}\n")
+
+    return make
+
+
+def command(host: Host, *arguments: str, code: int = 0) -> None:
+    """Type a command on a host."""
+    assert main(["--config", str(host.path), *arguments]) == code
+
+
+def teach(host: Host, user: str) -> None:
+    """Let a user teach a message with a word of its own in text, subject and sender; the ledger is copied then."""
+    word, letter = WORDS[user], host.path.parent / "letter.eml"
+    of_word = message("ham", 1).replace(b"Subject: ", f"Subject: {word} ".encode()) + f"\n{word}\n".encode()
+    letter.write_bytes(of_word.replace(b"From: ", f"From: {word} ".encode()))
+    command(host, "--user", user, "train", "--ham", str(letter))
+    letter.unlink()
+    roll(str(host.ledger_of(user)), time.time(), 7)
+
+
+def found(host: Host, word: str) -> list[Path]:
+    """The files of a host, but its mail, in which a word is."""
+    places = []
+    for path in host.path.parent.rglob("*"):
+        with suppress(FileNotFoundError):  # which the service removes
+            if path.is_file() and "vmail" not in path.parts:
+                content = path.read_bytes()
+                if word.encode() in (gzip.decompress(content) if path.suffix == ".gz" else content):
+                    places.append(path)
+    return places
+
+
+def test_the_tables_are_of_all_users(made: Made, postgres: cluster.Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tables are made without naming a user; a round is of one."""
+    host = made("mx1", postgres.database())
+    command(host, "exchange", "--upgrade")
+    assert "the log has its tables now" in capsys.readouterr().out
+    command(host, "exchange", code=64)
+    assert "--user" in capsys.readouterr().err
+
+
+def test_a_user_of_mail_hosts_is_forgotten_everywhere(made: Made, database: str, postgres: cluster.Cluster) -> None:
+    """`users forget` leaves no word, subject or sender in the tables, nor in any file of a host whose service runs."""
+    one, other = made("mx1", database), made("mx2", database)
+
+    def dumped() -> str:
+        dump = [postgres.programs / "pg_dump", "--inserts", database]
+        return subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+
+    for user, word in WORDS.items():
+        teach(one, user)
+        for host in (one, other):
+            command(host, "--user", user, "exchange")
+            roll(str(host.ledger_of(user)), time.time(), 7)
+            assert len(found(host, word)) > 1, "the search finds it where it is"
+        assert word in dumped()
+    with (other.path.parent / "log").open("wb") as log:
+        service = subprocess.Popen([sys.executable, "-m", "spamnb", "--config", other.path, "run"], stderr=log)
+    try:
+        until(lambda: "watching" in (other.path.parent / "log").read_text(), "the service of the other host")
+        command(one, "users", "forget", "--yes", ANNA)
+        until(lambda: not found(other, WORDS[ANNA]), "the other host to forget")
+    finally:
+        service.send_signal(signal.SIGTERM)
+        assert service.wait(60) == 0
+    assert "Traceback" not in (other.path.parent / "log").read_text()
+    assert WORDS[ANNA] not in dumped()
+    assert found(one, WORDS[ANNA]) == []
+    assert found(other, WORDS[ANNA]) == []
+    for host in (one, other):
+        assert found(host, WORDS[BERT])
+    assert WORDS[BERT] in dumped()
+
+
+def test_nobody_is_forgotten_while_the_database_is_away(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the log cannot be told, the ledger stays: what is in the log would come back."""
+    host = made("mx1", "host=/nowhere dbname=log")
+    teach(host, ANNA)
+    command(host, "users", "forget", "--yes", ANNA, code=75)
+    assert f"{ANNA} is not forgotten: the database is away" in capsys.readouterr().err
+    assert host.ledger_of(ANNA).exists()
+
+
+def test_what_waits_is_known_of_all_users(made: Made, database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`status` and `doctor` of a mail host say how many lessons of how many users wait to be told, and since when."""
+    host = made("mx1", database)
+
+    def said() -> tuple[str, dict[str, object], str, str]:
+        capsys.readouterr()
+        command(host, "status")
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("exchange")]
+        command(host, "status", "--json")
+        (finding,) = [each for each in checkup(host.path, {}) if each.what == "exchange"]
+        return line, json.loads(capsys.readouterr().out)["exchange"], finding.state, finding.means
+
+    assert said()[0].endswith("all is told")
+    for user in WORDS:
+        teach(host, user)
+    line, values, state, means = said()
+    assert "2 lessons of 2 users wait to be told, since " in line
+    assert line.endswith("; 2 ledgers new to the log")
+    assert (values["lessons"], values["users"], values["strangers"]) == (2, 2, 2)
+    assert (state, means) == (WARNING, line.split(maxsplit=1)[1])
+    command(host, "--user", ANNA, "exchange")
+    assert "1 lesson of 1 user waits to be told" in said()[0]
+    command(host, "--user", BERT, "exchange")
+    assert said()[2:] == (OK, "all is told")
+    host.ledger_of(BERT).write_bytes(b"no ledger" * 1000)
+    assert said()[2:] == (OK, "all is told")

@@ -1,0 +1,404 @@
+"""The log in PostgreSQL: its tables, what is refused, and a server that is away, silent, or killed."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from spamnb.base.errors import ExchangeAwayError, ExchangeError
+from spamnb.base.label import How, Label
+from spamnb.exchange import connecting, log_schema, postgresql
+from spamnb.exchange.connecting import connected, upgrade
+from spamnb.exchange.port import Account
+from tests.exchange import cluster
+from tests.exchange.test_log import digest, lesson
+
+if not cluster.why_not():
+    import psycopg
+
+    from spamnb.exchange import postgresql
+
+
+@pytest.fixture
+def own() -> Iterator[cluster.Cluster]:
+    """A cluster of a test's own, which it may kill."""
+    if why := cluster.why_not():
+        pytest.skip(why)
+    with cluster.running() as running:
+        yield running
+
+
+def run(database: str, *statements: str) -> list[tuple[Any, ...]]:
+    """Run statements as an administrator does; what the last one finds."""
+    with psycopg.connect(database, autocommit=True) as db:
+        for statement in statements:
+            cursor = db.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def fault_of(database: str, ask: Callable[[Any], object]) -> str:
+    """What is said where something cannot be done."""
+    with connected(database) as log, pytest.raises(ExchangeError) as raised:
+        ask(log)
+    return str(raised.value)
+
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_made_once(postgres: cluster.Cluster) -> None:
+    """Several hosts may make the tables at once: one makes them, and the others find them made."""
+    database = postgres.database()
+    with ThreadPoolExecutor(4) as hosts:
+        made = list(hosts.map(upgrade, [database] * 4))
+    assert sorted(made) == [(0, log_schema.VERSION), *[(log_schema.VERSION, log_schema.VERSION)] * 3]
+    before = run(database, "SELECT version, made FROM spamnb")
+    assert upgrade(database) == (log_schema.VERSION, log_schema.VERSION)
+    assert run(database, "SELECT version, made FROM spamnb") == before
+    assert len(before) == 1
+
+
+def test_a_step_is_added(database: str) -> None:
+    """A later version's step changes what is there; hosts of the version before refuse the log, and those after too."""
+    step = "ALTER TABLE lesson ADD more text; UPDATE spamnb SET version = 2"
+    with connected(database) as log:
+        log.tell("anna", 0, "mx1", [lesson(1)])
+        made = log.identity()
+        with (
+            mock.patch.object(postgresql, "STEPS", (*log_schema.STEPS, step)),
+            mock.patch.object(postgresql, "VERSION", 2),
+        ):
+            with pytest.raises(
+                ExchangeError, match="has version 1, and this spamnb wants 2: spamnb exchange --upgrade"
+            ):
+                log.identity()
+            assert upgrade(database) == (1, 2)
+            assert log.identity() == made
+            log.tell("anna", 0, "mx1", [lesson(2)])
+        with pytest.raises(ExchangeError, match=r"by a later spamnb .* upgrade spamnb on this host"):
+            log.identity()
+    with pytest.raises(ExchangeError, match="later spamnb"):
+        upgrade(database)
+
+
+def test_a_step_that_fails_changes_nothing(postgres: cluster.Cluster) -> None:
+    """Tables are made whole, or not at all."""
+    database = postgres.database()
+    with (
+        mock.patch.object(postgresql, "STEPS", (*log_schema.STEPS, "SELECT no_such_thing")),
+        pytest.raises(ExchangeError),
+    ):
+        upgrade(database)
+    assert run(database, "SELECT relname FROM pg_class WHERE relname IN ('account', 'lesson', 'spamnb')") == []
+
+
+def test_ways_of_learning_are_of_a_version() -> None:
+    """A new way by which lessons come is a new version of the log, which hosts that do not know it refuse."""
+    told = ["move", "keyword", "kept", "silence", "seen", "hand", "tell"]
+    assert (log_schema.VERSION, [str(how) for how in How if how not in ("maildir", "spamd", "pipe", "import")]) == (
+        1,
+        told,
+    )
+
+
+def test_without_tables(postgres: cluster.Cluster) -> None:
+    """Of an empty database it is said how the tables are made."""
+    assert "spamnb exchange --upgrade" in fault_of(postgres.database(), lambda log: log.identity())
+
+
+def test_an_account_that_is_told_again_takes_no_number(database: str) -> None:
+    """The numbers of accounts last: to tell what is there already takes none."""
+    with connected(database) as log:
+        for at in range(5):
+            log.tell("anna", at, "mx1", [lesson(1, at=float(at))])
+        log.tell("bert", 0, "mx1", [lesson(1)])
+    assert run(database, "SELECT name, id FROM account ORDER BY id") == [("anna", 1), ("bert", 2)]
+
+
+def test_two_hosts_tell_at_once(database: str) -> None:
+    """Places are in the order in which rows become visible, whoever tells at the same time."""
+
+    def tell(host: int) -> None:
+        with connected(database) as log:
+            for number in range(30):
+                log.tell("anna", 0, f"mx{host}", [lesson(1 + (number + host) % 20, at=float(number))])
+
+    with ThreadPoolExecutor(4) as hosts:
+        telling = [hosts.submit(tell, host) for host in range(4)]
+        with connected(database) as log:
+            seen, rows = 0, {}
+            while not all(each.done() for each in telling) or log.hear("anna", seen, 1):
+                for row in log.hear("anna", seen, 7):
+                    seen = row.place
+                    rows[row.kept.lesson.digest] = row
+            for each in telling:
+                each.result()
+            assert sorted(rows.values()) == log.hear("anna", 0, 1000)
+            assert log.accounts(["anna"]) == {"anna": Account(seen)}
+
+
+# --- what other hosts have written --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "tokens = '\\x00'",
+        "tokens = substr(tokens, 1, length(tokens) - 3)",
+        "relations = '\\x01'",
+        "label = 7",
+        "at = 'NaN'",
+        "at = '-Infinity'",
+        "at = 1e12",
+        "how = 'import'",
+        "how = 'by magic'",
+        "digest = ''",
+        "tokenizer = -1",
+    ],
+)
+def test_damaged_rows_are_refused(database: str, change: str) -> None:
+    """A row that no host has written so is refused, with its place and account, and what to do."""
+    with connected(database) as log:
+        log.tell("anna", 0, "mx1", [lesson(1), lesson(2)])
+        run(database, f"UPDATE lesson SET {change} WHERE seq = 2")
+        with pytest.raises(ExchangeError, match=r"row 2 of anna in the log is damaged \(.+\): delete that row"):
+            log.hear("anna", 0, 50)
+        assert [row.place for row in log.hear("anna", 0, 1)] == [1]
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        b"\x01a",
+        b"0\x01a",
+        b"70000:from\x01a",
+        b"x\x01a",
+        b"1\x01a\x00",
+        b"1\x01\xff",
+        b"1\x01\xed\xa0\x80",
+        b"1\x01" + b"a" * 1001,
+        b"1" + b"".join(b"\x01" + str(number).encode() for number in range(70_000)),
+        b"1" * 100_000,
+    ],
+)
+def test_tokens_that_are_none_are_refused(database: str, tokens: bytes) -> None:
+    """Tokens that no ledger could hold are refused, and so is what would unpack to more than a message has."""
+    import zlib
+
+    with connected(database) as log:
+        log.tell("anna", 0, "mx1", [lesson(1)])
+        for blob in (zlib.compress(tokens), zlib.compress(b"1" + b"\x01" * 9_000_000)):
+            run(database, f"UPDATE lesson SET tokens = '\\x{blob.hex()}'")
+            with pytest.raises(ExchangeError, match="row 1 of anna"):
+                log.hear("anna", 0, 50)
+
+
+def test_texts_of_other_hosts_are_shown_as_text(database: str) -> None:
+    """What reaches a terminal of the texts in a row is printable, and not longer than a line."""
+    with connected(database) as log:
+        log.tell("anna", 0, "mx\x1b[2J", [lesson(1)])
+        run(database, r"UPDATE lesson SET why = E'\x1b[2J', summary = repeat('x', 100000) || E'\n'")
+        (row,) = log.hear("anna", 0, 50)
+    assert (row.host, row.kept.lesson.why) == (r"mx\x1b[2J", r"\x1b[2J")
+    assert len(row.kept.lesson.summary) == 1000
+
+
+def test_what_is_no_time_forgets_nobody(database: str) -> None:
+    """When a user was forgotten is a time, whatever another program has written; else nobody was."""
+    with connected(database) as log:
+        log.forget("anna", 1.0)
+        for wrong in ("NaN", "Infinity", "-Infinity"):
+            run(database, f"UPDATE account SET forgotten_at = '{wrong}'")
+            assert log.accounts(["anna"]) == {"anna": Account(0, None)}
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM spamnb", "INSERT INTO spamnb SELECT * FROM spamnb"])
+def test_a_log_that_does_not_say_which_it_is(database: str, change: str) -> None:
+    """A log without a name, or with two, is refused."""
+    run(database, change)
+    assert "does not say which one it is" in fault_of(database, lambda log: log.identity())
+
+
+def test_a_row_of_any_size(database: str) -> None:
+    """Of a row that is larger than any lesson no more is fetched than can be right; it is refused."""
+    with connected(database) as log:
+        log.tell("anna", 0, "mx1", [lesson(1)])
+        run(database, "UPDATE lesson SET summary = repeat('x', 9000000), why = summary, host = summary")
+        assert len(log.hear("anna", 0, 50)) == 1
+        run(database, "UPDATE lesson SET tokens = tokens || convert_to(repeat('x', 9000000), 'UTF8')")
+        ((*_, tokens, _, summary),) = log._all(postgresql._HEAR, "anna", 0, 50)
+        assert (len(tokens), len(summary)) == (1 << 20, 1000)
+        with pytest.raises(ExchangeError, match=r"too many"):
+            log.hear("anna", 0, 50)
+
+
+def test_faults_hold_no_mail(database: str) -> None:
+    """What the database says of a row that it refuses has nothing of the row."""
+    run(database, "ALTER TABLE lesson ADD CONSTRAINT short CHECK (length(summary) < 3)")
+    with connected(database) as log, pytest.raises(ExchangeError) as raised:
+        log.tell("anna", 0, "mx1", [lesson(1)])
+    assert "short" in str(raised.value)
+    assert "message 1" not in str(raised.value)
+
+
+def test_rights_that_are_missing(postgres: cluster.Cluster, database: str) -> None:
+    """A role that may not read or write is told so."""
+    run(database, "DROP ROLE IF EXISTS mx9", "CREATE ROLE mx9 LOGIN")
+    of_host = database.replace("user=postgres", "user=mx9")
+    assert "grant that to the role" in fault_of(of_host, lambda log: log.identity())
+    run(database, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO mx9")
+    assert "grant that" in fault_of(of_host, lambda log: log.tell("anna", 0, "mx9", [lesson(1)]))
+    run(database, "DROP OWNED BY mx9", "DROP ROLE mx9")
+
+
+def test_a_standby_is_told_nothing(database: str) -> None:
+    """A database that only reads is away for who tells."""
+    run(database, "ALTER DATABASE " + database.rpartition("=")[2] + " SET default_transaction_read_only = on")
+    said = fault_of(database, lambda log: log.tell("anna", 0, "mx1", [lesson(1)]))
+    assert "only reads" in said
+
+
+# --- away, silent, killed -----------------------------------------------------------------------------------------
+
+
+def test_nobody_is_there() -> None:
+    """A database that is away is said at once, with the reason; so is a connection string that is none."""
+    if why := cluster.why_not():
+        pytest.skip(why)
+    with pytest.raises(ExchangeAwayError, match=r"the database is away: .*No such file"):
+        connected("host=/nowhere dbname=x")
+    for wrong in ("host=/nowhere password=my secret", "postgresql://anna:secret@[db/log", "password='secret"):
+        with pytest.raises(ExchangeError, match=r"exchange\.database is no connection string") as raised:
+            connected(wrong)
+        assert "secret" not in str(raised.value)
+    with pytest.raises(ExchangeAwayError, match="service"):
+        connected("service=no_such_service_of_spamnb")
+
+
+def test_without_psycopg() -> None:
+    """Where psycopg is not installed, it is said how it is."""
+    with mock.patch.dict("sys.modules", {"spamnb.exchange.postgresql": None}):
+        for ask in (connecting.connected, connecting.upgrade):
+            with pytest.raises(ExchangeError, match="apt-get install python3-psycopg"):
+                ask("host=/nowhere")
+
+
+def test_a_server_that_is_killed(own: cluster.Cluster) -> None:
+    """A connection that breaks is said, and what was told before is there when the server is back."""
+    database = own.database()
+    upgrade(database)
+    with connected(database) as log:
+        log.tell("anna", 0, "mx1", [lesson(1)])
+        own.kill()
+        with pytest.raises(ExchangeAwayError, match="away"):
+            log.hear("anna", 0, 50)
+        with pytest.raises(ExchangeAwayError, match="away"):
+            log.accounts(["anna"])
+    with pytest.raises(ExchangeAwayError):
+        connected(database)
+    own.start()
+    with connected(database) as log:
+        assert [row.kept.lesson.digest for row in log.hear("anna", 0, 50)] == [digest(1)]
+
+
+def test_a_silent_server(own: cluster.Cluster) -> None:
+    """A server that is stopped closes no connection: nobody waits for it longer than some seconds."""
+    database = own.database()
+    upgrade(database)
+    stopping = False
+    with (
+        mock.patch.object(postgresql, "_SILENT_SECONDS", 0.5),
+        mock.patch.object(postgresql, "_CONNECT_SECONDS", 2),
+        connected(database, lambda: stopping) as log,
+    ):
+        own.signal(signal.SIGSTOP)
+        began = time.monotonic()
+        with pytest.raises(ExchangeAwayError, match="no answer"):
+            log.tell("anna", 0, "mx1", [lesson(1)])
+        with pytest.raises(ExchangeAwayError):
+            log.identity()
+        with pytest.raises(ExchangeAwayError, match="timeout"):
+            connected(database)
+        assert time.monotonic() - began < 10
+        own.signal(signal.SIGCONT)
+    with connected(database, lambda: stopping) as log:
+        assert log.hear("anna", 0, 50) == []
+        own.signal(signal.SIGSTOP)
+        stopping = True
+        began = time.monotonic()
+        with pytest.raises(ExchangeAwayError):
+            log.identity()
+        assert time.monotonic() - began < 3, "who ends waits for nothing"
+        own.signal(signal.SIGCONT)
+
+
+def test_a_host_that_is_cut_off_holds_nobody_up(database: str) -> None:
+    """Who goes silent in the middle of a transaction loses its connection, and others can tell then."""
+    session = postgresql._SESSION.replace("session_timeout', '10s'", "session_timeout', '300ms'")
+    with (
+        mock.patch.object(postgresql, "_SESSION", session),
+        connected(database) as cut_off,
+        connected(database) as other,
+    ):
+        cut_off._db.execute("BEGIN")
+        cut_off._locked("anna")
+        other.tell("anna", 0, "mx2", [lesson(1, Label.SPAM)])
+        assert len(other.hear("anna", 0, 50)) == 1
+        with pytest.raises(ExchangeAwayError):
+            cut_off.hear("anna", 0, 50)
+
+
+def test_who_waits_too_long_for_another_host(database: str) -> None:
+    """An account that another session holds is waited for some seconds only."""
+    session = postgresql._SESSION.replace("'lock_timeout', '5s'", "'lock_timeout', '200ms'")
+    with mock.patch.object(postgresql, "_SESSION", session), connected(database) as log:
+        log.tell("anna", 0, "mx1", [lesson(1)])
+        with psycopg.connect(database) as holder:
+            holder.execute("SELECT * FROM account FOR UPDATE")
+            with pytest.raises(ExchangeAwayError, match="lock"):
+                log.tell("anna", 0, "mx1", [lesson(2)])
+        log.tell("anna", 0, "mx1", [lesson(2)])
+        assert len(log.hear("anna", 0, 50)) == 2
+
+
+def test_what_was_told_outlives_a_crash(database: str) -> None:
+    """Where the database answers before its log is on disk, this program waits for that all the same."""
+    run(database, "ALTER DATABASE " + database.rpartition("=")[2] + " SET synchronous_commit = off")
+    with connected(database) as log:
+        assert log._db.execute("SHOW synchronous_commit").fetchone() == ("on",)
+
+
+def test_some_rows_are_heard_without_reading_the_others(database: str) -> None:
+    """To hear the next rows the database reads no others, however many there are."""
+    with connected(database) as log:
+        log.tell("anna", 0, "mx1", [lesson(number) for number in range(250)])
+        explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {postgresql._HEAR}"
+        run(database, "ANALYZE lesson")
+        ((plans,),) = log._all(explained, "anna", 20, 5)
+    nodes = [plans[0]["Plan"]]
+    for node in nodes:
+        nodes += node.get("Plans", [])
+    assert {node["Actual Rows"] for node in nodes} <= {1, 5}
+
+
+def test_no_plan_outlives_what_it_was_made_for(database: str) -> None:
+    """A connection that has asked often while the tables were small keeps no plan that is made for these."""
+    with connected(database) as log:
+        for _ in range(12):
+            log.accounts(["anna"])
+            log.hear("anna", 0, 1)
+            log.has("anna", [b"x"])
+        assert log._all("SELECT count(*) FROM pg_prepared_statements") == [(0,)]
+
+
+def test_nobody_is_forgotten_in_the_future(database: str) -> None:
+    """Where the clock of a host is ahead, its user is forgotten now, and not what is learned until then."""
+    with connected(database) as log:
+        log.forget("anna", time.time() + 1e6)
+        at = log.accounts(["anna"])["anna"].forgotten_at
+        assert at is not None
+        assert abs(at - time.time()) < 60

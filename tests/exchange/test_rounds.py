@@ -1,0 +1,389 @@
+"""A round of one ledger: what is told, what is taken over, and what stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from spamnb.acts.may_move import await_nobody, begin, hindrance, known_missing
+from spamnb.acts.training import forget, import_counts, learn, take_over
+from spamnb.base.errors import ExchangeAwayError
+from spamnb.base.label import How, Label
+from spamnb.config import Config, Learning, Mailbox, Scoring
+from spamnb.exchange.memory import MemoryLog
+from spamnb.exchange.port import Account, Log, News, news_of
+from spamnb.exchange.rounds import _HEARD_TOGETHER, Round, exchange, is_forgotten
+from spamnb.ledger.copies import copy as copies
+from spamnb.ledger.copies.recovery import restore
+from spamnb.ledger.history.journal import Action
+from spamnb.ledger.ledger import Ledger, Shared
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.export_format import parse
+from spamnb.mail.reading import Reading
+from tests.exchange.interrupted import Interrupted
+from tests.exchange.told import ALL, a_round, by_the_ledger, by_the_log
+from tests.ledger.test_read_again import former_tokenizer
+
+HAM, SPAM = Label
+Made = Callable[[str], Ledger]
+
+
+def reading(number: int, **tokens: int) -> Reading:
+    """A message."""
+    return Reading(bytes([number]) * 16, f"message {number}", tokens or {"word": 1, f"w{number}": 2})
+
+
+def teach(ledger: Ledger, number: int, label: Label | None, at: float = 1.0, *, weak: bool = False) -> None:
+    """Learn a message, or forget it."""
+    if label is None:
+        forget(ledger, [reading(number).digest], "untrained", at, how=How.HAND)
+    else:
+        learn(ledger, reading(number), label, "moved to a folder", at, how=How.MOVE, weak=weak)
+
+
+def label(ledger: Ledger, number: int) -> Label | None:
+    """What a message is learned as."""
+    found = ledger.lessons.find(reading(number).digest)
+    return None if found is None else found.label
+
+
+def waiting(ledger: Ledger) -> tuple[int, float | None]:
+    """How many lessons wait to be told, and since when the oldest of them."""
+    shared = ledger.shared()
+    return shared.untold, shared.waiting_since
+
+
+def test_what_one_host_learns_another_knows(log: Log, ledger: Made) -> None:
+    """A lesson is told by one round and known after another's, with its label, tokens and counts; forgetting too."""
+    one, two = ledger("one"), ledger("two")
+    teach(one, 1, HAM)
+    teach(one, 2, SPAM, weak=True)
+    teach(one, 3, SPAM)
+    teach(one, 3, None, 2.0)
+    assert a_round(one, log, host="mx1") == Round(3, 3, 0, is_over=True)
+    assert a_round(two, log, host="mx2") == Round(0, 3, 3, is_over=True)
+    assert by_the_ledger(one) == by_the_ledger(two) == by_the_log(log.hear("anna", 0, ALL))
+    teach(two, 1, SPAM, 3.0)
+    assert a_round(two, log, host="mx2") == Round(1, 1, 0, is_over=True)
+    assert a_round(one, log, host="mx1") == Round(0, 1, 1, is_over=True)
+    assert label(one, 1) is SPAM
+    assert a_round(one, log, host="mx1") == Round(is_over=True)
+
+
+def test_the_history_says_where_it_was_learned(ledger: Made) -> None:
+    """In the history a lesson of another host names that host; the lesson itself says what was said there."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    teach(one, 1, HAM)
+    a_round(one, log, host="mx1")
+    a_round(two, log, host="mx2")
+
+    def last(of: Ledger) -> Action:
+        return next(of.journal.newest(1))
+
+    assert (last(two).why, last(two).how, last(two).at) == ("moved to a folder (on mx1)", How.MOVE, 1.0)
+    assert last(one).why == "moved to a folder"
+    found = two.lessons.find(reading(1).digest)
+    assert found is not None
+    assert found.why == "moved to a folder"
+    known = two.messages.find(reading(1).digest)
+    assert known is not None
+    assert (known.label, known.summary) == (HAM, "message 1")
+
+
+def test_who_is_told_that_mail_is_spam_does_not_want_it_out_of_spam(ledger: Made) -> None:
+    """A decision of another host counts as one of this: what was rescued here is so no more."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    teach(two, 1, HAM, 1.0)
+    message = two.messages.ensure(reading(1).digest, "")
+    two.messages.rescued(message.id, 1.0)
+    teach(one, 1, SPAM, 2.0)
+    a_round(two, log, host="mx2")
+    assert two.messages.get(message.id).rescued_at == 1.0
+    a_round(one, log, host="mx1")
+    a_round(two, log, host="mx2")
+    assert two.messages.get(message.id).rescued_at is None
+
+
+def test_imports_are_not_told(ledger: Made) -> None:
+    """Counts that were imported stay on their host, and so do tokens that were read again."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    with former_tokenizer():
+        teach(one, 1, HAM)
+    import_counts(one, parse((line.encode() for line in one.lessons.export()), "f"), "f", 2.0)
+    assert waiting(one) == (1, 1.0)
+    assert a_round(one, log) == Round(1, 1, 0, is_over=True)
+    one.lessons.batcher().read_again([Batch.of([reading(1, other=1)])])
+    assert waiting(one) == (0, None)
+    assert a_round(one, log) == Round(is_over=True)
+    a_round(two, log, host="mx2")
+    assert two.lessons.totals().tolist()[:2] == [1, 0]
+    assert one.lessons.totals().tolist()[:2] == [2, 0]
+    assert two.lessons.counts(["word", "other"]).messages.tolist() == [[1, 0], [0, 0]]
+
+
+def test_how_much_waits_to_be_told(ledger: Made) -> None:
+    """The number of lessons that wait is known without the log, and since when the oldest of them waits."""
+    one = ledger("one")
+    assert waiting(one) == (0, None)
+    for number in range(5):
+        teach(one, number, HAM, 10.0 - number)
+    assert waiting(one) == (5, 6.0)
+    with mock.patch.object(Shared, "MOST", 3):
+        assert waiting(one) == (3, 8.0)
+    a_round(one, MemoryLog())
+    assert waiting(one) == (0, None)
+
+
+# --- something else happens at the same time ----------------------------------------------------------------------
+
+
+def interrupted(ledger: Ledger, log: Log, at: int, meanwhile: Callable[[], None], **more: Any) -> Round:
+    """A round at whose `at`th question something else happens: has, tell and hear are asked."""
+    busy: Any = Interrupted(log, at, meanwhile)
+    return exchange(ledger, busy, "anna", "mx1", news_of(log, ["anna"])["anna"], **more)
+
+
+def test_what_is_learned_meanwhile_is_told_before_anything_is_taken_over(ledger: Made) -> None:
+    """A person's decision in the middle of a round is not overwritten by what another host had told before."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    teach(two, 1, SPAM, 1.0)
+    a_round(two, log, host="mx2")
+    done = interrupted(one, log, 0, lambda: teach(one, 1, HAM, 2.0))
+    assert (label(one, 1), done.told, done.is_over) == (HAM, 1, True)
+    a_round(two, log, host="mx2")
+    assert label(two, 1) is HAM
+
+
+def test_what_is_told_is_known_to_have_known_no_more_than_it_did(ledger: Made) -> None:
+    """A lesson is told with the place of its own moment: what was heard after it is not overwritten by it."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    teach(one, 1, SPAM, 1.0)
+    a_round(one, log, host="mx1")
+    a_round(two, log, host="mx2")
+    teach(one, 2, HAM, 2.0)
+    teach(one, 1, HAM, 3.0)
+
+    def by_a_command() -> None:
+        """Told and heard by another process, after which another host has decided again."""
+        a_round(one, log, host="mx1")
+        a_round(two, log, host="mx2")
+        teach(two, 1, SPAM, 2.5)  # its clock is slow
+        a_round(two, log, host="mx2")
+        a_round(one, log, host="mx1")
+
+    steps = iter([True, True])
+    interrupted(one, log, 0, by_a_command, go_on=lambda: next(steps, False))
+    assert label(one, 1) is SPAM
+    a_round(one, log, host="mx1")
+    a_round(two, log, host="mx2")
+    assert (label(one, 1), label(two, 1)) == (SPAM, SPAM)
+
+
+def test_a_stale_answer_is_not_taken_over(ledger: Made) -> None:
+    """Rows whose answer came late do not undo what another process has heard since."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    teach(two, 1, SPAM, 1.0)
+    a_round(two, log, host="mx2")
+
+    def by_a_command() -> None:
+        teach(two, 1, HAM, 2.0)
+        a_round(two, log, host="mx2")
+        a_round(one, log, host="mx1")
+
+    steps = iter([True, True])
+    interrupted(one, log, 0, by_a_command, go_on=lambda: next(steps, False))
+    assert (label(one, 1), one.state.heard) == (HAM, 2)
+
+
+def test_places_are_of_one_log(ledger: Made) -> None:
+    """Where another process has begun with another log, a round ends and leaves the places as they are."""
+    former, log = MemoryLog("former"), MemoryLog("new")
+    one = ledger("one")
+    teach(one, 1, SPAM)
+
+    def begun_by_a_command() -> None:
+        exchange(one, log, "anna", "mx1", news_of(log, ["anna"])["anna"], lambda: False)
+
+    assert not interrupted(one, former, 1, begun_by_a_command).is_over
+    assert (one.state.log, one.state.told) == ("new", 0)
+    assert a_round(one, log) == Round(1, 1, 0, is_over=True)
+
+
+def test_news_may_be_old(ledger: Made) -> None:
+    """News from before another process's round do not begin it all again; from a log that was put back they do."""
+    log = MemoryLog()
+    one = ledger("one")
+    old = news_of(log, ["anna"])["anna"]
+    for number in range(3):
+        teach(one, number, HAM)
+    a_round(one, log)
+    assert exchange(one, log, "anna", "mx1", old) == Round(is_over=True)
+    log._accounts.clear()
+    assert exchange(one, log, "anna", "mx1", news_of(log, ["anna"])["anna"]) == Round(3, 3, 0, is_over=True)
+
+
+def test_another_log_is_told_everything(ledger: Made) -> None:
+    """A log that is another, or put back from an older copy, is told all again, and heard from its beginning."""
+    log = MemoryLog("first")
+    one, two = ledger("one"), ledger("two")
+    teach(one, 1, HAM)
+    teach(two, 2, SPAM)
+    for each in (one, two, one):
+        a_round(each, log)
+    other = MemoryLog("second")
+    assert a_round(one, other) == Round(2, 2, 0, is_over=True)
+    assert a_round(two, other) == Round(2, 2, 0, is_over=True)
+    assert by_the_ledger(two) == by_the_log(other.hear("anna", 0, ALL))
+
+
+def test_a_round_ends_when_it_is_to(ledger: Made) -> None:
+    """A round that is told to end does so after a transaction, and goes on there the next time."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    for number in range(120):
+        teach(one, number, HAM)
+    a_round(one, log, host="mx1")
+    steps, heard = iter([True, True, True, True]), 2 * _HEARD_TOGETHER
+    news = news_of(log, ["anna"])["anna"]
+    done = exchange(two, log, "anna", "mx2", news, lambda: next(steps, False))
+    assert (done.heard, done.is_over, two.state.heard) == (heard, False, heard)
+    assert exchange(two, log, "anna", "mx2", news) == Round(0, 120 - heard, 120 - heard, is_over=True)
+
+
+def test_cut_after_it_was_told(ledger: Made) -> None:
+    """A lesson whose answer is lost is told again, which writes no row; and what is decided meanwhile is not lost."""
+    log = MemoryLog()
+    one = ledger("one")
+
+    def cut() -> None:
+        raise ExchangeAwayError("cut")
+
+    teach(one, 1, HAM, 1.0)
+    with pytest.raises(ExchangeAwayError):
+        interrupted(one, log, 1, cut)
+    assert (one.state.told, len(log.hear("anna", 0, ALL))) == (0, 1)
+    assert a_round(one, log) == Round(1, 1, 0, is_over=True)
+    assert log.accounts(["anna"])["anna"].last == 1
+    teach(one, 2, HAM, 2.0)
+    with pytest.raises(ExchangeAwayError):
+        interrupted(one, log, 1, cut)
+    teach(one, 2, SPAM, 3.0)
+    a_round(one, log)
+    assert label(one, 2) is SPAM
+
+
+def test_a_ledger_that_is_put_back_hears_what_it_has_missed(ledger: Made, tmp_path: Path) -> None:
+    """A ledger that is restored from a copy goes on where the copy was: nothing is lost that other hosts know."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    teach(one, 1, HAM)
+    a_round(one, log, host="mx1")
+    path, copy = one.path, str(tmp_path / "copy.sqlite")
+    copies.write(path, copy)
+    teach(one, 1, SPAM, 2.0)
+    teach(one, 2, SPAM, 2.0)
+    a_round(one, log, host="mx1")
+    one.close()
+    restore(path, copy, 3.0)
+    with Ledger(path) as back:
+        teach(back, 3, HAM, 4.0)
+        assert a_round(back, log, host="mx1") == Round(1, 3, 2, is_over=True)
+        a_round(two, log, host="mx2")
+        assert by_the_ledger(back) == by_the_ledger(two) == by_the_log(log.hear("anna", 0, ALL))
+        assert (label(back, 1), label(back, 2)) == (SPAM, SPAM)
+
+
+# --- a host that is new to a user, and a user who is forgotten ----------------------------------------------------
+
+
+def test_mail_is_not_moved_by_a_part_of_what_others_know(ledger: Made) -> None:
+    """On a host that is new to a user no mail is moved until all is heard that was told before it came."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    for number in range(30):
+        teach(one, number, HAM)
+    for number in range(100, 160):
+        teach(one, number, SPAM)
+    a_round(one, log, host="mx1")
+    learning, scoring = Learning(minimum_messages=5), Scoring()
+    news = news_of(log, ["anna"])["anna"]
+    steps = iter([True, True])
+    exchange(two, log, "anna", "mx2", news, lambda: next(steps, False))
+    lacking = begin(two, scoring, learning)
+    assert lacking == f"{_HEARD_TOGETHER} of 90 changes that other hosts have told are here"
+    assert known_missing(two, learning) == lacking
+    config = Config((Mailbox("/m", {}),), "/l", learning=learning)  # type: ignore[arg-type]
+    assert hindrance(two, config, 1.0).words == lacking
+    exchange(two, log, "anna", "mx2", news)
+    assert begin(two, scoring, learning) == ""
+    assert begin(one, scoring, learning) == ""
+
+
+def test_a_host_that_has_moved_mail_goes_on(ledger: Made) -> None:
+    """Who has moved mail before waits for no other host; nor does who takes part in no exchange any more."""
+    learning, scoring = Learning(minimum_messages=1), Scoring()
+    one = ledger("one")
+    one.state.to_hear = 10
+    assert begin(one, scoring, learning).startswith("0 of 10")
+    one.state.begun_with = 1
+    assert begin(one, scoring, learning) == ""
+    one.state.begun_with = None
+    await_nobody(one)
+    await_nobody(one)
+    assert begin(one, scoring, learning).startswith("1 more ham")
+
+
+def test_places_above_which_nothing_is(ledger: Made) -> None:
+    """Where rows were deleted, a host comes up to the last place all the same."""
+    log = MemoryLog()
+    one, two = ledger("one"), ledger("two")
+    teach(one, 1, HAM)
+    a_round(one, log, host="mx1")
+    log.forget("anna", 0.5)
+    assert a_round(two, log, host="mx2") == Round(is_over=True)
+    assert (two.state.heard, two.state.to_hear) == (1, 1)
+    assert begin(two, Scoring(), Learning(minimum_messages=1)).startswith("1 more ham")
+
+
+def test_a_forgotten_user(log: Log, ledger: Made) -> None:
+    """A ledger that shared in the log before its user was forgotten is to be removed; one made later is kept."""
+    one, two = ledger("one"), ledger("two")
+    for each in (one, two):
+        teach(each, 1, HAM, 10.0)
+        a_round(each, log)
+    log.forget("anna", 5.0)  # whatever the clock of the host says that forgets
+    for each in (one, two):
+        assert a_round(each, log) == Round(is_forgotten=True)
+        assert log.hear("anna", 0, ALL) == []
+    new = ledger("new")
+    assert a_round(new, log).is_over
+    teach(new, 2, HAM, 1.0)
+    assert a_round(new, log) == Round(1, 1, 0, is_over=True)
+    assert a_round(two, log).is_forgotten, "a host that was away since then"
+    log.forget("anna", 6.0)
+    assert a_round(new, log).is_forgotten
+
+
+def test_a_ledger_that_never_shared(ledger: Made) -> None:
+    """A ledger that meets the log for the first time is of the forgotten user if it has something older than that."""
+    old, new, empty = ledger("old"), ledger("new"), ledger("empty")
+    teach(old, 1, HAM, 10.0)
+    teach(new, 1, HAM, 30.0)
+    news = News("log", Account(0, 20.0))
+    assert [is_forgotten(each, news) for each in (old, new, empty)] == [True, False, False]
+    assert not is_forgotten(old, News("log", Account(3)))
+
+
+def test_taken_over_by_a_function(ledger: Made) -> None:
+    """Nothing to take over is nothing done."""
+    one = ledger("one")
+    assert take_over(one, [], {}) == 0
+    assert one.lessons.last_change() == 0

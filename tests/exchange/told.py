@@ -1,0 +1,70 @@
+"""What ledgers that share a log must have in the end: a plain loop over its rows, beside what each ledger says."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from spamnb.base.label import Label
+from spamnb.exchange.port import Log, Told, news_of
+from spamnb.exchange.rounds import Round, exchange
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.port import Kept
+
+ALL = 1_000_000
+
+
+class Learned(NamedTuple):
+    """All that was learned. lessons: label, weakness, time, by what it came, tokens and relations, by the message.
+
+    counts: messages and occurrences by token, ham before spam. totals: the seven of `Lessons.totals`.
+    """
+
+    lessons: dict[bytes, tuple[object, ...]]
+    counts: dict[str, list[int]]
+    totals: list[int]
+
+
+def by_the_log(rows: Iterable[Told]) -> Learned:
+    """What the rows say, added up one by one."""
+    counters: list[Counter[str]] = [Counter(), Counter(), Counter(), Counter()]
+    totals = [0] * 6
+    lessons = {}
+    for row in rows:
+        lessons[row.kept.lesson.digest] = _bare(row.kept)
+        label, tokens = row.kept.lesson.label, row.kept.with_its_tokens()
+        if label is None:
+            continue
+        for place, sums in enumerate((dict.fromkeys(tokens, 1), tokens)):
+            counters[2 * place + label].update(sums)
+        for place, number in enumerate((1, len(tokens), sum(tokens.values()))):
+            totals[2 * place + label] += number
+    met = set(counters[0]) | set(counters[1])
+    return Learned(lessons, {token: [of[token] for of in counters] for token in met}, [*totals, len(met)])
+
+
+def by_the_ledger(ledger: Ledger) -> Learned:
+    """What the ledger says, which is sound."""
+    assert ledger.verify() == []
+    digests = [lesson.digest for lesson in ledger.lessons.changes(0, ALL)]
+    lessons = {kept.lesson.digest: _bare(kept) for kept in ledger.lessons.kept(digests, digests)}
+    often = ledger.lessons.often(1)
+    tokens = ledger.lessons.texts(often.ids.tolist())
+    counts = ledger.lessons.evidence(list(tokens.values())).counts
+    return Learned(lessons, {token: list(each) for token, each in counts.items()}, ledger.lessons.totals().tolist())
+
+
+def _bare(kept: Kept) -> tuple[object, ...]:
+    lesson = kept.lesson
+    tokens = None if kept.tokens is None else dict(kept.tokens)
+    return lesson.label, lesson.weak, lesson.at, lesson.how, kept.tokenizer, tokens, kept.relations
+
+
+def a_round(ledger: Ledger, log: Log, account: str = "anna", host: str = "mx1") -> Round:
+    """A whole round."""
+    return exchange(ledger, log, account, host, news_of(log, [account])[account])
+
+
+def kept(digest: bytes, label: Label | None, at: float, like: Kept, *, weak: bool = False) -> Kept:
+    """A lesson on another message, or with another label, but with the tokens of one that there is."""
+    return like._replace(lesson=replace(like.lesson, digest=digest, label=label, at=at, weak=weak))

@@ -1,0 +1,74 @@
+"""What a ledger tells of its account for the register."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.acts import may_move
+from spamnb.base.label import Role
+from spamnb.config import Config, Learning, Mailbox
+from spamnb.host.register import AccountRow, State
+from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.file.parts import sizes
+from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.account_row import account_row
+from tests.lessons import learn, sample_lessons
+
+DAY, NOW = 86_400.0, 1e9
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """An empty ledger."""
+    with Ledger(str(tmp_path / "ledger.sqlite")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def config(ledger: Ledger) -> Config:
+    """The configuration of its user, whose filter moves mail when it has learned two messages of each class."""
+    mailbox = Mailbox(path=Path("/mail/anna"), roles={"INBOX": Role.INBOX, "Junk": Role.SPAM})
+    learning = Learning(minimum_messages=2)
+    return Config(mailboxes=(mailbox,), ledger=Path(ledger.path), learning=learning, user="anna@a.example")
+
+
+def test_a_new_one(ledger: Ledger, config: Config) -> None:
+    """Of a filter that knows nothing there are only its user, its mailbox and its size."""
+    size = sum(sizes(ledger.path))
+    judged = {"ham": 0, "unsure": 0, "spam": 0}
+    row = AccountRow("anna@a.example", "/mail/anna", State.LEARNING, judged=judged, bytes=size)
+    assert account_row(ledger, config, NOW) == row
+
+
+def test_its_figures(ledger: Ledger, config: Config) -> None:
+    """What was learned, what was judged in 30 days and decided against since, the last verdict, and all files count."""
+    lessons = [*sample_lessons(3)]
+    learn(ledger, lessons)
+    days_ago = iter((1, 2, 29, 3, 31, 32))
+    for lesson, verdict in zip(lessons, ("ham", "ham", "spam", "unsure", "spam", "ham"), strict=True):
+        known = ledger.messages.ensure(lesson.reading.digest, "")
+        ledger.messages.judged(known.id, verdict, 0.5, NOW - next(days_ago) * DAY)
+    roll(ledger.path, NOW, 3)
+    row = account_row(ledger, config, NOW)
+    assert (row.ham, row.spam) == (3, 3)
+    assert (row.judged, row.corrected) == ({"ham": 2, "unsure": 1, "spam": 1}, 1)
+    assert row.judged_at == NOW - DAY
+    assert row.bytes == sum(sizes(ledger.path)) > sum(sizes(ledger.path)[:2])
+
+
+def test_its_state(ledger: Ledger, config: Config) -> None:
+    """It learns until it has moved mail, and a stop or a pause comes before all else; no message is judged to tell."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(may_move, "without_groups", None)
+        learn(ledger, sample_lessons(3))
+        assert account_row(ledger, config, NOW).state is State.LEARNING
+        ledger.state.begun_with = 2
+        assert account_row(ledger, config, NOW).state is State.MOVING
+        ledger.state.paused_until = math.inf
+        assert account_row(ledger, config, NOW).state is State.PAUSED
+        ledger.state.stopped_at = NOW
+        assert account_row(ledger, config, NOW).state is State.STOPPED
+        ledger.state.stopped_at, ledger.state.paused_until = None, NOW
+        assert account_row(ledger, config, NOW).state is State.MOVING, "the pause is over"

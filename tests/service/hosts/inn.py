@@ -1,0 +1,396 @@
+"""A mail host of a few users in two domains: its disk, and the service over it, step by step or as a process."""
+
+import gc
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from spamnb.acts.moves import bases_now
+from spamnb.base.label import Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import load_any
+from spamnb.host.host import Host
+from spamnb.host.register import AccountRow, Register
+from spamnb.host.shares import Share
+from spamnb.identity.digests import identity
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.departures import Departures
+from spamnb.maildir.folders import Directory, Folder, create_folder, find_folders
+from spamnb.maildir.messages import deliver, scan
+from spamnb.maildir.names import parse_name
+from spamnb.service.account import Account, Surroundings
+from spamnb.service.accounts import Accounts
+from spamnb.service.log import LogOnce
+from spamnb.service.measurements import Measurements
+from spamnb.service.reading_now import ReadingNow
+from spamnb.service.roster import Roster
+from spamnb.service.watcher import Hint, Watcher
+from tests.lessons import label_of
+from tests.service.conftest import PATIENCE, until
+
+ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM, "Trash": Role.NEUTRAL}
+DAY = 86_400.0
+MARK = "the mark of the tests"  # as a root
+_log = logging.getLogger("spamnb.service.daemon")
+_CONFIG = """\
+mailboxes:
+  - path: {directory}/vmail/{{domain}}/{{local}}/Maildir
+    roles: {{INBOX: inbox, Junk: spam, Archive: ham, Trash: neutral}}
+ledger: {directory}/lib/{{domain}}/{{local}}/ledger.sqlite
+learning: {{dwell_seconds: {dwell}, minimum_messages: 1}}
+users: {{{users}}}
+{more}
+"""
+
+
+def names_of(number: int) -> list[str]:
+    """So many users, in two domains."""
+    return [f"u{each:02}@{'one' if each % 2 == 0 else 'two'}.example" for each in range(number)]
+
+
+class Disk:
+    """The Maildirs and ledgers of a host, and its configuration. taught: the ledger that each user begins with."""
+
+    def __init__(self, directory: Path, taught: Path, number: int = 0) -> None:
+        self.directory = directory
+        self.config = directory / "config.yaml"
+        self.bases = bases_now()
+        self.names: list[str] = []
+        self._taught = taught
+        self._numbers = iter(range(1000, 10**9))
+        (directory / "vmail").mkdir()
+        self._empty = directory / "empty"
+        for name in ROLES:
+            create_folder(str(self._empty), "maildir++", name)
+        self.configure()
+        for name in names_of(number):
+            self.add(name)
+
+    def configure(self, more: str = "", users: str = "", dwell: float = 0.2) -> None:
+        """Write the configuration; `more` is YAML for further sections, `users` for keys of that one."""
+        self.config.write_text(_CONFIG.format(directory=self.directory, dwell=dwell, users=users, more=more))
+
+    def host(self, share: Share | None = None) -> Host:
+        """As the configuration has it now."""
+        return Host(load_any(self.config, {}), self.config, share or Share())
+
+    # --- users
+
+    def add(self, name: str, *, is_taught: bool = True) -> None:
+        """One more user: an empty Maildir, and a ledger that knows ham from spam."""
+        self.names.append(name)
+        shutil.copytree(self._empty, self.root(name))
+        if is_taught:
+            self.ledger(name).parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+            shutil.copy(self._taught, self.ledger(name))
+
+    def remove(self, name: str) -> None:
+        """Delete a user's mail, with the directory around it."""
+        shutil.rmtree(self.root(name).parent)
+        self.names.remove(name)
+
+    def root(self, name: str) -> Path:
+        """The Maildir."""
+        local, _, domain = name.partition("@")
+        return self.directory / "vmail" / domain / local / "Maildir"
+
+    def ledger(self, name: str) -> Path:
+        """The ledger's file."""
+        local, _, domain = name.partition("@")
+        return self.directory / "lib" / domain / local / "ledger.sqlite"
+
+    # --- mail
+
+    def folder(self, name: str, folder: str = "INBOX") -> Folder:
+        """A folder of a user."""
+        root = str(self.root(name))
+        return Folder(folder, root if folder == "INBOX" else f"{root}/.{folder}")
+
+    def deliver(self, name: str, kind: str = "spam", folder: str = "INBOX", number: int | None = None) -> bytes:
+        """Deliver a message as an agent does; its content, which no other one has."""
+        content = message(kind, next(self._numbers) if number is None else number)
+        deliver(self.folder(name, folder), content, next(self.bases))
+        return content
+
+    def deliver_to_all(self, names: Collection[str] | None = None) -> dict[str, bytes]:
+        """A spam for each of these users, or of all."""
+        return {name: self.deliver(name) for name in (self.names if names is None else names)}
+
+    def contents(self, name: str, folder: str = "INBOX") -> list[bytes]:
+        """What the messages of a folder are."""
+        where, found = self.folder(name, folder), []
+        for entry in scan(where):
+            with open(entry.path(where), "rb") as file:
+                found.append(file.read())
+        return found
+
+    def everything(self, name: str) -> list[bytes]:
+        """The contents of all folders, sorted."""
+        return sorted(content for folder in ROLES for content in self.contents(name, folder))
+
+    def are_moved(self, mail: dict[str, bytes]) -> bool:
+        """Whether each of these users has this spam in Junk."""
+        return all(content in self.contents(name, "Junk") for name, content in mail.items())
+
+    def move(self, name: str, content: bytes, source: str, destination: str, flags: str = "S") -> Path:
+        """A person moves a message, which gets another name."""
+        where = self.folder(name, source)
+        path = next(each.path(where) for each in scan(where) if Path(each.path(where)).read_bytes() == content)
+        target = Path(self.folder(name, destination).subdir("cur")) / f"{next(self.bases)}:2,{flags}"
+        os.rename(path, target)
+        return target
+
+    # --- what is known
+
+    def unknown(self, name: str) -> list[str]:
+        """The files of a user that the ledger does not know where they are."""
+        found = []
+        with Ledger(str(self.ledger(name))) as ledger:
+            mailbox, _ = ledger.locations.mailbox(str(self.root(name)))
+            for folder in find_folders(str(self.root(name))):
+                known = ledger.locations.files_in(ledger.locations.folder(mailbox, folder.name))
+                found += [entry.name for entry in scan(folder) if parse_name(entry.name).key not in known]
+        return found
+
+    def label(self, name: str, content: bytes) -> int | None:
+        """What a message is learned as."""
+        with Ledger(str(self.ledger(name))) as ledger:
+            return label_of(ledger, identity(content))
+
+    def judgements(self, name: str) -> list[str]:
+        """What was judged, moved or learned of a user, the oldest first."""
+        with Ledger(str(self.ledger(name))) as ledger:
+            return [action.kind for action in ledger.journal.newest(10_000)][::-1]
+
+    def faults(self, name: str) -> list[str]:
+        """What `verify` finds, and moves that were not ended."""
+        with Ledger(str(self.ledger(name))) as ledger:
+            return ledger.lessons.verify() + [f"open intent {intent.id}" for intent in ledger.journal.intents()]
+
+    def rows(self) -> dict[str, AccountRow]:
+        """What is in the register."""
+        with closing(Register(str(self.directory / "lib" / "register.sqlite"), only_read=True)) as register:
+            return {row.name: row for row in register.all()}
+
+
+class Desk(Disk):
+    """The service over a host, step by step, with clocks of the test's own: `pass_time` lets them go on.
+
+    The times of files are the kernel's, so the clocks begin at the present.
+    """
+
+    def __init__(self, directory: Path, taught: Path, number: int = 20) -> None:
+        super().__init__(directory, taught, number)
+        self.ahead = 0.0  # of both clocks
+        self.is_set = 0.0  # by how much the clock of the day is wrong
+        self.pace: float | None = None  # seconds that pass with each look at that clock, and no others; None: real ones
+        self._stands_at = 0.0
+        self.watcher: Watcher = Watcher("auto")
+        self.roster: Roster | None = None
+        self.alive: Callable[[str], None] = lambda _: None  # called in long work
+
+    # --- its life
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time() + self.ahead + self.is_set
+
+    def running(self) -> float:
+        """Of a clock that is never set."""
+        if self.pace is None:
+            return time.monotonic() + self.ahead
+        self.ahead += self.pace
+        return self._stands_at + self.ahead
+
+    def set_to_present(self) -> None:
+        """Set the clock of the day to what it is by that of the kernel, from which files have their times."""
+        self.is_set = -self.ahead
+
+    def set_pace(self, seconds: float) -> None:
+        """Let time pass with each look at the clock alone, by so much."""
+        self._stands_at, self.pace = time.monotonic(), seconds
+
+    def start(self) -> None:
+        """Start the service."""
+        host = self.host()
+        self.roster = Roster(host, lambda: LogOnce(_log, logging.ERROR))
+        self.begin(host)
+
+    def begin(self, host: Host) -> None:
+        """Begin to work by a configuration."""
+        assert self.roster is not None
+        self.roster.open(host, self._surroundings(host), lambda _: pytest.fail("nothing is waited for"))
+        self.watcher.start()
+        self.watched = self.roster.watch()
+
+    def once(self) -> None:
+        """Do what `run --once` does."""
+        host = self.host()
+        self.roster = Roster(host, lambda: LogOnce(_log, logging.ERROR))
+        self.roster.once(host, self._surroundings(host), lambda seconds: setattr(self, "ahead", self.ahead + seconds))
+        self.reading.close()
+        self.roster.close(None)
+        self.roster = None
+
+    def _surroundings(self, host: Host) -> Surroundings:
+        self.watcher = self.new_watcher(host)
+        self.departures, self.reading = Departures(self.now), ReadingNow()
+        common = Measurements(), self.departures, self.reading
+        return Surroundings(self.watcher, self.now, self.running, self._alive, *common)
+
+    def _alive(self, status: str) -> None:
+        self.alive(status)
+
+    def new_watcher(self, host: Host) -> Watcher:
+        """A watcher as the service makes it."""
+        return Watcher(host.template.service.watch, 400)
+
+    def reload(self) -> None:
+        """Let it read the configuration again."""
+        assert self.roster is not None
+        self.roster.rest()
+        self.watcher.stop()
+        self.reading.close()
+        self.begin(self.host())
+
+    def kill(self) -> None:
+        """End it as the kernel does: nothing more is written, and what it holds is let go of."""
+        self._unlock()
+        self.roster = None
+        self.watcher.stop()
+        self.reading.close()
+        self.reading = ReadingNow()
+        gc.collect()
+
+    def _unlock(self) -> None:
+        for account in self.accounts:
+            if account.is_awake:
+                account.mailboxes.close()
+            if account._ledger is not None and account._ledger.ledger is not None:
+                account._ledger.ledger.owner.close()
+
+    def stop(self) -> None:
+        """End it in order."""
+        if self.roster is not None:
+            roster, self.roster = self.roster, None
+            roster.rest()
+            self.watcher.stop()
+            self.reading.close()
+            roster.close(None)
+
+    # --- its work
+
+    @property
+    def accounts(self) -> Accounts:
+        """The loop over the accounts."""
+        assert self.roster is not None
+        return self.roster._accounts
+
+    def account(self, name: str) -> Account:
+        """The account of a user."""
+        assert self.roster is not None
+        return self.roster._known[name].account
+
+    @property
+    def awake(self) -> set[str]:
+        """Who is awake."""
+        return {account.name for account in self.accounts if account.is_awake}
+
+    def step(self, seconds: float = 0.0) -> None:
+        """Once through the loop; for hints it is waited so long."""
+        assert self.roster is not None
+        for hint in self.watcher.read(seconds):
+            self.roster.take(hint)
+        self.roster.work()
+
+    def until(self, done: Callable[[], bool], what: str) -> None:
+        """Let it work until something is so, however long that takes by its own clocks."""
+        end = time.monotonic() + PATIENCE
+        while not done():
+            assert time.monotonic() < end, f"waited in vain: {what}"
+            assert self.roster is not None
+            self.step(min(self.roster.due_in(), 0.01))
+
+    def heard(self) -> list[Hint]:
+        """All hints of what was done so far: those before the one of a directory that is made now."""
+        if not self.watcher.is_watched(MARK):
+            (self.directory / "mark").mkdir(exist_ok=True)
+            if not self.watcher.watch(MARK, [Directory(str(self.directory / "mark"))]):
+                return []  # it polls
+        (self.directory / "mark" / str(next(self._numbers))).mkdir()
+        found: list[Hint] = []
+        while (hint := self.watcher.next(PATIENCE)) is None or hint.root != MARK:
+            found += [] if hint is None else [hint]
+        return found
+
+    def rest(self) -> None:
+        """Let it work until there is nothing to do without another hint, or the passing of time."""
+        assert self.roster is not None
+        end, rounds = time.monotonic() + PATIENCE, 2  # in which nothing is to be done, one after the other
+        while rounds:
+            assert time.monotonic() < end, "it does not come to rest"
+            for hint in self.heard():
+                self.roster.take(hint)
+            rounds = rounds - 1 if self.roster.due_in() > 0.0 else 2
+            self.roster.work()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let so much time pass, in which it does what is due, each at its time."""
+        assert self.roster is not None
+        self.rest()
+        end = self.running() + seconds
+        while (left := end - self.running()) > 0:
+            self.ahead += min(left, max(self.roster.due_in(), 0.001))
+            self.rest()
+
+    def settle(self) -> None:
+        """Let it compare what is to be compared, act on what dwells, and let all accounts sleep."""
+        self.pass_time(130.0)
+
+
+class Process(Disk):
+    """The service over a host as a process of its own."""
+
+    process: subprocess.Popen[bytes] | None = None
+
+    def log(self) -> str:
+        """What it said."""
+        path = self.directory / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def start(self, *command: str, wait: bool = True) -> None:
+        """Start it, and wait until it watches. command: the program before the arguments, the real one without."""
+        before = self.log().count(" watching ") + self.log().count(" polling ")
+        with (self.directory / "log").open("ab") as log:
+            program = command or (sys.executable, "-m", "spamnb")
+            self.process = subprocess.Popen([*program, "--config", str(self.config), "run"], stderr=log)
+        if wait:
+            until(lambda: self.log().count(" watching ") + self.log().count(" polling ") > before, "it watches")
+
+    def end(self, with_signal: int = signal.SIGTERM) -> int:
+        """Send a signal, and wait for the end; the exit code."""
+        assert self.process is not None
+        process, self.process = self.process, None
+        process.send_signal(with_signal)
+        return process.wait(PATIENCE)
+
+    def once(self) -> int:
+        """`run --once`; the exit code."""
+        with (self.directory / "log").open("ab") as log:
+            command = [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", "--once"]
+            return subprocess.run(command, stderr=log, timeout=10 * PATIENCE, check=False).returncode
+
+    def kill(self) -> None:
+        """Kill it where it still runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()

@@ -1,0 +1,233 @@
+"""What is wrong with one user of a host harms no other: a test for each thing that may be wrong."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.host.register import State
+from spamnb.ledger.file.locks import only_service
+from tests.faults.conftest import filled, mounted, read_only
+from tests.service.hosts.inn import DAY, Desk
+
+VICTIM = "u03@two.example"
+
+
+class Trial:
+    """One user of 20 is in trouble."""
+
+    def __init__(self, desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+        self.desk = desk
+        self._caplog = caplog
+        self.root = desk.root(VICTIM)
+        self.ledger = desk.ledger(VICTIM)
+        self.others = [name for name in desk.names if name != VICTIM]
+
+    def others_are_served(self) -> None:
+        """Mail of all others is judged and moved, in less time than a fault of the one is waited for."""
+        mail = self.desk.deliver_to_all(self.others)
+        began = self.desk.running()
+        self.desk.until(lambda: self.desk.are_moved(mail), "the mail of the others moved")
+        assert self.desk.running() - began < 30.0  # seconds; a machine that is busy takes some of them
+
+    def is_told(self, text: str, state: State | None = State.BROKEN, times: int = 1) -> None:
+        """The fault of the one is logged once, however long it lasts, and is in the register."""
+        self.desk.pass_time(1500.0)
+        said = [record for record in self._caplog.records if text in record.getMessage()]
+        assert len(said) == times, self._caplog.text
+        row = self.desk.rows()[VICTIM]
+        assert row.state is state
+        assert text in row.fault
+        assert row.fault_since is not None
+        assert text in self.desk.account(VICTIM).faults.text
+        assert not [name for name, row in self.desk.rows().items() if name != VICTIM and row.fault]
+
+    @property
+    def log(self) -> str:
+        """What was logged."""
+        return self._caplog.text
+
+    def is_over(self) -> None:
+        """What was put right is found out without a restart, and mail of meanwhile is judged."""
+        late = self.desk.deliver(VICTIM)
+        self.desk.pass_time(3700.0)
+        assert late in self.desk.contents(VICTIM, "Junk")
+        row = self.desk.rows()[VICTIM]
+        assert (row.state, row.fault, row.fault_since) == (State.MOVING, "", None)
+        assert self.desk.account(VICTIM).faults.text == ""
+        assert self.desk.faults(VICTIM) == []
+        assert "should not happen" not in self._caplog.text
+
+
+@pytest.fixture
+def trial(desk: Desk, caplog: pytest.LogCaptureFixture) -> Trial:
+    """20 users whose mail is filtered."""
+    caplog.set_level("INFO", "spamnb")
+    return Trial(desk, caplog)
+
+
+def damage(ledger: Path) -> None:
+    """Let SQLite make no sense of a file."""
+    content = bytearray(ledger.read_bytes())
+    content[1024 : 1024 + 64_000] = os.urandom(64_000)
+    ledger.write_bytes(content)
+
+
+def test_a_damaged_ledger_without_a_copy(trial: Trial) -> None:
+    """Its user is not filtered until a person puts a ledger in its place; all others are."""
+    sound = trial.ledger.read_bytes()
+    damage(trial.ledger)
+    trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.is_told("there is no sound copy of it")
+    trial.ledger.write_bytes(sound)
+    trial.is_over()
+
+
+def test_a_damaged_ledger_with_a_copy(trial: Trial) -> None:
+    """Its copy takes its place, and mail that comes from then on is judged."""
+    trial.desk.pass_time(DAY)
+    damage(trial.ledger)
+    trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.desk.pass_time(30.0)
+    assert "its copy of" in trial.log
+    trial.is_over()
+
+
+def test_a_file_in_the_place_of_the_ledgers_directory(trial: Trial) -> None:
+    """Its user is not filtered until the file is gone."""
+    aside = trial.ledger.parent.with_name("aside")
+    trial.ledger.parent.rename(aside)
+    trial.ledger.parent.touch()
+    trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.is_told("check the directory and its owner")
+    trial.ledger.parent.unlink()
+    aside.rename(trial.ledger.parent)
+    trial.is_over()
+
+
+@pytest.mark.parametrize("subdirs", [("cur",), ("new", "cur", "tmp")])
+def test_no_inbox(trial: Trial, subdirs: tuple[str, ...]) -> None:
+    """A mailbox without its inbox is not gone; it waits until that is back."""
+    for subdir in subdirs:
+        (trial.root / subdir).rename(trial.root / f"{subdir}-away")
+    trial.others_are_served()
+    trial.is_told("mount its disk if it is not mounted")
+    for subdir in subdirs:
+        (trial.root / f"{subdir}-away").rename(trial.root / subdir)
+    trial.is_over()
+
+
+def test_a_missing_directory(trial: Trial) -> None:
+    """A folder that goes away and comes back is no fault; a Maildir that is gone has no account any more."""
+    trial.root.rename(trial.root.with_name("away"))
+    trial.others_are_served()
+    trial.desk.pass_time(30.0)
+    row = trial.desk.rows()[VICTIM]
+    assert (row.state, row.fault) == (State.GONE, "")
+    assert trial.log.count("is not there any more; the ledger stays") == 1
+    trial.root.with_name("away").rename(trial.root)
+    trial.is_over()
+
+
+@pytest.mark.parametrize("link", ["the Maildir", "the directory around it"])
+def test_a_link_to_the_mail_of_a_neighbour(trial: Trial, link: str) -> None:
+    """Behind a link nothing is looked at, and nothing of the neighbour's is known, moved or learned by the other."""
+    neighbour = "u05@two.example"
+    own, others = trial.root, trial.desk.root(neighbour)
+    if link != "the Maildir":
+        own, others = own.parent, others.parent
+    own.rename(own.with_name("away"))
+    own.symlink_to(others)
+    trial.others_are_served()
+    trial.is_told("is behind a symbolic link, which is not followed")
+    assert trial.desk.judgements(VICTIM).count("judged") == 0
+    assert trial.desk.judgements(VICTIM).count("moved") == 0
+    own.unlink()
+    own.with_name("away").rename(own)
+    trial.is_over()
+    assert trial.desk.judgements(VICTIM).count("moved") == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
+def test_a_maildir_of_another_user(trial: Trial) -> None:
+    """What belongs to another user of the machine is not looked at."""
+    os.chown(trial.root, 65534, 65534)
+    trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.is_told("belongs to another user of this machine")
+    os.chown(trial.root, 0, 0)
+    trial.is_over()
+
+
+def test_another_service_holds_the_ledger(trial: Trial) -> None:
+    """Its user waits until the other one has ended; nobody waits for it beside that."""
+    with only_service(str(trial.ledger)):
+        trial.desk.deliver(VICTIM)
+        trial.others_are_served()
+        trial.is_told("another spamnb service already works with")
+    trial.is_over()
+
+
+def test_another_process_writes_the_ledger(trial: Trial) -> None:
+    """Its user is tried again soon, and mail is judged once the ledger is free."""
+    with contextlib.closing(sqlite3.connect(trial.ledger, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        spam = trial.desk.deliver(VICTIM)
+        trial.others_are_served()
+        assert trial.log.count("Another process is writing to the ledger") == 1
+        assert spam in trial.desk.contents(VICTIM)
+    trial.desk.pass_time(10.0)
+    assert spam in trial.desk.contents(VICTIM, "Junk")
+    trial.is_over()
+
+
+@pytest.fixture(params=["ledger", "mail"])
+def small(desk_of: Callable[[int], Desk], request: pytest.FixtureRequest) -> Iterator[tuple[str, Path, Desk]]:
+    """The ledger or the mail of one user is on a disk of its own."""
+    desk = desk_of(20)
+    where = desk.ledger(VICTIM).parent if request.param == "ledger" else desk.root(VICTIM).parent
+    held = {path.relative_to(where): path.read_bytes() for path in where.rglob("*") if path.is_file()}
+    made = [path.relative_to(where) for path in where.rglob("*") if path.is_dir()]
+    with mounted(where, "2m") as disk:
+        disk.chmod(0o700)
+        for path in made:
+            (disk / path).mkdir(exist_ok=True, parents=True)
+        for path, content in held.items():
+            (disk / path).write_bytes(content)
+        desk.start()
+        desk.settle()
+        yield request.param, disk, desk
+        desk.stop()
+
+
+def test_a_full_disk(small: tuple[str, Path, Desk], caplog: pytest.LogCaptureFixture) -> None:
+    """Mail of a user whose disk or quota is full stays where it is, and is judged once there is space."""
+    what, disk, desk = small
+    trial = Trial(desk, caplog)
+    spam = desk.deliver(VICTIM)
+    with filled(disk):
+        trial.others_are_served()
+        if what == "ledger":
+            trial.is_told("the free space")
+    desk.pass_time(700.0)
+    assert spam in desk.contents(VICTIM, "Junk")
+    trial.is_over()
+
+
+def test_a_disk_that_takes_no_writing(small: tuple[str, Path, Desk], caplog: pytest.LogCaptureFixture) -> None:
+    """Mail of a user whose disk has become read-only stays where it is, and is judged once it can be written."""
+    _, disk, desk = small
+    trial = Trial(desk, caplog)
+    spam = desk.deliver(VICTIM)
+    with read_only(disk):
+        trial.others_are_served()
+        desk.pass_time(700.0)
+        assert spam in desk.contents(VICTIM)
+    trial.is_over()
+    assert spam in desk.contents(VICTIM, "Junk")

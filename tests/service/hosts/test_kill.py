@@ -1,0 +1,137 @@
+"""`kill -9` before every system call of a host's service that changes anything on the disk (strace).
+
+The service starts, wakes each of three users of whom one may be awake, moves spam, learns a correction, is told of new
+mail, lets all sleep, writes the register, and ends.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.base.label import Label
+from spamnb.host.register import State
+from spamnb.ledger.ledger import Ledger
+from tests.service.conftest import LESSONS
+from tests.service.hosts.inn import Desk
+from tests.traced import calls, killed_before
+
+pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+_RARE = ("renameat2", "rename", "fsync", "fdatasync", "unlink", "ftruncate")
+
+
+class Death:
+    """Three users, to each of whom spam has come, who have each rescued a message, and who get mail meanwhile."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.outbox = desk.directory / "outbox"
+        self.outbox.mkdir()
+        desk.configure(users="awake: 1", dwell=0)
+        desk.start()
+        desk.settle()
+        self.rescued = desk.deliver_to_all()
+        desk.settle()
+        desk.stop()
+        for name, content in self.rescued.items():
+            assert content in desk.contents(name, "Junk")
+            desk.move(name, content, "Junk", "Archive")
+        self.spam = desk.deliver_to_all()
+        self.late = desk.deliver_to_all()
+        for name, content in self.late.items():
+            folder = desk.folder(name)
+            path = next(path for path in Path(folder.subdir("new")).iterdir() if path.read_bytes() == content)
+            path.rename(self.outbox / f"{name}.{path.name}")
+        self.before = desk.directory.with_name(f"{desk.directory.name}-before")
+        shutil.copytree(desk.directory, self.before, symlinks=True)
+
+    def again(self) -> None:
+        """All as it was before, with the times of the directories."""
+        for name in ("vmail", "lib", "outbox"):
+            shutil.rmtree(self.desk.directory / name)
+            shutil.copytree(self.before / name, self.desk.directory / name, symlinks=True)
+
+    def work(self) -> None:
+        """The service from its start to its end, to which mail comes."""
+        self._start()
+        self.desk.settle()
+        self.deliver()
+        self.desk.settle()
+        self.desk.stop()
+
+    def _start(self) -> None:
+        shutil.rmtree(self.desk.directory / "mark", ignore_errors=True)  # of who died
+        self.desk.start()
+
+    def deliver(self) -> None:
+        """Deliver what was not delivered yet."""
+        for path in sorted(self.outbox.iterdir()):
+            name, _, base = path.name.partition(".example.")
+            path.rename(Path(self.desk.folder(f"{name}.example").subdir("new"), base))
+
+    def check(self) -> None:
+        """After the next start each message is in its place once, each lesson learned once, and the register right."""
+        self._start()
+        self.deliver()
+        self.desk.settle()
+        rows = self.desk.rows()
+        self.desk.stop()
+        for name in self.desk.names:
+            spam, late, rescued = self.spam[name], self.late[name], self.rescued[name]
+            assert sorted(self.desk.contents(name, "Junk")) == sorted([spam, late]), name
+            assert self.desk.contents(name, "Archive") == [rescued], name
+            assert self.desk.everything(name) == sorted([spam, late, rescued]), name
+            assert self.desk.label(name, rescued) == Label.HAM
+            assert self.desk.faults(name) == []
+            with Ledger(str(self.desk.ledger(name))) as ledger:
+                done = [each for each in ledger.journal.newest(100) if each.state == "done"]
+                ham, spam_learned, *_ = ledger.lessons.totals()
+            kinds = Counter(each.kind for each in done)
+            assert (kinds["moved"], kinds["learned"]) == (3, 2 * LESSONS + 1), name
+            row = rows[name]
+            assert (row.state, row.fault, row.ham, row.spam) == (State.MOVING, "", ham, spam_learned)
+        assert rows.keys() == set(self.desk.names)
+
+
+def points(death: Death, log: Path) -> Iterator[tuple[str, int]]:
+    """Every call of a run, by name and number."""
+    death.again()
+    for call, number in calls(death.work, log).items():
+        for at in range(1, number + 1):
+            yield call, at
+
+
+def kill_at(death: Death, call: str, at: int) -> bool:
+    """Die there, start again, and look; whether there was such a call, whose number depends on the time a little."""
+    death.again()
+    died = killed_before(death.work, call, at)
+    try:
+        death.check()
+    except AssertionError as fault:
+        raise AssertionError(f"killed before {call} {at}: {fault}") from fault
+    return died
+
+
+@pytest.fixture
+def death(desk_of: Callable[[int], Desk]) -> Death:
+    """A host of three users."""
+    return Death(desk_of(3))
+
+
+def test_killed_at_some_system_calls(death: Death, tmp_path: Path) -> None:
+    """Killed before any of some system calls, nothing is lost, nothing is learned twice, and the register is right."""
+    every = list(points(death, tmp_path / "log"))
+    assert {"renameat2", "fdatasync", "pwrite64", "openat", "ftruncate"} <= {call for call, _ in every}
+    rare = [point for point in every if point[0] in _RARE]
+    for call, at in {*rare[::16], *every[::150]}:
+        kill_at(death, call, at)
+
+
+@pytest.mark.slow
+def test_killed_at_every_system_call(death: Death, tmp_path: Path) -> None:
+    """Killed before any system call that changes anything, it is the same."""
+    every = list(points(death, tmp_path / "log"))
+    died = sum(kill_at(death, call, at) for call, at in every)
+    assert died > 0.8 * len(every) > 900

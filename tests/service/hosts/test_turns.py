@@ -1,0 +1,424 @@
+"""Whose turn it is, who sleeps, and what can wait."""
+
+import contextlib
+import itertools
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from unittest import mock
+
+import pytest
+
+from spamnb.cli.common.sample_mail import message
+from spamnb.host.register import State
+from spamnb.ledger.file.locks import only_service
+from spamnb.maildir.folders import create_folder
+from spamnb.maildir.messages import Entry, scan
+from spamnb.service.account import Account
+from spamnb.service.watcher import Hint
+from tests.service.hosts.inn import DAY, Desk
+
+ONE = "u00@one.example"
+MESSAGE = 0.01  # seconds that a message takes, where each look at the clock takes half of that
+
+
+class Turns:
+    """The turns that accounts have: who, and how many hints were worked on."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.taken: list[tuple[str, int]] = []
+        self.compared: list[tuple[str, float]] = []
+        work, compare = Account.work, Account.compare
+
+        def worked(account: Account, end: float) -> bool:
+            before = len(account._hints)
+            done = work(account, end)
+            self.taken.append((account.name, before - len(account._hints)))
+            return done
+
+        def compared(account: Account) -> bool:
+            self.compared.append((account.name, desk.running()))
+            return compare(account)
+
+        self._patches = mock.patch.object(Account, "work", worked), mock.patch.object(Account, "compare", compared)
+
+    def __enter__(self) -> "Turns":
+        for patch in self._patches:
+            patch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for patch in self._patches:
+            patch.stop()
+
+
+def hear(desk: Desk) -> None:
+    """Take all hints of what was done so far, and work on none."""
+    assert desk.roster is not None
+    for hint in desk.heard():
+        desk.roster.take(hint)
+
+
+def test_a_storm_of_one_user(desk: Desk) -> None:
+    """Who gets much mail at once has a twentieth of a second, then less, and each other one has a turn in between."""
+    storm = [desk.deliver(ONE) for _ in range(60)]
+    quiet = desk.deliver_to_all(desk.names[1:])
+    hear(desk)
+    desk.set_pace(MESSAGE / 2)
+    with Turns(desk) as turns:
+        while not desk.are_moved(quiet):
+            desk.step()
+        more = desk.deliver_to_all(desk.names[1:3])
+        hear(desk)
+        served = len(turns.taken)
+        while not desk.are_moved(more):
+            desk.step()
+        desk.until(lambda: len(desk.contents(ONE, "Junk")) == len(storm), "the storm judged")
+    names = [name for name, _ in turns.taken]
+    assert len(set(names[:20])) == 20, "each has had a turn before anybody had a second one"
+    assert names[served : served + 4].count(ONE) <= 2
+    assert max(done for name, done in turns.taken if name == ONE) <= 0.05 / MESSAGE + 1
+    assert {name for name, _ in turns.taken[-6:]} == {ONE}
+    assert max(done for _, done in turns.taken[-4:]) <= 0.02 / MESSAGE + 1
+
+
+def test_hints_come_before_comparisons(desk: Desk) -> None:
+    """While hints wait, folders are compared once a second, and no more than that, and not left for longer."""
+    busy = desk.names[:3]
+    for name in busy:
+        desk.deliver(name, "ham")
+    desk.settle()
+    for name in desk.names[10:]:
+        desk.accounts.compare(desk.account(name))
+    desk.set_pace(MESSAGE / 2)
+    with Turns(desk) as turns:
+        began = desk.running()
+        while desk.running() - began < 8.0:
+            for name in busy:
+                (entry,) = scan(desk.folder(name))
+                desk.accounts.take(Hint(str(desk.root(name)), str(desk.root(name)), entry))
+            desk.step()
+    times = [began, *(at for _, at in turns.compared)]
+    assert 7 <= len(turns.compared) <= 9
+    assert all(1.0 - MESSAGE <= after - before <= 1.0 + 4 * 0.05 for before, after in itertools.pairwise(times[1:]))
+
+
+def test_more_hints_than_are_kept(desk: Desk) -> None:
+    """Of one account a thousand hints are kept; what else has come is found by a comparison."""
+    root = str(desk.root(ONE))
+    for number in range(1000):
+        desk.accounts.take(Hint(root, root, Entry("new", f"{number}.gone")))
+    late = [desk.deliver(ONE) for _ in range(3)]
+    hear(desk)
+    assert len(desk.account(ONE)._hints) == 1000
+    desk.rest()
+    assert sorted(desk.contents(ONE, "Junk")) == sorted(late)
+
+
+def test_a_dwelling_file_does_not_hold_up_comparisons(desk: Desk) -> None:
+    """An account that waits for both a comparison and a file that dwells has no turn after the other over that."""
+    desk.configure(dwell=5.0)
+    desk.reload()
+    desk.settle()
+    desk.set_to_present()
+    for name in desk.names[:5]:
+        desk.deliver(name, "ham", "Archive")
+        hear(desk)
+    desk.until(lambda: all(desk.account(name).is_awake for name in desk.names[:5]), "they dwell")
+    desk.set_pace(MESSAGE / 2)
+    for name in desk.names:
+        desk.accounts.compare(desk.account(name))
+    began = desk.running()
+    with Turns(desk) as turns:
+        while len(turns.compared) < 20:
+            desk.step()
+    assert desk.running() - began < 5.0
+
+
+# --- long work
+
+
+def fill(desk: Desk, name: str, number: int) -> list[bytes]:
+    """A new user with so much mail."""
+    desk.add(name)
+    contents = [message("spam", 5000 + each) for each in range(number)]
+    for each, content in enumerate(contents):
+        (desk.root(name) / "cur" / f"{each}.filled:2,S").write_bytes(content)
+    return contents
+
+
+def test_others_have_turns_within_long_work(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """While the mail of a new user is recorded, that of the others is judged."""
+    caplog.set_level("INFO", "spamnb")
+    old = fill(desk, "new@one.example", 300)
+    desk.pass_time(9.0)
+    assert desk.account("new@one.example").is_filled
+    mail: dict[str, bytes] = {}
+
+    def alive(status: str) -> None:
+        if status.startswith("recording") and not mail:
+            mail.update(desk.deliver_to_all(desk.names[:10]))
+            for hint in desk.heard():
+                desk.watcher.tell(hint)
+        desk.ahead += 0.1
+
+    desk.alive = alive
+    desk.set_pace(MESSAGE / 5)
+    desk.pass_time(10.0)
+    assert desk.are_moved(mail)
+    said = [record.getMessage() for record in caplog.records]
+    recorded = next(number for number, text in enumerate(said) if text.startswith("recorded 300"))
+    assert sum("moved from INBOX to Junk" in text for text in said[:recorded]) >= 5
+    assert sorted(desk.contents("new@one.example")) == sorted(old)
+
+
+def test_others_have_turns_while_a_long_message_is_read(desk: Desk) -> None:
+    """Mail of others is judged while a message of 40 MB is read, which is judged after that."""
+    draft = desk.root(ONE) / "tmp" / "long"
+    draft.write_bytes(message("spam", 8000))
+    os.truncate(draft, 40 << 20)
+    mail: dict[str, bytes] = {}
+    statuses: list[str] = []
+
+    def alive(status: str) -> None:
+        if status.startswith("reading a long message"):
+            statuses.append(status)
+            if not mail:
+                mail.update(desk.deliver_to_all(desk.names[1:4]))
+                for hint in desk.heard():
+                    desk.watcher.tell(hint)
+            elif desk.are_moved(mail):
+                seen.append(status)
+            desk.ahead += 0.1
+
+    seen: list[str] = []
+    desk.alive = alive
+    draft.rename(desk.root(ONE) / "new" / "long")
+    desk.until(lambda: desk.account(ONE).is_awake and not desk.unknown(ONE), "the long message to be judged")
+    assert desk.are_moved(mail)
+    assert seen, "while the long message was read"
+    assert (desk.root(ONE) / ".Junk" / "new" / "long").exists()
+
+
+def test_existing_mail_is_read_before_the_ledger_is_held(desk: Desk) -> None:
+    """Others have a turn after each message of a new user, and no transaction is open then."""
+    fill(desk, "new@one.example", 20)
+    asked: list[bool] = []
+
+    def alive(status: str) -> None:
+        if status.startswith("recording"):
+            asked.append(desk.account("new@one.example").ledger._connection._sqlite.in_transaction)
+
+    desk.alive = alive
+    desk.pass_time(20.0)
+    assert len(asked) >= 20
+    assert not any(asked)
+
+
+def test_long_work_within_long_work_waits(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """Of two accounts with long work one waits; neither loses a message, nor do hints that were put off."""
+    caplog.set_level("INFO", "spamnb")
+    first, second = "new@one.example", "u01@two.example"
+    fill(desk, first, 400)
+    desk.pass_time(9.0)
+    create_folder(str(desk.root(second)), "maildir++", "Large")
+    spam: list[bytes] = []
+
+    def alive(status: str) -> None:
+        if status.startswith("recording") and not spam:
+            large = desk.root(second) / ".Large" / "cur"  # not known: the folders are compared in the middle of a turn
+            for number in range(80):
+                (large / f"{number}.large:2,S").write_bytes(message("ham", 7000 + number))
+            spam.append(desk.deliver(second))
+            for hint in desk.heard():
+                desk.watcher.tell(hint)
+
+    desk.alive = alive
+    desk.set_pace(MESSAGE)
+    desk.pass_time(40.0)
+    assert desk.contents(second, "Junk") == spam
+    assert "recorded 400 existing messages" in caplog.text
+    assert not desk.account(second)._hints
+    desk.settle()
+    assert desk.awake == set()
+    assert desk.rows()[second].judged["ham"] == 0, "mail that a rule has filed is known, and was not judged"
+
+
+# --- awake and asleep
+
+
+def test_the_longest_unused_sleeps_first(desk_of: Callable[[int], Desk]) -> None:
+    """More are not awake than the configuration says; who was used longest ago sleeps."""
+    desk = desk_of(8)
+    desk.configure(users="awake: 3")
+    desk.start()
+    desk.settle()
+    for name in [*desk.names, desk.names[6]]:
+        desk.deliver(name)
+        desk.rest()
+        assert len(desk.awake) <= 3
+    assert desk.awake == {*desk.names[5:8]}
+    desk.deliver(desk.names[0])
+    desk.rest()
+    assert desk.awake == {desk.names[0], desk.names[6], desk.names[7]}
+
+
+def test_who_waits_for_something_does_not_sleep(desk_of: Callable[[int], Desk]) -> None:
+    """An account with a file that dwells stays awake, though more are than should be, and sleeps when that is over."""
+    desk = desk_of(6)
+    desk.configure(users="awake: 1", dwell=30.0)
+    desk.start()
+    desk.settle()
+    desk.set_to_present()
+    spam = {name: desk.deliver(name) for name in desk.names[:3]}
+    desk.rest()
+    assert desk.are_moved(spam)
+    for name, content in spam.items():
+        desk.move(name, content, "Junk", "Archive")
+    desk.rest()
+    assert desk.awake == {*desk.names[:3]}
+    desk.deliver(desk.names[4])
+    desk.rest()
+    assert desk.awake > {*desk.names[:3]}
+    desk.pass_time(31.0)
+    assert [desk.label(name, content) for name, content in spam.items()] == [0, 0, 0]
+    desk.pass_time(90.0)
+    assert desk.awake == set()
+
+
+def test_a_minute_without_work_lets_commands_in(desk: Desk) -> None:
+    """Who is awake holds the ledger, and lets go of it a minute after the last message, whatever is compared."""
+    desk.deliver(ONE)
+    desk.rest()
+    assert desk.awake == {ONE}
+    with pytest.raises(Exception, match="another spamnb service"), only_service(str(desk.ledger(ONE)), 0.0):
+        pass
+    for _ in range(3):
+        desk.pass_time(20.0)
+        desk.accounts.compare(desk.account(ONE))
+    desk.pass_time(5.0)
+    assert desk.awake == set()
+    with only_service(str(desk.ledger(ONE)), 0.0):
+        pass
+
+
+@pytest.mark.parametrize("by", [-DAY, DAY])
+def test_the_clock_is_set(desk: Desk, by: float) -> None:
+    """A clock that is set by a day holds up neither what dwells nor new mail for longer than a minute."""
+    desk.configure(dwell=5.0)
+    desk.reload()
+    desk.settle()
+    desk.set_to_present()
+    spam = desk.deliver(ONE)
+    desk.rest()
+    desk.move(ONE, spam, "Junk", "Archive")
+    desk.rest()
+    assert desk.account(ONE).due() > desk.running()
+    desk.is_set += by
+    late = desk.deliver_to_all()
+    desk.pass_time(61.0)
+    assert desk.are_moved(late)
+    assert desk.label(ONE, spam) == 0
+    desk.pass_time(500.0)
+    assert desk.awake == set()
+
+
+# --- accounts that are removed
+
+
+@pytest.mark.parametrize("what", ["asleep", "awake", "hinted", "failed", "waiting", "compared", "filled"])
+def test_removed(desk: Desk, what: str) -> None:
+    """An account may be removed whatever becomes of it at that moment; nothing of it is left, and the others go on."""
+    account = desk.account(ONE)
+    if what == "awake":
+        desk.deliver(ONE)
+        desk.rest()
+    elif what == "hinted":
+        desk.deliver(ONE)
+        hear(desk)
+    elif what == "failed":
+        desk.ledger(ONE).parent.rename(desk.ledger(ONE).parent.with_name("aside"))
+        desk.ledger(ONE).parent.touch()
+        desk.deliver(ONE)
+        desk.rest()
+        assert account.is_failed
+    elif what == "waiting":
+        desk.move(ONE, spam_in_junk(desk), "Junk", "Archive")
+        hear(desk)
+        desk.step()
+    elif what == "compared":
+        desk.accounts.look_after(account)
+    elif what == "filled":
+        desk.accounts.let_fill(account)
+    desk.remove(ONE)
+    mail = desk.deliver_to_all()
+    desk.until(lambda: desk.are_moved(mail), "the others' mail moved")
+    desk.pass_time(700.0)
+    assert ONE not in {each.name for each in desk.accounts}
+    assert not account.is_awake
+    assert account._ledger is None
+    for waiting in ("_row", "_later", "_planned", "_awake", "_looked_after"):
+        assert account not in getattr(desk.accounts, waiting)
+    assert desk.rows()[ONE].state is State.GONE
+
+
+def spam_in_junk(desk: Desk) -> bytes:
+    """A spam that was moved."""
+    spam = desk.deliver(ONE)
+    desk.rest()
+    return spam
+
+
+def test_removed_in_the_midst_of_long_work(desk: Desk) -> None:
+    """A mailbox that is deleted while its mail is recorded is gone, and harms nobody."""
+    name, served = "new@one.example", dict[str, bytes]()
+    fill(desk, name, 300)
+
+    def alive(status: str) -> None:
+        if status.startswith("recording") and not served:
+            desk.remove(name)
+            served.update(desk.deliver_to_all())
+            for hint in desk.heard():
+                desk.watcher.tell(hint)
+
+    desk.alive = alive
+    desk.set_pace(MESSAGE)
+    desk.pass_time(60.0)
+    assert served
+    assert desk.are_moved(served)
+    assert desk.rows()[name].state is State.GONE
+
+
+def test_nothing_sleeps(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part of the loop waits by itself, whatever is wrong: others would wait with it."""
+    slept: list[float] = []
+    sleep = time.sleep
+
+    def raising(seconds: float) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            sleep(seconds)
+        else:
+            slept.append(seconds)
+            raise AssertionError("the loop sleeps")
+
+    monkeypatch.setattr(time, "sleep", raising)
+    claimed, written, damaged = desk.names[1:4]
+    desk.ledger(damaged).write_bytes(b"no ledger" * 1000)
+    register = desk.directory / "lib" / "register.sqlite"
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(only_service(str(desk.ledger(claimed)), 0.0))
+        for path in (desk.ledger(written), register):
+            writer = stack.enter_context(contextlib.closing(sqlite3.connect(path, isolation_level=None)))
+            writer.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        mail = desk.deliver_to_all()
+        desk.pass_time(30.0)
+        assert desk.are_moved({name: mail[name] for name in desk.names[4:]})
+        desk.remove(desk.names[5])
+        desk.pass_time(30.0)
+    desk.pass_time(DAY)
+    assert desk.awake == set()
+    assert not slept
+    assert time.monotonic() - began < 60.0

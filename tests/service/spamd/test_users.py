@@ -1,0 +1,512 @@
+"""The spamd protocol on a mail host: whose ledger answers, and that one user's trouble is not another's."""
+
+import contextlib
+import os
+import shutil
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spamnb.base.label import Label
+from spamnb.base.sockets import Listener
+from spamnb.cli.common.sample_mail import message
+from spamnb.host.shares import Share
+from spamnb.identity.digests import identity
+from spamnb.ledger.file.parts import of_day
+from spamnb.ledger.file.replacement import holding
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import create_folder
+from spamnb.maildir.messages import deliver
+from spamnb.service.daemon import Daemon
+from spamnb.service.measurements import Measurements
+from spamnb.service.notify import Notifier
+from spamnb.service.reading_now import ReadingNow
+from spamnb.service.spamd.service import SpamdService
+from tests.lessons import learn, sample_lessons
+from tests.service.conftest import LESSONS, until
+from tests.service.spamd.conftest import PATIENCE, OfHost, request
+from tests.service.spamd.test_requests import told
+from tests.service.spamd.test_sockets import asked_by
+
+ANNA, BOB = "anna@example.org", "bob@example.net"
+SPAM, HAM = message("spam", 900), message("ham", 900)
+UNSURE = b"Subject: hello\n\nnothing\n"
+_TAUGHT = [LESSONS, LESSONS]
+
+
+def check(host: OfHost, user: str, mail: bytes = SPAM) -> bytes:
+    """What CHECK answers."""
+    return host.ask(request("CHECK", mail, user=user))
+
+
+def tell(host: OfHost, user: str, mail: bytes, what: str) -> bytes:
+    """What `spamc -L` is answered."""
+    fields = ["Remove: local"] if what == "forget" else [f"Message-class: {what}", "Set: local"]
+    return host.ask(request("TELL", mail, "1.5", *fields, user=user))
+
+
+def totals(host: OfHost, user: str) -> list[int]:
+    """How many ham and how many spam a user's filter has learned."""
+    with host.ledger(user) as ledger:
+        found: list[int] = ledger.lessons.totals().tolist()[:2]
+        return found
+
+
+def label(host: OfHost, user: str, mail: bytes) -> Label | None:
+    """What a message is learned as."""
+    with host.ledger(user) as ledger:
+        found = ledger.lessons.find(identity(mail))
+        return None if found is None else found.label
+
+
+@contextlib.contextmanager
+def held(host: OfHost, user: str) -> Iterator[sqlite3.Connection]:
+    """A user's ledger, to which another process writes meanwhile."""
+    with contextlib.closing(sqlite3.connect(host.path_of(user), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+        other.execute("COMMIT")
+
+
+# Whose ledger
+
+
+def test_own_ledger(host: OfHost) -> None:
+    """Each user is answered by the user's own ledger, where the verdict is remembered, and what is told is learned."""
+    for user in (ANNA, BOB):
+        host.user(user)
+    with host.ledger(BOB) as ledger:  # to whom all of that is ham
+        learn(ledger, [one._replace(label=Label.HAM) for one in sample_lessons(LESSONS)])
+        learn(ledger, [one._replace(label=Label.SPAM) for one in sample_lessons(2 * LESSONS) if one.label is Label.HAM])
+    assert told(check(host, ANNA)) == (True, 9.9)
+    assert not told(check(host, BOB))[0]
+    assert tell(host, ANNA, UNSURE, "spam").endswith(b"DidSet: local\r\n\r\n")
+    assert (label(host, ANNA, UNSURE), label(host, BOB, UNSURE)) == (Label.SPAM, None)
+    with host.ledger(ANNA) as ledger:
+        found = ledger.early_verdicts.find(identity(SPAM), time.time())
+        assert found is not None
+        assert (found.verdict, found.asker) == ("spam", f"spamd for {ANNA}")
+        assert ledger.lessons.verify() == []
+
+
+def test_spellings(host: OfHost) -> None:
+    """A name in other letters, or with a detail behind "+", is the user's; another user of that name comes first."""
+    host.user(ANNA)
+    assert told(check(host, "Anna+lists@Example.ORG")) == (True, 9.9)
+    host.user("anna+lists@example.org", is_new=True)
+    assert told(check(host, "anna+lists@example.org")) == (False, 0.0)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "carl@example.org",
+        "anna",
+        "root",
+        "../../vmail/example.org/anna",
+        "..@example.org",
+        "../x",
+        "/etc/passwd@example.org",
+        "anna@../example.org",
+        "anna\x00@example.org",
+        "anna@example.org\x00",
+        "anna@example.org/../../x",
+        "anna\r@example.org",
+        "\x1b[2Janna@example.org",
+        "*@example.org",
+        "{local}@{domain}",
+        "\u0430nna@example.org",
+        "x" * 5000 + "@example.org",
+    ],
+)
+@pytest.mark.parametrize("command", ["CHECK", "TELL"])
+def test_nobody(host: OfHost, user: str, command: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who is no user is not answered; nothing is made or read for such a name, and the log shows it harmlessly."""
+    host.user(ANNA)
+    before = host.files()
+    fields = ["Message-class: spam", "Set: local"] if command == "TELL" else []
+    with caplog.at_level("INFO"):
+        got = host.ask(request(command, SPAM, "1.5", *fields, user=user))
+    assert got == b"SPAMD/1.0 69 Service Unavailable: there is no such user\r\n"
+    assert host.files() == before
+    assert caplog.text.isprintable() or "\x1b" not in caplog.text
+    assert f"{command} is not answered: there is no user " in caplog.text
+    assert max(map(len, caplog.text.splitlines())) < 300
+
+
+def test_too_long_a_name(host: OfHost) -> None:
+    """A name of ten thousand bytes is no line of the protocol."""
+    host.user(ANNA)
+    assert check(host, "x" * 10_000).startswith(b"SPAMD/1.0 76 ")
+
+
+def test_no_name(host: OfHost, caplog: pytest.LogCaptureFixture) -> None:
+    """Who names nobody is not answered, and the log says what is missing."""
+    host.user(ANNA)
+    with caplog.at_level("INFO"):
+        assert check(host, "") == b"SPAMD/1.0 69 Service Unavailable: no user is named\r\n"
+    assert "CHECK is not answered: it names no user, as a mail host needs it (spamc -u)" in caplog.text
+    assert host.ask(b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
+
+
+def test_left_out(host: OfHost) -> None:
+    """Who is left out by the configuration is no user."""
+    host.user(ANNA)
+    host.set("  without: [anna@*]\n")
+    assert check(host, ANNA).startswith(b"SPAMD/1.0 69 ")
+
+
+def test_link(host: OfHost) -> None:
+    """A link in the place of a Maildir makes no user of who has made it."""
+    host.user(ANNA)
+    place = host.site.mail / "example.org" / "mallory"
+    place.mkdir()
+    (place / "Maildir").symlink_to(host.site.mail / "example.org" / "anna" / "Maildir")
+    assert check(host, "mallory@example.org").startswith(b"SPAMD/1.0 69 ")
+
+
+def test_comes_and_goes(host: OfHost) -> None:
+    """A user is answered from the moment when there is a Maildir, and until it is gone; the ledger stays."""
+    assert check(host, ANNA).startswith(b"SPAMD/1.0 69 ")
+    host.user(ANNA)
+    assert told(check(host, ANNA)) == (True, 9.9)
+    shutil.rmtree(host.site.mail / "example.org")
+    assert check(host, ANNA).startswith(b"SPAMD/1.0 69 ")
+    assert totals(host, ANNA) == _TAUGHT
+
+
+def test_mail_is_not_mounted(host: OfHost) -> None:
+    """Where it cannot be told who is there, nobody is answered."""
+    host.user(ANNA)
+    host.site.mail.rename(host.site.directory / "aside")
+    assert check(host, ANNA) == b"SPAMD/1.0 69 Service Unavailable: the ledger cannot be used now\r\n"
+
+
+def test_own_settings(host: OfHost) -> None:
+    """A user's own settings hold from the next request on; a faulty file leaves those of all users."""
+    for user in (ANNA, BOB):
+        host.user(user)
+    host.site.own(ANNA, "scoring: {spam_cutoff: 1.0, ham_cutoff: 0.0}\n")
+    assert not told(check(host, ANNA))[0]
+    assert told(check(host, BOB)) == (True, 9.9)
+    host.site.own(ANNA, "scoring: {spam_cutof: 1.0}\n")
+    assert told(check(host, ANNA)) == (True, 9.9)
+
+
+# A user without a ledger
+
+
+def test_asking_makes_nothing(host: OfHost) -> None:
+    """A new user's mail is unsure, as where nothing is learned; neither asking nor forgetting makes a file."""
+    host.user(ANNA, is_new=True)
+    before = host.files()
+    for mail in (SPAM, HAM, UNSURE):
+        assert told(check(host, ANNA, mail)) == (False, 0.0)
+    report = host.ask(request("REPORT", SPAM, user=ANNA))
+    assert b"No verdict is told yet: 1 more ham message and 1 more spam message to learn" in report
+    assert b"X-Spamnb: unsure, " in host.ask(request("PROCESS", SPAM, user=ANNA))
+    assert tell(host, ANNA, SPAM, "forget").endswith(b"EX_OK\r\n\r\n")
+    assert host.files() == before
+
+
+def test_teaching_makes_the_ledger(host: OfHost) -> None:
+    """What is taught makes the ledger, for its owner alone, and counts from then on."""
+    host.user(ANNA, is_new=True)
+    for number in range(3):
+        for kind in ("spam", "ham"):
+            assert tell(host, ANNA, message(kind, number), kind).endswith(b"DidSet: local\r\n\r\n")
+    assert stat.S_IMODE(host.path_of(ANNA).stat().st_mode) == 0o600
+    assert stat.S_IMODE(host.path_of(ANNA).parent.stat().st_mode) == 0o700
+    assert totals(host, ANNA) == [3, 3]
+    assert told(check(host, ANNA))[0]
+
+
+def test_taught_at_once(host: OfHost) -> None:
+    """Many who teach a new user's filter at once make one ledger, with all of it."""
+    host.user(ANNA, is_new=True)
+    with ThreadPoolExecutor(20) as clients:
+        answers = clients.map(lambda number: tell(host, ANNA, message("ham", number), "ham"), range(40))
+        assert all(answer.endswith(b"DidSet: local\r\n\r\n") for answer in answers)
+    assert totals(host, ANNA) == [40, 0]
+
+
+def test_lost_ledger(host: OfHost) -> None:
+    """Where a ledger is gone and its copies are not, the user is no new one: nothing is answered or made."""
+    host.user(ANNA)
+    copy = Path(of_day(str(host.path_of(ANNA)), time.time()))
+    copy.parent.mkdir()
+    host.path_of(ANNA).rename(copy)
+    before = host.files()
+    for answer in (check(host, ANNA), tell(host, ANNA, SPAM, "spam")):
+        assert answer == b"SPAMD/1.0 69 Service Unavailable: the ledger cannot be used now\r\n"
+    assert host.files() == before
+
+
+# Many users
+
+
+def test_fifty_side_by_side(host: OfHost) -> None:
+    """Fifty users who ask and teach at once are all answered, each filter learns its own user's mail, and no more."""
+    users = [host.user(f"user{number}@example{number % 3}.org", is_new=number % 2 == 0) for number in range(50)]
+
+    def work(number: int) -> list[bytes]:
+        mail = [message("ham", 2000 + 10 * number + step) for step in range(3)]
+        return [tell(host, users[number], one, "ham") + check(host, users[number], one) for one in mail]
+
+    with ThreadPoolExecutor(50) as clients:
+        for answers in clients.map(work, range(50)):
+            assert all(b"DidSet" in one and one.count(b" 0 EX_OK") == 2 for one in answers), answers
+    for number, user in enumerate(users):
+        assert totals(host, user) == ([3, 0] if number % 2 == 0 else [LESSONS + 3, LESSONS])
+        with host.ledger(user) as ledger:
+            assert ledger.lessons.verify() == []
+
+
+def test_held_ledgers(host: OfHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While other processes write to the ledgers of five of twenty users, the others' mail is judged and learned.
+
+    The five's mail is judged too, and what they teach is learned once their ledgers are free.
+    """
+    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 60.0)
+    monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 2.0)
+    users = [host.user(f"user{number}@example.org") for number in range(20)]
+    busy, others = users[:5], users[5:]
+    mail = [message("ham", 3000 + number) for number in range(4)]
+    with ThreadPoolExecutor(60) as clients:
+        with contextlib.ExitStack() as stack:
+            for user in busy:
+                stack.enter_context(held(host, user))
+            waiting = [clients.submit(tell, host, user, one, "ham") for user in busy for one in mail]
+            verdicts = [clients.submit(check, host, user) for user in busy for _ in range(4)]
+            began = time.monotonic()
+            for user in others:
+                assert told(check(host, user)) == (True, 9.9)
+                assert tell(host, user, mail[0], "ham").endswith(b"DidSet: local\r\n\r\n")
+            assert time.monotonic() - began < 10  # threads that waited with the five would take twice as long
+            assert all(told(one.result(PATIENCE)) == (True, 9.9) for one in verdicts)
+            assert not any(one.done() for one in waiting)
+        assert all(one.result(PATIENCE).endswith(b"DidSet: local\r\n\r\n") for one in waiting)
+    for user in busy:
+        assert totals(host, user) == [LESSONS + 4, LESSONS]
+        with host.ledger(user) as ledger:
+            until(lambda ledger=ledger: ledger.early_verdicts.find(identity(SPAM), time.time()), "the verdict")  # type: ignore[misc]
+
+
+def test_end_while_a_verdict_waits(
+    host: OfHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A verdict that was told, and could not be written yet, is written at the end of the service."""
+    monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 0.05)
+    host.user(ANNA)
+    with ThreadPoolExecutor(1) as threads:
+        with held(host, ANNA):
+            assert told(check(host, ANNA)) == (True, 9.9)
+            closing = threads.submit(host.spamd.close)
+            until(lambda: not any(one.name == "spamd" for one in threading.enumerate()), "the connections to end")
+            assert not closing.done()
+        closing.result(PATIENCE)
+    with host.ledger(ANNA) as ledger:
+        assert ledger.early_verdicts.find(identity(SPAM), time.time()) is not None
+    assert caplog.text == ""
+
+
+def test_ledger_that_is_being_replaced(host: OfHost) -> None:
+    """While a ledger is replaced its user's mail waits, and nobody else's."""
+    for user in (ANNA, BOB):
+        host.user(user)
+    with ThreadPoolExecutor(4) as clients:
+        with holding(str(host.path_of(ANNA)), exclusive=True, seconds=PATIENCE, only_read=False):
+            waiting = [clients.submit(check, host, ANNA) for _ in range(4)]
+            for _ in range(5):
+                assert told(check(host, BOB)) == (True, 9.9)
+            assert not any(one.done() for one in waiting)
+        assert all(told(one.result(PATIENCE)) == (True, 9.9) for one in waiting)
+
+
+def test_damaged_ledger(host: OfHost) -> None:
+    """A ledger that is none is a fault of its user alone, until there is a sound one."""
+    for user in (ANNA, BOB):
+        host.user(user)
+    sound = host.path_of(ANNA).read_bytes()
+    host.path_of(ANNA).write_bytes(b"no ledger" * 1000)
+    assert check(host, ANNA) == b"SPAMD/1.0 69 Service Unavailable: the ledger cannot be used now\r\n"
+    assert told(check(host, BOB)) == (True, 9.9)
+    host.path_of(ANNA).write_bytes(sound)
+    assert told(check(host, ANNA)) == (True, 9.9)
+
+
+def test_few_files_are_open(host: OfHost) -> None:
+    """However many users were asked about, no ledger stays open."""
+    users = [host.user(f"user{number}@example.org") for number in range(20)]
+    check(host, users[0])
+    before = len(os.listdir("/proc/self/fd"))
+    for user in users:
+        assert told(check(host, user)) == (True, 9.9)
+        assert b"DidSet" in tell(host, user, HAM, "ham")
+    until(lambda: len(os.listdir("/proc/self/fd")) <= before, "the ledgers to be closed")
+
+
+# Who may ask, and on which sockets
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user(host: OfHost) -> None:
+    """A local user who is configured may ask for every user; any other for nobody, not even of the own name."""
+    host.site = replace(host.site, path="{user}/Maildir")
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        host.path = f"{place}/s"
+        host.set(peers="['12345']")
+        host.site.maildir("root/Maildir")
+        answers = [asked_by(user, host.path) for user in (12345, 12346)]
+    assert answers[0].startswith("SPAMD/1.1 0 EX_OK")
+    assert answers[1].startswith("SPAMD/1.0 69 Service Unavailable: user 12346 may not ask here")
+
+
+def test_over_tcp(host: OfHost) -> None:
+    """Over TCP all of this host may ask for every user, and teach where that is configured."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = free.getsockname()
+    host.user(ANNA)
+    for learns, end in ((True, b"TELL is not allowed here (spamd.learn)\r\n"), ("tcp", b"DidSet: local\r\n\r\n")):
+        host.set(listen=f"['127.0.0.1:{address[1]}']", learn=str(learns).lower())
+        for sent, expected in (
+            (request("CHECK", SPAM, user=ANNA), b"Spam: True ; 9.9 / 5.0\r\n\r\n"),
+            (request("TELL", UNSURE, "1.5", "Message-class: spam", "Set: local", user=ANNA), end),
+        ):
+            with socket.create_connection(address, PATIENCE) as client:
+                client.sendall(sent)
+                client.shutdown(socket.SHUT_WR)
+                assert b"".join(iter(lambda client=client: client.recv(4096), b"")).endswith(expected)  # type: ignore[misc]
+
+
+def test_shares(host: OfHost) -> None:
+    """Several services answer on one socket, each for all users, and go on where one of them has ended."""
+    users = [host.user(f"user{number}@example.org") for number in range(8)]
+    host.set(listen="[]")
+    with socket.socket(socket.AF_UNIX) as served:
+        served.bind(host.path)
+        served.listen()
+        services = []
+        for number in (1, 2):
+            same = served.dup()
+            same.setblocking(False)
+            services.append(
+                SpamdService([Listener(same, host.path, is_unix=True)], time.time, Measurements(), ReadingNow())
+            )
+            services[-1].use(replace(host.host, share=Share(number, 2)))
+        try:
+            with ThreadPoolExecutor(8) as clients:
+                assert {told(answer) for answer in clients.map(lambda user: check(host, user), users * 5)} == {
+                    (True, 9.9)
+                }
+                services[0].close()
+                assert {told(answer) for answer in clients.map(lambda user: check(host, user), users * 5)} == {
+                    (True, 9.9)
+                }
+        finally:
+            for service in services:
+                service.close()
+
+
+def test_reload_while_asked(host: OfHost) -> None:
+    """While the configuration is read again all are answered, by the one or the other, and then by the new one."""
+    users = [host.user(f"user{number}@example.org") for number in range(4)]
+    over = threading.Event()
+
+    def keep_asking(user: str) -> set[tuple[bool, float]]:
+        answers = set()
+        while not over.is_set():
+            answers.add(told(check(host, user)))
+        return answers
+
+    with ThreadPoolExecutor(4) as clients:
+        asking = [clients.submit(keep_asking, user) for user in users]
+        try:
+            for points in (7, 8, 7, 8, 7):
+                host.set(most_points=points)
+                assert told(check(host, users[0])) == (True, points)
+        finally:
+            over.set()
+        assert set().union(*(one.result(PATIENCE) for one in asking)) <= {(True, 9.9), (True, 7.0), (True, 8.0)}
+
+
+# By `spamnb filter`
+
+
+def through(host: OfHost, *arguments: str) -> bytes:
+    """A message through `spamnb filter`, as a delivery agent calls it."""
+    command = [sys.executable, "-m", "spamnb", "--config", str(host.host.path), *arguments, "filter"]
+    done = subprocess.run(command, input=SPAM, capture_output=True, timeout=PATIENCE, check=True)
+    assert done.stderr == b""
+    return done.stdout.partition(b"\n")[0]
+
+
+def test_filter_for_a_user(host: OfHost) -> None:
+    """`spamnb --user NAME filter` names the user to the service, or judges by the user's ledger where there is none."""
+    host.user(ANNA)
+    for asker in (f"spamd for {ANNA}", "spamnb filter"):
+        assert through(host, "--user", "Anna+lists@example.org").startswith(b"X-Spamnb: spam, ")
+        with host.ledger(ANNA) as ledger:
+            found = ledger.early_verdicts.find(identity(SPAM), time.time())
+            assert found is not None
+            assert found.asker == asker
+        host.spamd.close()
+
+
+def test_filter_for_nobody(host: OfHost) -> None:
+    """Without a user, or for one who is none, the message passes, and its header says that nothing is known."""
+    host.user(ANNA)
+    for arguments in ([], ["--user", "carl@example.org"], ["--user", "../anna"]):
+        assert through(host, *arguments).startswith(b"X-Spamnb: unknown, ")
+
+
+# In the whole service
+
+
+def test_beside_the_watching(host: OfHost, caplog: pytest.LogCaptureFixture) -> None:
+    """The service of a host answers for its users while it works with their ledgers.
+
+    What a rule files by its verdict is the filter's own move; what is taught beside it is learned.
+    """
+    host.spamd.close()
+    host.user(ANNA)
+    host.user(BOB, is_new=True)
+    folders = {}
+    for user in (ANNA, BOB):
+        root = str(host.host.find(user).root)  # type: ignore[union-attr]
+        folders[user] = {name: create_folder(root, "maildir++", name) for name in ("INBOX", "Junk")}
+    service = Daemon(lambda: host.host, Notifier({}))
+    with caplog.at_level("INFO"), ThreadPoolExecutor(1) as threads:
+        running = threads.submit(service.run)
+        try:
+            until(lambda: f"watching 2 users, answering on {host.path}" in caplog.text, "the service to watch")
+            until(lambda: caplog.text.count("recorded 0 existing messages") == 2, "both to be known")
+            assert told(check(host, ANNA)) == (True, 9.9)
+            deliver(folders[ANNA]["Junk"], SPAM, "1.by-sieve")
+            assert tell(host, BOB, SPAM, "spam").endswith(b"DidSet: local\r\n\r\n")
+            deliver(folders[BOB]["INBOX"], HAM, "1.by-lmtp")
+
+            def seen(user: str, mail: bytes) -> bool:
+                with Ledger(str(host.path_of(user)), only_read=True) as ledger:
+                    known = ledger.messages.find(identity(mail))
+                    return known is not None and known.verdict is not None
+
+            until(lambda: seen(ANNA, SPAM) and seen(BOB, HAM), "the service to see both")
+        finally:
+            service.stop()
+            running.result(PATIENCE)
+    assert label(host, ANNA, SPAM) is None
+    assert totals(host, ANNA) == _TAUGHT
+    assert totals(host, BOB) == [0, 1]

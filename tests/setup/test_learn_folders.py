@@ -1,0 +1,66 @@
+"""Learning the folders of a mailbox as they are, again and again."""
+
+from pathlib import Path
+
+import pytest
+
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label, Role
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Config, Mailbox
+from spamnb.ledger.ledger import Ledger
+from spamnb.service.mailboxes import record_existing
+from spamnb.setup.learn_folders import LearnedFolders, learn_folders
+from tests.cli.conftest import maildir
+
+_ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Sent": Role.SENT}
+
+
+def _config(tmp_path: Path, **folders: list[bytes]) -> Config:
+    root = maildir(tmp_path / "anna", **folders)
+    return Config(mailboxes=(Mailbox(path=root, roles=_ROLES),), ledger=tmp_path / "ledger" / "ledger.sqlite")
+
+
+def test_folders_are_learned_once(tmp_path: Path) -> None:
+    """Ham and spam folders are learned, sent mail is not, and what is known is skipped the next time."""
+    ham, spam, sent = ([message(kind, n) for n in range(3)] for kind in ("ham", "spam", "ham"))
+    config = _config(tmp_path, INBOX=ham, Junk=spam[:2], Sent=sent)
+    assert learn_folders(config) == LearnedFolders(3, 2, 0, [])
+    assert learn_folders(config) == LearnedFolders(0, 0, 5, [])
+
+
+def test_what_is_recorded_is_not_read_again(tmp_path: Path) -> None:
+    """A file whose message is learned as its folder says is not even opened, once the mailbox is recorded."""
+    config = _config(tmp_path, INBOX=[message("ham", n) for n in range(3)], Junk=[message("spam", 1)])
+    learn_folders(config)
+    record_existing(config)
+    for file in (tmp_path / "anna").rglob("17*"):
+        file.write_bytes(b"")  # empty files cannot be learned, and would be named
+    assert learn_folders(config) == LearnedFolders(0, 0, 4, [])
+
+
+def test_what_was_recorded_and_not_learned_is_learned(tmp_path: Path) -> None:
+    """A mailbox that a service has recorded before is learned all the same."""
+    config = _config(tmp_path, INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
+    record_existing(config)
+    assert learn_folders(config) == LearnedFolders(1, 1, 0, [])
+
+
+def test_a_copy_in_spam_is_spam_and_stays_it(tmp_path: Path) -> None:
+    """A message in a ham folder and in a spam folder ends as spam, and the next run changes nothing."""
+    both = message("spam", 7)
+    config = _config(tmp_path, INBOX=[both], Junk=[both])
+    learn_folders(config)
+    record_existing(config)
+    assert learn_folders(config) == LearnedFolders(0, 0, 2, [])
+    with Ledger(str(config.ledger)) as ledger:
+        assert ledger.lessons.newest(Label.HAM, 9) == []
+
+
+def test_without_an_inbox_nothing_is_learned(tmp_path: Path) -> None:
+    """A directory that is no Maildir is a fault, and no ledger is made for it."""
+    config = _config(tmp_path)
+    (tmp_path / "anna" / "new").rmdir()
+    with pytest.raises(MaildirError, match="no folder INBOX"):
+        learn_folders(config)
+    assert not config.ledger.exists()

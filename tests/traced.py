@@ -1,0 +1,64 @@
+"""A child process under strace: which system calls it makes, and death before one of them by the kernel's hand."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+# All calls by which something changes what is on a disk, or makes it durable. Between two of them the disk stays as it
+# is, so a death before any other call leaves what a death before the next of these leaves.
+CHANGES = (
+    "openat,mkdir,rename,renameat,renameat2,link,linkat,unlink,unlinkat,write,pwrite64,ftruncate,fallocate,"
+    "fsync,fdatasync,fchmod,utimensat,close,flock"
+)
+
+
+def killed_before(work: Callable[[], object], call: str, at: int) -> bool:
+    """Let a process do the work, killed before its `at`th call of that name; False where it came to its end."""
+    done = _traced(work, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={at}", "-o", "/dev/null")
+    assert done in (0, -signal.SIGKILL)
+    return done != 0
+
+
+def calls(work: Callable[[], object], log: Path, more: str = "") -> dict[str, int]:
+    """How often the work makes each of the calls. more: others than those above, as `,NAME`."""
+    assert _traced(work, "-e", f"trace={CHANGES}{more}", "-o", str(log)) == 0
+    return dict(Counter(re.findall(r"^(\w+)\(", log.read_text(), re.MULTILINE)))
+
+
+def _traced(work: Callable[[], object], *options: str) -> int:
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # no thread of ours runs
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.read(reading, 1)  # until strace is there; nothing that it could count comes before
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(reading)
+    try:
+        tracer = subprocess.Popen(["strace", "-qq", *options, "-p", str(child)], stderr=subprocess.PIPE)
+        end = time.monotonic() + 30
+        while _tracer_of(child) == 0:
+            assert tracer.poll() is None, tracer.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.001)
+    finally:
+        os.write(writing, b".")
+        os.close(writing)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    tracer.communicate()
+    return code
+
+
+def _tracer_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/status").read_text().partition("TracerPid:")[2].split()[0])

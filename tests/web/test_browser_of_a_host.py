@@ -1,0 +1,87 @@
+"""The overview of a mail host in a real browser: for everybody, on a desk and a phone, with scripts and without."""
+
+import contextlib
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spamnb.host.register import AccountRow, Register, State
+from spamnb.web import login_keys
+from spamnb.web.page_server import key_file
+from tests.web.chromium import PHONE, RULES, SIZES, Window, browser
+from tests.web.host_desk import HostDesk
+from tests.web.served import served
+
+__all__ = ["browser"]
+pytestmark = pytest.mark.real_system
+NOW = time.time()
+FAULT = f"cannot list /var/vmail/{'a-long-name-without-a-blank' * 4}/Maildir/new: Permission denied; correct its mode"
+
+
+class Overview:
+    """The browser, and the overview of 300 users in all states, served."""
+
+    def __init__(self, browser: Any, desk: HostDesk, base: str) -> None:
+        self._browser, self._desk, self._base = browser, desk, base
+
+    @contextlib.contextmanager
+    def window(self, **options: object) -> Iterator[Window]:
+        """A window, logged in."""
+        context = self._browser.new_context(**options)
+        context.set_default_timeout(20_000)
+        try:
+            made = Window(context, self._base)
+            code = login_keys.make(key_file(self._desk.host).key(), "code", time.time())
+            assert made.page.goto(f"{self._base}/login?code={code}").status == 200
+            yield made
+            made.is_clean()
+        finally:
+            context.close()
+
+
+@pytest.fixture(scope="module")
+def overview(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Overview]:
+    """It is only looked at."""
+    directory: Path = tmp_path_factory.mktemp("overview")
+    (directory / "mail").mkdir()
+    desk = HostDesk(directory)
+    figures: dict[str, Any] = {"judged": {"ham": 1200, "unsure": 3, "spam": 700}, "judged_at": NOW, "bytes": 3_300_000}
+    rows = [
+        AccountRow(f"somebody{number}@example.org", f"/m/{number}", state, ham=number, corrected=number % 5, **figures)
+        for number, state in zip(range(300), itertools.cycle(State), strict=False)
+    ]
+    rows.append(AccountRow(f"{'x' * 60}@example.org", "/m/x", State.BROKEN, fault=FAULT, fault_since=NOW, corrected=9))
+    rows.append(AccountRow("gone@example.org", "/m/g", State.GONE, gone_at=NOW))
+    with Register(str(desk.host.register)) as register:
+        register.put(rows)
+    with served(desk, "--overview", "--listen", "127.0.0.1:0") as server:
+        yield Overview(browser, desk, server.base)
+
+
+@pytest.mark.parametrize(("colours", "size"), list(itertools.product(("light", "dark"), SIZES)))
+def test_accessible(overview: Overview, colours: str, size: str) -> None:
+    """It has nothing that axe finds, and does not scroll sideways."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    with overview.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
+        window.go("")
+        found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+        width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert width <= 0
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+def test_all_users(overview: Overview, scripts: bool) -> None:
+    """All users are one click away, with scripts and without, also on a phone."""
+    with overview.window(java_script_enabled=scripts, viewport=PHONE) as window:
+        window.go("")
+        rows = window.page.locator("tbody tr")
+        assert rows.count() == 200
+        assert rows.first.locator("th").inner_text() == f"{'x' * 60}@example.org"
+        assert FAULT[:20] in rows.first.inner_text()
+        window.page.get_by_role("link", name="All", exact=True).click()
+        assert rows.count() == 302

@@ -1,0 +1,157 @@
+"""The overview of a mail host for its administrator: its users by the register, and no mail of anybody."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from spamnb.host.host import Host
+from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.shares import Share, claimed
+from spamnb.ledger.ledger import Ledger
+from spamnb.web.config_file import HostFile
+from spamnb.web.page_server import PageServer, Settings, key_file, login_file
+from tests.web.desk import Answer, Browser, pages_of
+from tests.web.host_desk import HostDesk
+
+NOW = time.time()
+ROW = AccountRow(
+    "anna@one.example", "/m/anna", State.MOVING, ham=20, spam=30, judged={"ham": 5, "spam": 7}, judged_at=NOW
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> HostDesk:
+    """A host without users."""
+    (tmp_path / "mail").mkdir()
+    return HostDesk(tmp_path)
+
+
+def put(host: Host, *rows: AccountRow) -> None:
+    """Let these be in its register."""
+    with Register(str(host.register)) as register:
+        register.put(rows)
+
+
+def overview(host: Host, query: str = "") -> Answer:
+    """The page."""
+    answer = Browser(pages_of(lambda: host.template, host=host)).get(f"/{query}")
+    assert answer.status == 200
+    return answer
+
+
+def table(answer: Answer) -> list[list[str]]:
+    """The lines of its table."""
+    rows = answer.tree.xpath("//tbody/tr")
+    return [[" ".join(cell.text_content().split()) for cell in row] for row in rows]
+
+
+def title(answer: Answer) -> str:
+    """What is said first."""
+    return str(answer.tree.findtext(".//h1"))
+
+
+def test_a_line_for_each_user(desk: HostDesk) -> None:
+    """A user's line is what `spamnb users` shows: first who needs somebody most."""
+    host = desk.host
+    rows = [
+        ROW,
+        AccountRow("ben@one.example", "/m/ben", State.LEARNING, corrected=3, gone_at=NOW),
+        AccountRow("carl@one.example", "/m/carl", State.BROKEN, fault="no inbox", fault_since=NOW, bytes=208_896),
+        AccountRow("dora@one.example", "/m/dora", State.STOPPED),
+        AccountRow("ed@one.example", "/m/ed", State.MOVING, fault="the disk is full"),
+    ]
+    put(host, *rows)
+    found = table(overview(host))
+    assert [line[0].partition("@")[0] for line in found] == ["carl", "dora", "ed", "ben", "anna"]
+    assert found[0][1:7] == ["broken", "0", "0", "0", "never", "209 KB"]
+    assert re.fullmatch(r"no inbox \(since today \d\d:\d\d\)", found[0][7])
+    assert found[2][7] == "the disk is full"
+    assert found[3][7].startswith("its mailbox is not there since")
+    assert found[4][1:5] == ["moving", "50", "12", "0"] and found[4][5].startswith("today")
+
+
+def test_what_is_to_be_known_first(desk: HostDesk) -> None:
+    """The window is called by what is wrong with the host: its services, then its users."""
+    host = desk.host
+    directory = host.register.parent
+    assert title(overview(host)) == "The service is not running"
+    assert "Nothing is known of any user yet" in overview(host).words
+    put(host, ROW)
+    with claimed(directory, Share(1, 2)):
+        page = overview(host)
+        assert title(page) == "1 service not running"
+        assert "Not running: 2-of-2" in page.words and "systemctl start spamnb-host@2-of-2" in page.words
+    (directory / "1-of-2.lock").unlink()
+    with claimed(directory, Share()):
+        assert title(overview(host)) == "All is well"
+        put(host, AccountRow("ed@one.example", "/m/ed", State.MOVING, fault="the disk is full"))
+        assert title(overview(host)) == "1 user with a fault"
+        put(host, AccountRow("dora@one.example", "/m/dora", State.STOPPED))
+        assert title(overview(host)) == "1 filter to look at"
+
+
+def test_of_many_users(desk: HostDesk) -> None:
+    """Of thousands the 200 are shown who need somebody most, and all where they are asked for; the sums are of all."""
+    host = desk.host
+    put(host, *(AccountRow(f"u{number}@one.example", f"/m/{number}", State.MOVING, ham=2) for number in range(1000)))
+    put(host, AccountRow("last@one.example", "/m/last", State.BROKEN))
+    page = overview(host)
+    assert len(table(page)) == 200 and table(page)[0][0] == "last@one.example"
+    assert "1,001 users" in page.words and "These are 200 of 1,001 users." in page.words
+    (link,) = page.tree.xpath("//p[@class='pager']/a/@href")
+    assert len(table(overview(host, link.removeprefix("./")))) == 1001
+
+
+def test_no_mail_of_anybody(tmp_path: Path) -> None:
+    """No ledger is opened, nothing is written, and no subject, sender or word of anybody is on the page."""
+    desk = HostDesk(tmp_path, "dorothea@one.example")
+    try:
+        put(desk.host, AccountRow("dorothea@one.example", "/m/d", State.MOVING))
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        opened = Ledger.__init__
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Ledger, "__init__", lambda *_, **__: pytest.fail("a ledger was opened"))
+            page = overview(desk.host)
+        assert Ledger.__init__ is opened
+        assert "dorothea@one.example" in page.words
+        assert not re.search("secret|affair|friend@", page.text)
+        changed = {path.name for path, content in before.items() if path.read_bytes() != content}
+        assert changed <= {"register.sqlite-shm"}
+    finally:
+        desk.end()
+
+
+def test_other_addresses(desk: HostDesk) -> None:
+    """There is one page, and nothing to be changed; its navigation names no other."""
+    browser = Browser(pages_of(lambda: desk.host.template, host=desk.host))
+    for path in ("/history", "/m/1", "/health", "/overview.json"):
+        assert browser.get(path).status == 404
+    for path in ("/", "/pause", "/m/1/teach"):
+        assert browser.post(path, label="ham").status in {404, 405}
+
+
+def test_a_damaged_register(desk: HostDesk) -> None:
+    """A register that cannot be read is told as a fault, with what to do."""
+    host = desk.host
+    put(host, ROW)
+    host.register.write_bytes(b"no register" * 1000)
+    answer = Browser(pages_of(lambda: host.template, host=host)).get("/")
+    assert answer.status == 503 and "start the service, which makes it again" in answer.words
+
+
+def test_the_login(desk: HostDesk) -> None:
+    """The overview has a key of its own beside the register, where no user's directory can be."""
+    file = HostFile(desk.config, {})
+    server = PageServer(Settings("127.0.0.1:0"), lambda: file.read().template, str(desk.config), {}, host=file.read)
+    try:
+        path = Path(login_file(file.read(), 7726, NOW))
+        assert f"127.0.0.1:7726/{server.activity._application._access.base.strip('/')}/login?code=" in path.read_text()
+        assert Path(key_file(file.read()).path) == file.read().register.with_name("register.sqlite.web.key")
+        (desk.directory / "mail/register.sqlite.web.key/x/Maildir/new").mkdir(parents=True)
+        (desk.directory / "mail/register.sqlite.web.key/x/Maildir/cur").mkdir()
+        assert desk.host.find("x@register.sqlite.web.key") is None
+    finally:
+        server.close()
+        server.run()
