@@ -1,18 +1,28 @@
-"""What every test stands on: nothing left behind, and a Maildir to work in."""
+"""What every test needs: nothing left behind, no waiting for the disk, and a Maildir to work in."""
 
 import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
+from spamnb.ledger import connection
 from spamnb.maildir.folders import Folder, Layout, create_folder
 
 settings.register_profile("spamnb", deadline=None)  # on a shared machine a slow example proves nothing
 settings.load_profile("spamnb")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup` the tests of one file share a process, and so their servers, unless they name a group."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
 
 
 def _descriptors() -> dict[int, str]:
@@ -36,6 +46,22 @@ def nothing_left_behind() -> Iterator[None]:
         left = {number: path for number, path in _descriptors().items() if descriptors.get(number) != path}
     assert not left, f"files left open: {left}"
     assert not (running := set(threading.enumerate()) - threads), f"threads left running: {running}"
+
+
+@pytest.fixture(autouse=True)
+def without_the_disks_time(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing of this process waits until the disk has written it, except in a test with the marker `real_disk`.
+
+    With the environment variable SPAMNB_REAL_DISK everything waits, as in use: for a run at night.
+    """
+    if os.environ.get("SPAMNB_REAL_DISK") or request.node.get_closest_marker("real_disk"):
+        yield
+        return
+    with (
+        mock.patch.object(os, "fsync", lambda descriptor: None),
+        mock.patch.object(connection, "_DURABLE", "PRAGMA synchronous = OFF"),
+    ):
+        yield
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 CACHE = 16_000  # KB: the pages of the hot tokens
 _WAL_PAUSE = 0.01
 _ROWS = 64, 16, 4, 1  # that one statement inserts: few statements for any number of rows, and few to be prepared
+_DURABLE = "PRAGMA synchronous = FULL"
 _LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and leaves its size
 
 
@@ -60,7 +61,7 @@ class Connection:
 
     def _begin(self, busy_seconds: float) -> None:
         use_wal(self._sqlite, busy_seconds)
-        self._sqlite.execute("PRAGMA synchronous = FULL")
+        self._sqlite.execute(_DURABLE)
         self._sqlite.execute("PRAGMA foreign_keys = ON")
         self._sqlite.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
         self._sqlite.execute(f"PRAGMA cache_size = -{self._cache}")
@@ -151,7 +152,7 @@ class Connection:
         try:
             yield
         finally:
-            self._sqlite.execute("PRAGMA synchronous = FULL")
+            self._sqlite.execute(_DURABLE)
 
     @property
     def is_held(self) -> bool:

@@ -12,7 +12,10 @@ from spamnb.ledger.ledger import Ledger
 from tests.faults.conftest import Faulty, mounted
 from tests.traced import calls, killed_before
 
-pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+pytestmark = [
+    pytest.mark.real_disk,  # being durable is among what they die at
+    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace"),
+]
 
 
 class Death:

@@ -74,6 +74,7 @@ def test_opened_again(path: str) -> None:
         assert other.execute("PRAGMA application_id").fetchone() == (0x736E6232,)
 
 
+@pytest.mark.real_disk
 def test_durable(path: str) -> None:
     """Each commit is durable: a lost intent would make the filter's own move look like a person's."""
     with Ledger(path) as ledger:

@@ -18,7 +18,10 @@ from tests.service.conftest import LESSONS
 from tests.service.hosts.inn import Desk
 from tests.traced import calls, killed_before
 
-pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+pytestmark = [
+    pytest.mark.real_disk,  # being durable is among what they die at
+    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace"),
+]
 _RARE = ("renameat2", "rename", "fsync", "fdatasync", "unlink", "ftruncate")
 
 
