@@ -12,9 +12,9 @@ from hypothesis import settings
 
 from spamnb.ledger import connection
 from spamnb.maildir.folders import Folder, Layout, create_folder
+from tests.profiles import DAILY
 
-settings.register_profile("spamnb", deadline=None)  # on a shared machine a slow example proves nothing
-settings.load_profile("spamnb")
+settings.load_profile(DAILY)
 
 
 @pytest.hookimpl(tryfirst=True)

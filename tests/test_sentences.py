@@ -23,6 +23,7 @@ from spamnb.maildir.names import fresh_bases
 from spamnb.monitoring.metrics import metrics
 from spamnb.rules import weak_lessons
 from spamnb.service.untouched import OutdatedLessons
+from tests.profiles import daily
 from tests.sentences import SENTENCES, in_other_words
 from tests.service.desk import Desk
 from tests.service.test_told_at_delivery import tell
@@ -224,7 +225,7 @@ def compared(node: ast.AST) -> Iterator[ast.expr]:
 class TestSortingInOtherWords(Sorting.TestCase):
     """Mail is sorted as ever where each sentence is another one."""
 
-    settings = settings(max_examples=4, stateful_step_count=30, derandomize=True)
+    settings = settings(max_examples=daily(4), stateful_step_count=30)
 
 
 @pytest.fixture(autouse=True)

@@ -14,12 +14,13 @@ from spamnb.bayes.bernoulli import Bernoulli
 from spamnb.bayes.estimate import OfClass, bernoulli, log_odds, multinomial, multinomial_boolean
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.score_arrays import log_odds_of
+from tests.profiles import daily
 
 COUNTING = [Bernoulli, MultinomialTF, MultinomialBoolean]
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=daily(30))
 def test_counts_are_the_sums_over_the_messages_of_each_class(corpus, seed):
     """Row 0 counts ham and row 1 spam: messages that hold the token, and its occurrences."""
     x, y = corpus(seed)
@@ -35,7 +36,7 @@ def test_counts_are_the_sums_over_the_messages_of_each_class(corpus, seed):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=daily(30))
 def test_adding_and_subtracting_counts_is_exact(corpus, seed):
     """Counts of two halves add up to the counts of the whole, and subtracting one half leaves the other."""
     x, y = corpus(seed)
@@ -78,7 +79,7 @@ def test_what_is_no_count_and_what_is_no_class_is_refused(x, y):
 @pytest.mark.parametrize("model", COUNTING)
 @pytest.mark.parametrize("alpha", [0.0, 0.001, 1.0])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=daily(20))
 def test_the_counts_of_a_few_tokens_give_the_model_of_all_tokens(corpus, model, alpha, seed):
     """Log-probabilities from the counts of some tokens are exactly those of the full model."""
     x, y = corpus(seed)

@@ -13,6 +13,7 @@ from spamnb.bayes.flexible import Flexible
 from spamnb.bayes.gaussian import Gaussian
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.selection import relative_frequencies
+from tests.profiles import daily
 
 ADDITIVE = [Bernoulli, MultinomialTF, MultinomialBoolean]
 COUNTING = [*ADDITIVE, Categorical]
@@ -28,7 +29,7 @@ def name(model):
 additive_model = pytest.mark.parametrize("model", ADDITIVE, ids=name)
 every_model = pytest.mark.parametrize("model", MODELS, ids=name)
 seeds = given(seed=st.integers(0, 2**32 - 1))
-examples = settings(deadline=None, max_examples=15)
+examples = settings(deadline=None, max_examples=daily(15))
 
 
 @additive_model

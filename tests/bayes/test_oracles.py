@@ -13,9 +13,10 @@ from spamnb.bayes.categorical import Categorical
 from spamnb.bayes.flexible import Flexible
 from spamnb.bayes.gaussian import Gaussian
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
+from tests.profiles import daily
 
 seeds = given(seed=st.integers(0, 2**32 - 1))
-examples = settings(deadline=None, max_examples=40)
+examples = settings(deadline=None, max_examples=daily(40))
 
 
 def assert_same(ours, theirs, x):
@@ -117,7 +118,7 @@ def test_gaussian_over_real_numbers(real, var_smoothing, seed):
 @pytest.mark.parametrize("below_0", [True, False])
 @pytest.mark.parametrize("one_width", [True, False])
 @seeds
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=daily(15))
 def test_flexible(corpus, real, one_width, below_0, seed):
     """Flexible Bayes is the sum of normal densities written out, one for each training value, of any sign."""
 

@@ -9,10 +9,11 @@ from sklearn.metrics import mutual_info_score
 
 from spamnb.bayes.base import Counts
 from spamnb.bayes.selection import information_gain, select
+from tests.profiles import daily
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=daily(30))
 def test_information_gain_is_mutual_information_in_bits(corpus, seed):
     """The gain is scikit-learn's mutual information of presence and class, in bits for its nats."""
     x, y = corpus(seed)
@@ -47,7 +48,7 @@ def test_select_takes_the_best_and_sorts_them():
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=daily(20))
 def test_ties_go_to_the_lower_index(corpus, seed):
     """Of columns with the same counts the first is taken, wherever they stand."""
     x, y = corpus(seed)

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.bulk.sources import find_sources, split
+from tests.profiles import daily
 
 FROM = b"From a@example.org Sat Jan  3 01:05:34 1996\n"
 LINES = st.sampled_from([FROM, b"From here on\n", b"Subject: x\n", b"\n", b"\r\n", b"text", b" \n"])
 
 
-@settings(max_examples=50)
+@settings(max_examples=daily(50))
 @given(st.lists(LINES, min_size=1, max_size=8).map(b"".join), st.sampled_from([b"", FROM]))
 def test_a_file_holds_the_messages_of_its_lines(rest: bytes, first: bytes) -> None:
     """A file is one message or several, whether it is split here or read by the process that works on it."""

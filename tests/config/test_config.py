@@ -33,6 +33,7 @@ from spamnb.config import (
     render,
 )
 from spamnb.config.writing import example as written_example
+from tests.profiles import daily
 
 HOME = {"HOME": "/home/anna"}
 EXAMPLE = Path(__file__).parents[2] / "config.example.yaml"
@@ -545,7 +546,7 @@ yaml_like = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=30)
+@settings(max_examples=daily(30))
 @given(st.text() | yaml_like | trees.map(yaml.safe_dump))
 @example("!<%FF> a")
 @example("%TAG ! a\n%TAG ! b\n")
@@ -559,7 +560,7 @@ def test_any_text(content: str):
         assert all(line.isprintable() and line.startswith("c.yaml") for line in str(error).split("\n"))
 
 
-@settings(max_examples=30)
+@settings(max_examples=daily(30))
 @given(st.binary(max_size=200))
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, content: bytes):
     """Any file is a Config or a ConfigError, and never anything else."""
@@ -595,7 +596,7 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
     return replace(mailbox, unsure_folder=draw(st.none() | safe))
 
 
-@settings(max_examples=30)
+@settings(max_examples=daily(30))
 @given(mailboxes(), st.none() | plain_levels.map(lambda name: Path("/") / name))
 @example(Mailbox(Path("/m"), {"a\x85b": Role.INBOX, "\u2028": Role.SPAM, "\udcfc": Role.HAM, "=": Role.HAM}), None)
 @example(Mailbox(Path("/~/null"), {"null": Role.INBOX, "x" * 200: Role.SPAM, "<<": Role.HAM}), Path("/a b: #c"))

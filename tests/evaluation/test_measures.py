@@ -20,6 +20,7 @@ from spamnb.evaluation.measures import (
     one_minus_roca_of_all,
     values,
 )
+from tests.profiles import daily
 
 
 def run_of(*rows: tuple[int, float]) -> list[Outcome]:
@@ -79,7 +80,7 @@ def test_brier_and_calibration() -> None:
 
 
 @given(st.integers(5, 40), st.integers(0, 5), st.randoms())
-@settings(max_examples=30)
+@settings(max_examples=daily(30))
 def test_intervals_hold_their_value(n: int, lost: int, random: object) -> None:
     """Each interval holds the value it belongs to, within 0 to 100."""
     rows = [(0, 0.95)] * lost + [(0, 0.02)] * n + [(1, 0.97)] * n + [(1, 0.3)] * 3

@@ -10,6 +10,7 @@ from spamnb.base.errors import ExchangeError
 from spamnb.base.label import How, Label
 from spamnb.exchange.port import Account, Log, Told, wins
 from spamnb.ledger.lessons.port import Kept, Lesson
+from tests.profiles import daily
 
 HAM, SPAM = Label
 ALL = 1000
@@ -125,7 +126,7 @@ TELLS = st.lists(
 
 
 @given(TELLS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_are_those_of_a_plain_loop(log: Log, tells: list[tuple[int, str, list[Kept]]]) -> None:
     """Whatever is told, by whom and knowing how much, the rows are those that a plain loop over it gives."""
     log.forget("anna", 1.0)

@@ -15,6 +15,7 @@ from spamnb.filter.explain import sides
 from spamnb.filter.judge import Filter, FrozenFilter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, Reading
+from tests.profiles import daily
 
 TOKENS = st.dictionaries(st.from_regex(r"([ab4]:)?[xyz]{0,2}", fullmatch=True), st.integers(1, 3), max_size=6)
 LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
@@ -42,7 +43,7 @@ def test_every_event_model_that_may_be_configured_judges(model: Model) -> None:
     assert judge(reading({"x": 2})).log_odds < 0 < judge(reading({"y": 2})).log_odds
 
 
-@settings(max_examples=20)
+@settings(max_examples=daily(20))
 @given(LESSONS, st.lists(st.lists(TOKENS, max_size=4), max_size=4), st.integers(0, 5))
 def test_many_messages_are_judged_as_each_by_itself(
     lessons: list[tuple[int, dict[str, int]]], batches: list[list[dict[str, int]]], remembered: int

@@ -18,6 +18,7 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.mail.reading import Reading
 from tests.lessons import learn, sample_lessons
+from tests.profiles import daily
 
 HAM, SPAM = Label
 TOKENS = [
@@ -107,7 +108,7 @@ def judged_everywhere(directory: Path, messages: Drawn, scoring: Scoring, groupe
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages=MESSAGES, alpha=st.sampled_from([0.01, 1.0]))
 def test_as_if_it_were_forgotten(
     tmp_path_factory: pytest.TempPathFactory, model: Model, messages: Drawn, alpha: float
@@ -121,7 +122,7 @@ def test_as_if_it_were_forgotten(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages=MESSAGES)
 def test_a_group_is_left_out_together(tmp_path_factory: pytest.TempPathFactory, model: Model, messages: Drawn) -> None:
     """Each message of a group is judged as by a filter that has forgotten all of the group."""

@@ -14,6 +14,7 @@ from spamnb.ledger.history.figures import Bin, Judged
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from tests.ledger.plans import plans
+from tests.profiles import daily
 
 DAY = 86_400.0
 
@@ -147,7 +148,7 @@ def apply(ledger: Ledger, step: Sequence[Any]) -> None:
                 ledger._connection.execute("DELETE FROM message WHERE digest = ?", (name.encode(),))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_always_the_sums(tmp_path_factory: pytest.TempPathFactory, steps: list[Sequence[Any]]) -> None:
     """Whatever is done to messages, a sender's numbers are the sums over them, and no row of nothing is left."""

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import label_of, learn, lesson, set_label
+from tests.profiles import daily
 
 LABELS = st.sampled_from([0, 1])
 NAMES = st.sampled_from([f"m{number}" for number in range(6)])
@@ -107,11 +108,11 @@ class Learning(RuleBasedStateMachine):
 class TestLearning(Learning.TestCase):
     """Whatever is learned, corrected, forgotten and undone, counts are the sum of what is learned now."""
 
-    settings = settings(max_examples=15, stateful_step_count=25)
+    settings = settings(max_examples=daily(15), stateful_step_count=25)
 
 
 @pytest.mark.slow
 class TestLearningAtLength(Learning.TestCase):
     """The same with many more sequences."""
 
-    settings = settings(max_examples=300, stateful_step_count=60)
+    settings = settings(max_examples=300, stateful_step_count=60, derandomize=False)

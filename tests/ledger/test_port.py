@@ -24,6 +24,7 @@ from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.tokenizer import VERSION
 from tests.ledger.conftest import Shared
+from tests.profiles import daily
 
 HAM, SPAM = Label
 TOKENS = list("abcdefgh")
@@ -117,7 +118,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20
 
 
 @given(st.dictionaries(TEXT, st.integers(1, 0xFFFF)))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_a_token(lessons: Lessons, tokens: dict[str, int]) -> None:
     """Any text is a token, quotes and private characters among it, and none is taken for another."""
     lessons.learn([Reading(digest(1), "", tokens)], HAM, "a test", 1.0, how=How.HAND)
@@ -650,7 +651,7 @@ NUMBERS = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 STEPS = st.builds(Step, NUMBERS, st.sampled_from([*Label, None]), st.booleans(), st.booleans())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=12))
 def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFactory, steps: list[Step]) -> None:
     """Whatever was learned, relabelled, forgotten and sent, what is known is what the rest makes known by itself.
@@ -703,7 +704,7 @@ EVENTS = st.lists(
 
 
 @given(EVENTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_count_alike(
     tmp_path_factory: pytest.TempPathFactory, events: list[tuple[list[Reading], Label | None, bool]]
 ) -> None:
@@ -743,7 +744,7 @@ def apply(lessons: Lessons, events: list[tuple[list[Reading], Label | None, bool
 
 
 @given(EVENTS, EVENTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=daily(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_taken_over_by_each_store_from_the_other(
     tmp_path_factory: pytest.TempPathFactory,
     here: list[tuple[list[Reading], Label | None, bool]],

@@ -14,6 +14,7 @@ from spamnb.ledger.history import retention
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import learn, lesson, set_label, take_back
+from tests.profiles import daily
 
 OLD, NOW = 1_000.0, 9_000.0
 LIMIT = 5_000.0
@@ -267,7 +268,7 @@ def seen(ledger: Ledger) -> dict[str, object]:
 
 
 @given(st.lists(EVENTS, max_size=25), TIMES, TIMES)
-@settings(max_examples=60)
+@settings(max_examples=daily(60))
 def test_what_lies_in_folders_is_judged_as_before(
     events: list[tuple[str, str, str, float]], gone: float, verdicts: float
 ) -> None:

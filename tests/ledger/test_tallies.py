@@ -16,6 +16,7 @@ from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.history.tallies import Place, Tally
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import learn, sample_lessons, set_label
+from tests.profiles import daily
 
 DAY, HOUR = 86_400.0, 3600.0
 
@@ -196,7 +197,7 @@ def test_forgotten_actions_stay_counted(ledger: Ledger) -> None:
     assert ledger.tallies.read() == before == {Tally("judged", "ham", "maildir"): 6}
 
 
-@settings(max_examples=20)  # each waits for the disk many times
+@settings(max_examples=daily(20))  # each waits for the disk many times
 @given(st.lists(st.sampled_from(["ham", "spam", "keep", "read"]), max_size=15), st.integers(1, 4))
 def test_kept_at_any_time(tmp_path_factory: pytest.TempPathFactory, steps: list[str], most: int) -> None:
     """However often the numbers are kept, in steps of whatever size, they are those of all that was done."""
@@ -213,7 +214,7 @@ def test_kept_at_any_time(tmp_path_factory: pytest.TempPathFactory, steps: list[
             assert ledger.tallies.read() == expected
 
 
-@settings(max_examples=20)
+@settings(max_examples=daily(20))
 @given(st.lists(st.sampled_from(["judge", "correct", "wait", "count", "keep"]), max_size=15))
 def test_counted_from_place_to_place(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
     """Whenever what was done since is counted, and whenever numbers are kept, each thing is counted exactly once."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.mail.mutations import MESSAGES, mutated
 from tests.mail.promises import check
+from tests.profiles import daily
 
 FRAGMENTS = st.sampled_from(
     [b"\n", b"\n\n", b"\r\n", b": ", b"Subject: ", b"From: ", b"To: ", b"=?utf-8?q?", b"?=", b"--b", b"--", b"<a href=",
@@ -19,7 +20,7 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip  # a list of fragments is read more easily in lines
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=daily(200))
 @given(st.binary(max_size=2000))
 @example(b"")
 @example(b"From ")
@@ -29,7 +30,7 @@ def test_any_bytes_are_read(raw):
     check(raw)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=daily(300))
 @given(st.lists(FRAGMENTS | st.binary(max_size=20), max_size=60).map(b"".join))
 def test_any_pieces_of_a_message_are_read(raw):
     """Pieces of real syntax in any order are read too."""

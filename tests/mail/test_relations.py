@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read, read_content
 from spamnb.mail.relations import Relations, answers_to, path_of, relations
+from tests.profiles import daily
 
 OWN = "from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026 10:00:00 +0000"
 
@@ -175,7 +176,7 @@ FIELDS = st.sampled_from(
 )  # fmt: skip  # a list of fragments is read more easily in lines
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=daily(100))
 @given(st.lists(FIELDS | st.binary(max_size=20), max_size=40).map(b"".join))
 def test_any_bytes(raw: bytes) -> None:
     """Any bytes at all have relations, of bounded size, and may be read as sent."""

@@ -21,6 +21,7 @@ from spamnb.maildir.folders import create_folder
 from spamnb.service.sweeps import Sweeps
 from tests.dying import DeathError
 from tests.lessons import learn, sample_lessons
+from tests.profiles import daily
 from tests.service.hosts.inn import names_of
 from tests.service.hosts.late import Slow
 
@@ -173,8 +174,8 @@ class Polled(Unseen):
     watch = "polling"
 
 
-_SHORT = settings(max_examples=3, stateful_step_count=12, derandomize=True, suppress_health_check=list(HealthCheck))
-_LONG = settings(max_examples=200, stateful_step_count=40, suppress_health_check=list(HealthCheck))
+_SHORT = settings(max_examples=daily(3), stateful_step_count=12, suppress_health_check=list(HealthCheck))
+_LONG = settings(max_examples=200, stateful_step_count=40, derandomize=False, suppress_health_check=list(HealthCheck))
 
 # The same stories each time; those at length look for others.
 TestUnseen, TestPolled = Unseen.TestCase, Polled.TestCase

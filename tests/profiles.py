@@ -1,0 +1,22 @@
+"""How many examples Hypothesis tries: few and always the same each day, many and new ones in a search.
+
+The search: `python -m pytest -m hypothesis --hypothesis-profile=search`.
+"""
+
+from typing import Final
+
+from hypothesis import settings
+
+DAILY: Final = "daily"
+SEARCH: Final = "search"
+_EXAMPLES: Final = 40
+_TIMES_AS_MANY: Final = 25
+
+# No deadline: on a shared machine a slow example proves nothing.
+settings.register_profile(DAILY, deadline=None, max_examples=_EXAMPLES, derandomize=True)
+settings.register_profile(SEARCH, deadline=None, max_examples=_TIMES_AS_MANY * _EXAMPLES)
+
+
+def daily(number: int) -> int:
+    """Return how many examples a test tries that tries so many each day: in a search, more."""
+    return number * settings.default.max_examples // _EXAMPLES
