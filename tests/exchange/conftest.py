@@ -13,6 +13,14 @@ from spamnb.ledger.ledger import Ledger
 from tests.exchange import cluster
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts a PostgreSQL carries the marker; what needs none runs with all other tests."""
+    for item in items:
+        if "postgres" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.real_system)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[cluster.Cluster]:
     """A PostgreSQL that runs, for all tests of a process."""
@@ -30,7 +38,7 @@ def database(postgres: cluster.Cluster) -> str:
     return database
 
 
-@pytest.fixture(params=["memory", "postgresql"])
+@pytest.fixture(params=["memory", pytest.param("postgresql", marks=pytest.mark.real_system)])
 def log(request: pytest.FixtureRequest) -> Iterator[Log]:
     """Each log."""
     if request.param == "memory":

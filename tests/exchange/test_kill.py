@@ -95,7 +95,6 @@ def test_killed_at_any_statement(death: Death) -> None:
     assert at > 30
 
 
-@pytest.mark.real_system
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_killed_at_any_call(death: Death, tmp_path: Path) -> None:
     """Whichever call is the last that changes a file or says something to the database, the same holds."""
