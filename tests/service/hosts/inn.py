@@ -355,6 +355,9 @@ class Desk(Disk):
     def settle(self) -> None:
         """Let it compare what is to be compared, act on what dwells, and let all accounts sleep."""
         self.pass_time(130.0)
+        for _ in range(2):  # the daily look at an account may have begun in the last minute: it depends on the hour
+            if self.awake:
+                self.pass_time(70.0)
 
 
 class Process(Disk):
