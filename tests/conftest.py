@@ -5,10 +5,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from spamnb.ledger import connection
 from spamnb.maildir.folders import Folder, Layout, create_folder
@@ -17,12 +19,18 @@ from tests.profiles import DAILY
 settings.load_profile(DAILY)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup` the tests of one file share a process, and so their servers, unless they name a group."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+class _ByWorld(LoadScopeScheduling):
+    """Gives a process the tests of one file, since they share servers, or those of one booted machine."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path, *_ = nodeid.split("::")
+        return "a booted machine" if path.startswith("tests/systemd/") else path
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Distribute by world where `--dist loadfile` is asked for."""
+    return _ByWorld(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def _descriptors() -> dict[int, str]:

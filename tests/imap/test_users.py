@@ -37,6 +37,13 @@ class Served(NamedTuple):
     dovecot: Host
     users: MailHost
 
+    def is_known(self, user: str) -> bool:
+        """Whether Dovecot has read of a user: it looks into its file of users once per second at most."""
+        with smtplib.LMTP(str(self.dovecot.directory / "run" / "lmtp"), local_hostname="mx.example") as server:
+            server.ehlo_or_helo_if_needed()
+            server.mail("a@b.example")
+            return server.rcpt(user)[0] == 250
+
     def deliver(self, content: bytes, *users: str) -> None:
         """Deliver a message by LMTP, to several users at once."""
         with smtplib.LMTP(str(self.dovecot.directory / "run" / "lmtp"), local_hostname="mx.example") as server:
@@ -64,7 +71,9 @@ def served(make_host: Callable[..., Host], dovecot: Dovecot) -> Iterator[Served]
     write_program(host, "spamnb-filter", at(users, block(DOCUMENT, "sieve-script-users")))
     write_program(host, "spamnb-learn", at(users, block(DOCUMENT, "imapsieve-script")))
     with users.running():
-        yield Served(host, users)
+        made = Served(host, users)
+        until(lambda: made.is_known(OTHER), "Dovecot to know the users")
+        yield made
 
 
 def at(users: MailHost, script: str) -> str:

@@ -12,13 +12,11 @@ from tests.systemd.unit import Unit
 from tests.systemd.virtual_users import SERVICE, VirtualUsers
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests here carry the marker, and share one booted machine; those that remove a service come last."""
+    """All tests here carry the marker; those that remove a service come last."""
     for item in items:
         if item.path.parent == tree.PROJECT / "tests" / "systemd":
             item.add_marker(pytest.mark.real_system)
-            item.add_marker(pytest.mark.xdist_group("systemd"))
     items.sort(key=lambda item: "removal" in item.name)
 
 
