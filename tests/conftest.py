@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,11 @@ from spamnb.maildir.folders import Folder, Layout, create_folder
 
 settings.register_profile("spamnb", deadline=None)  # on a shared machine a slow example proves nothing
 settings.load_profile("spamnb")
+
+# Some build systems start the tests in the background with SIGINT ignored, and each process that a test starts would
+# inherit that. A handler is reset to the default in them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _descriptors() -> dict[int, str]:
