@@ -5,7 +5,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from unittest import mock
 
@@ -50,6 +54,7 @@ class Site:
         }
         self.folders = {name: create_folder(str(self.root), layout, name) for name in self.roles}  # type: ignore[arg-type]
         self.bases = bases_now()
+        self._made = count(1)
         self.process: subprocess.Popen[bytes] | None = None
         self.configure()
 
@@ -116,6 +121,33 @@ class Site:
         with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
             Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
 
+    def compared(self) -> None:
+        """Wait until the service has compared all folders with the ledger, from beginning to end, after this moment.
+
+        A comparison begins with the folders: it records new ones. When the second of two is recorded, which is made
+        after the first one was recorded, the comparison that found the first one is over.
+        """
+        for _ in range(2):
+            name = f"Made {next(self._made)}"
+            self._make(name)
+            until(lambda name=name: name in self._recorded(), f"the folder {name!r} to be recorded")  # type: ignore[misc]
+
+    def _make(self, name: str) -> None:
+        """Make a folder of whoever the Maildir belongs to; the service finds the whole of it."""
+        draft = Path(self.folders["INBOX"].subdir("tmp")) / name
+        made = Path(create_folder(str(draft), self.layout, name).path)  # type: ignore[arg-type]
+        owner = self.root.stat()
+        for path in (made, *made.rglob("*")):
+            os.chown(path, owner.st_uid, owner.st_gid)
+        made.rename(self.root / made.relative_to(draft))
+        shutil.rmtree(draft)
+
+    def _recorded(self) -> set[str]:
+        """The folders that the service has found."""
+        with Ledger(str(self.ledger)) as ledger:
+            found = "SELECT folder.name FROM folder JOIN mailbox ON mailbox.id = folder.mailbox WHERE path = ?"
+            return {name for (name,) in ledger.locations._db.rows(found, (os.fsencode(self.root),))}
+
     def log(self) -> str:
         """What the service said."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
@@ -162,6 +194,22 @@ class Site:
         """What `verify` finds."""
         with Ledger(str(self.ledger)) as ledger:
             return ledger.lessons.verify() + [f"open intent {intent.id}" for intent in ledger.journal.intents()]
+
+
+@contextmanager
+def in_thread(site: Site, now: Callable[[], float] = time.time) -> Iterator[None]:
+    """The service in a thread of this process, by a clock that may be set."""
+    notifier = Notifier({})
+    daemon = Daemon(lambda: load(site.config, {}), notifier, now)
+    thread = threading.Thread(target=daemon.run)
+    thread.start()
+    try:
+        until(lambda: bool(notifier.status), "the start")
+        yield
+    finally:
+        daemon.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 @pytest.fixture
