@@ -107,6 +107,7 @@ def test_junk_on_a_broken_disk(site: Faulty, tmp_path: Path, broken) -> None:
             assert site.contents("INBOX") == [spam]
             ham = site.deliver(message("ham", 831))
             until(lambda: site.log().count("stays in INBOX, ham") == 1, "other mail judged")
+            site.compared()
             assert site.log().count("cannot move a message") == 1
             assert site.log().count("cannot be ended yet") == 0
         until(lambda: spam in site.contents("Junk"), "moved when there is room")
