@@ -124,8 +124,9 @@ class Site:
     def compared(self) -> None:
         """Wait until the service has compared all folders with the ledger, from beginning to end, after this moment.
 
-        A comparison begins with the folders: it records new ones. When the second of two is recorded, which is made
-        after the first one was recorded, the comparison that found the first one is over.
+        A comparison first records new folders. The second folder is made after the first one was recorded. So when the
+        second one is recorded, the comparison that recorded the first one is over. This is true only while the folders
+        to which the filter moves mail exist: if one is missing, new folders are recorded at other times too.
         """
         for _ in range(2):
             name = f"Made {next(self._made)}"
