@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,11 @@ class _ByWorld(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Distribute by world where `--dist loadfile` is asked for."""
     return _ByWorld(config, log) if config.getvalue("dist") == "loadfile" else None
+
+# Some build systems start the tests in the background with SIGINT ignored, and each process that a test starts would
+# inherit that. A handler is reset to the default in them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _descriptors() -> dict[int, str]:

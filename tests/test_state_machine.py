@@ -249,10 +249,13 @@ class Sorting(RuleBasedStateMachine):
         for digest, label in self.labels.items():
             if before.get(digest) != label:
                 self.justify(digest, before.get(digest), label)
+        leaving = {(intent.source, intent.source_base) for intent in self.ledger.journal.intents()}
         for name in ROLES:
-            known = self.ledger.locations.files_in(self.ledger.locations.folder(self.mailbox.folders.id, name))
+            folder = self.ledger.locations.folder(self.mailbox.folders.id, name)
+            known = self.ledger.locations.files_in(folder)
             for file in self.files:
-                if file.folder == name and parse_name(file.entry.name).key in known:
+                key = parse_name(file.entry.name).key
+                if file.folder == name and key in known and (folder, key) not in leaving:
                     self.settle_in(file, before.get(file.digest))
 
     def settle_in(self, file: File, before: int | None) -> None:
@@ -946,6 +949,16 @@ def test_a_linked_delivery_of_spam(world: Sorting, folders: tuple[str, str], at:
     world.calm()
     assert sorted(file.folder for file in world.files) == ["Archive", "INBOX"]
     assert set(world.labels.values()) == {Label.HAM}
+
+
+def test_both_names_of_a_file_follow_its_copy(world: Sorting) -> None:
+    """A copy in TrainSpam makes a message in the inbox spam, and both of the names that its file has go to Junk."""
+    world.deliver("ham", "INBOX")
+    world.copy(1, "INBOX", True)
+    world.copy(1, "TrainSpam", False)
+    world.calm()
+    assert [file.folder for file in world.files] == ["Junk", "Junk", "Junk"]
+    assert set(world.labels.values()) == {Label.SPAM}
 
 
 def test_copies_of_spam_made_one_file(world: Sorting) -> None:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 # All calls by which something changes what is on a disk, or makes it durable. Between two of them the disk stays as it
 # is, so a death before any other call leaves what a death before the next of these leaves.
 CHANGES = (
@@ -47,7 +49,7 @@ def _traced(work: Callable[[], object], *options: str) -> int:
     os.close(reading)
     try:
         tracer = subprocess.Popen(["strace", "-qq", *options, "-p", str(child)], stderr=subprocess.PIPE)
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while _tracer_of(child) == 0:
             assert tracer.poll() is None, tracer.communicate()
             assert time.monotonic() < end

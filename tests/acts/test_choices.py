@@ -21,6 +21,7 @@ from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from tests.patience import PATIENCE
 
 HEAD = "mailboxes: [{path: /m, roles: {INBOX: inbox, Junk: spam}}]\nledger: /l\n"
 CONFIG = parse(HEAD, "c.yaml", {})
@@ -211,7 +212,7 @@ def test_two_processes(ledger: Ledger) -> None:
     assert ledger.choices.over(CONFIG).senders.named("a@0.first.example", "") is None
     command = [sys.executable, "-c", _BLOCKING, ledger.path]
     processes = [subprocess.Popen([*command, name]) for name in ("first", "second")]
-    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [process.wait(PATIENCE) for process in processes] == [0, 0]
     values = [value for _, value, _ in chosen(ledger)]
     assert len(values) == len(set(values)) == 21
     assert len(ledger.choices.standing()) == 21

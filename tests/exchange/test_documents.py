@@ -19,7 +19,8 @@ from spamnb.ledger.ledger import Ledger
 from tests.documents import ROOT, block
 from tests.exchange import cluster
 from tests.exchange.told import by_the_ledger
-from tests.service.conftest import Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 from tests.setup.test_systemd_units import needs_systemd
 
 _DOCUMENT = "docs/exchange.md"
@@ -153,7 +154,6 @@ def test_a_mailbox_moves(hosts: list[Host]) -> None:
     assert old.site.once() == 0
     assert old.site.contents("Junk") == [spam]
     old.site.move(letter, "INBOX", "Junk")
-    time.sleep(0.4)
     assert old.site.once() == 0
     assert "told 1 lesson," in old.block("moves")
     shutil.rmtree(new.site.root)
@@ -241,7 +241,7 @@ def test_the_sandbox_is_opened_for_one_address(tmp_path: Path) -> None:
 
     def analyzed(*arguments: str) -> str:
         command = ["systemd-analyze", *arguments, str(unit)]
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 

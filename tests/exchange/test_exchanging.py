@@ -4,11 +4,11 @@ import logging
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -17,7 +17,10 @@ from spamnb.acts.training import learn
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Exchange
+from spamnb.exchange import postgresql
 from spamnb.exchange.connecting import connected, upgrade
+from spamnb.exchange.port import Log
+from spamnb.exchange.rounds import Round
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.service import exchanging
@@ -26,7 +29,8 @@ from spamnb.service.measurements import Measurements
 from spamnb.service.tenants import Sharing
 from tests.exchange import cluster
 from tests.exchange.told import ALL, by_the_ledger, by_the_log
-from tests.service.conftest import Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 
 HAM, SPAM = Label
 
@@ -71,6 +75,13 @@ def keeping_up(
         yield measurements, forgotten
 
 
+@contextmanager
+def calls(name: str) -> Iterator[mock.Mock]:
+    """How often the thread calls a function of its module: `call_count`."""
+    with mock.patch.object(exchanging, name, wraps=getattr(exchanging, name)) as counted:
+        yield counted
+
+
 def test_all_accounts_of_two_hosts_are_kept_up(tmp_path: Path, database: str) -> None:
     """What one host learns another knows, for each user apart; a ledger that is not there is not made."""
     users = ["anna", "bert", "carl"]
@@ -100,22 +111,18 @@ def test_a_ledger_is_opened_only_where_there_is_something_to_do(tmp_path: Path, 
         opened.append(ledger)
         return Ledger(ledger, **more)
 
-    passes = threading.Semaphore(0)
-
-    def listed() -> list[Sharing]:
-        passes.release()
-        return accounts(path)
-
     def pass_by(number: int) -> None:
-        for _ in range(2 * number):  # it counts what waits, too
-            assert passes.acquire(timeout=30)
+        enough = passes.call_count + number + 1  # one may be under way
+        until(lambda: passes.call_count >= enough, "the accounts to be looked at")
 
     settings = Exchange(database=database, host="mx1", seconds=0.02)
     clock = time.monotonic
     ahead = 0.0
     with (
         mock.patch.object(exchanging, "Ledger", counted),
-        Exchanging(settings, listed, Measurements(), print, lambda: clock() + ahead),
+        mock.patch.object(exchanging, "_SLICE_SECONDS", PATIENCE),
+        calls("news_of") as passes,
+        Exchanging(settings, lambda: accounts(path), Measurements(), print, lambda: clock() + ahead),
     ):
         pass_by(5)
         before = len(opened)
@@ -144,9 +151,13 @@ def test_the_database_is_away(tmp_path: Path, own: cluster.Cluster, caplog: pyte
     own.stop()
     path = tmp_path / "anna" / "ledger"
     learned = teach(path, 1)
-    with mock.patch.object(exchanging, "_FIRST_PATIENCE", 0.05), keeping_up(database, *accounts(path)) as (measured, _):
+    with (
+        mock.patch.object(exchanging, "_FIRST_PATIENCE", 0.05),
+        calls("connected") as attempts,
+        keeping_up(database, *accounts(path)) as (measured, _),
+    ):
         until(lambda: "Lessons wait to be told" in caplog.text, "a word of it")
-        time.sleep(0.5)  # several attempts, of which nothing is to be said
+        until(lambda: attempts.call_count > 3, "several attempts, of which nothing is to be said")
         own.start()
         until(lambda: "the database is back" in caplog.text, "the database to be back")
         until(lambda: bool(measured.exchanged_at), "all to be told")
@@ -160,22 +171,31 @@ def test_the_database_is_away(tmp_path: Path, own: cluster.Cluster, caplog: pyte
 
 
 @pytest.mark.parametrize("moment", ["connected", "connecting"])
-def test_a_silent_server_does_not_hold_up_the_end(tmp_path: Path, own: cluster.Cluster, moment: str) -> None:
+def test_a_silent_server_does_not_hold_up_the_end(
+    tmp_path: Path, own: cluster.Cluster, moment: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """The service ends in time where the server gives no answer, to a question or to a connection."""
+    caplog.set_level(logging.WARNING)
+    assert postgresql._CONNECT_SECONDS <= exchanging._END_SECONDS / 2
     database = own.database()
     upgrade(database)
     path = tmp_path / "anna" / "ledger"
     teach(path, 1)
     if moment == "connecting":
         own.signal(signal.SIGSTOP)
-    with keeping_up(database, *accounts(path)) as (measured, _):
+    with (
+        mock.patch.object(postgresql, "_SILENT_SECONDS", 100 * PATIENCE),  # who waits for that does not end in time
+        mock.patch.object(exchanging, "_END_SECONDS", PATIENCE),
+        calls("connected" if moment == "connecting" else "news_of") as asked,
+        keeping_up(database, *accounts(path)) as (measured, _),
+    ):
         if moment == "connected":
             until(lambda: bool(measured.exchanged_at), "all to be told")
             own.signal(signal.SIGSTOP)
-        time.sleep(0.5)
-        began = time.monotonic()
-    assert time.monotonic() - began < (3 if moment == "connected" else 8)
+            asked.reset_mock()
+        until(lambda: asked.call_count > 0, "the server to be asked")
     own.signal(signal.SIGCONT)
+    assert "left alone" not in caplog.text
 
 
 def test_one_account_does_not_stop_the_others(tmp_path: Path, database: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -191,11 +211,12 @@ def test_one_account_does_not_stop_the_others(tmp_path: Path, database: str, cap
         log.tell("row", 0, "mx2", [lesson(1)])
         run(database, "UPDATE lesson SET how = 'by magic'")
         with Ledger(str(paths[1])) as ledger, ledger.transaction():
-            with keeping_up(database, *accounts(*paths)) as (measured, _):
+            with calls("news_of") as passes, keeping_up(database, *accounts(*paths)) as (measured, _):
                 until(lambda: log.has("well", digests) == {digests[3]}, "the account that is well")
                 until(lambda: log.has("row", digests) == {digests[2]}, "what is told before it is heard")
                 until(lambda: caplog.text.count("lessons of this account") == 2, "a word of two accounts")
-                time.sleep(0.3)
+                before = passes.call_count
+                until(lambda: passes.call_count > before + 2, "all accounts to be looked at again")
                 assert caplog.text.count("lessons of this account") == 2
                 assert not measured.exchanged_at
             assert log.has("busy", digests) == set()
@@ -208,24 +229,38 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
     many, few = tmp_path / "anna" / "ledger", tmp_path / "bert" / "ledger"
     for number in range(120):
         teach(many, number, Label(number % 2))
-    with mock.patch.object(exchanging, "_SLICE_SECONDS", 0.0), keeping_up(database, *accounts(many)):
-        time.sleep(0.1)  # nothing can be done in no time, and that is no fault
+    with (
+        mock.patch.object(exchanging, "_SLICE_SECONDS", 0.0),
+        calls("exchange") as rounds,
+        keeping_up(database, *accounts(many)),
+    ):
+        until(lambda: rounds.call_count > 2, "rounds without time, in which nothing can be done: that is no fault")
     with keeping_up(database, *accounts(many)) as (measured, _):
         until(lambda: bool(measured.exchanged_at), "all to be told")
     new = tmp_path / "new" / "anna" / "ledger"
     with Ledger(str(new)):
         pass
     other = teach(few, 1)
+    heard: list[int] = []  # by anna's ledger, each time when it is bert's turn
+    real = exchanging.exchange
+
+    def noted(ledger: Ledger, log: Log, account: str, *more: Any) -> Round:
+        if account == "bert":
+            with Ledger(str(new)) as hearing:
+                heard.append(hearing.state.heard)
+        return real(ledger, log, account, *more)
+
     with (
         mock.patch.object(exchanging, "_SLICE_SECONDS", 0.02),
+        mock.patch.object(exchanging, "exchange", noted),
         mock.patch("spamnb.exchange.rounds._HEARD_TOGETHER", 1),
         keeping_up(database, Sharing("anna", str(new)), *accounts(few), host="mx2"),
         connected(database) as log,
     ):
         until(lambda: log.has("bert", [other]) == {other}, "the other account")
         with Ledger(str(new)) as ledger:
-            assert ledger.state.heard < 120
             until(lambda: sum(ledger.lessons.totals().tolist()[:2]) == 120, "all of the first")
+    assert heard[0] < 120
 
 
 def test_a_fault_of_the_program_does_not_end_it(
@@ -291,6 +326,12 @@ def sites(tmp_path: Path, database: str) -> Iterator[list[Site]]:
         site.kill()
 
 
+def learned(site: Site) -> int:
+    """How many messages are learned."""
+    with Ledger(str(site.ledger)) as ledger:
+        return sum(ledger.lessons.totals().tolist()[:2])
+
+
 def test_two_services_share(sites: list[Site], database: str) -> None:
     """A message that is moved on one host is learned on the other, and it is in the history there from where."""
     one, two = sites
@@ -300,8 +341,8 @@ def test_two_services_share(sites: list[Site], database: str) -> None:
     spam = one.deliver(message("spam", 900))
     two.deliver(spam)
     until(lambda: one.contents("Junk") == [spam], "the filter to move it")
-    until(lambda: two.log().count("took over") > 0, "the other host to hear")
-    until(lambda: "50 of theirs" in two.log(), "all lessons")
+    until(lambda: learned(two) == 50, "the other host to hear all lessons")
+    assert "took over" in two.log()
     new = two.deliver(message("spam", 901))
     until(lambda: two.contents("Junk") == [new], "the other host to move mail by what it has heard")
     one.move(spam, "Junk", "INBOX")
@@ -355,5 +396,5 @@ def test_one_person_without_an_exchange_imports_nothing_of_it(tmp_path: Path, mo
     if more:
         until(lambda: "Lessons wait to be told" in site.log() or cluster.why_not() != "", "the exchange")
     service.send_signal(signal.SIGTERM)
-    said, _ = service.communicate(timeout=30)
+    said, _ = service.communicate(timeout=PATIENCE)
     assert said == f"0 {bool(more)}\n"

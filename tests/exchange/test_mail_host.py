@@ -20,7 +20,7 @@ from spamnb.host.host import Host
 from spamnb.ledger.copies.copy import roll
 from tests.exchange import cluster
 from tests.host.conftest import Site
-from tests.service.conftest import until
+from tests.patience import PATIENCE, until
 
 ANNA, BERT = "anna@a.example", "bert@a.example"
 WORDS = {ANNA: "xylophonequux", BERT: "marimbaquux"}
@@ -102,7 +102,7 @@ def test_a_user_of_mail_hosts_is_forgotten_everywhere(made: Made, database: str,
         until(lambda: not found(other, WORDS[ANNA]), "the other host to forget")
     finally:
         service.send_signal(signal.SIGTERM)
-        assert service.wait(60) == 0
+        assert service.wait(PATIENCE) == 0
     assert "Traceback" not in (other.path.parent / "log").read_text()
     assert WORDS[ANNA] not in dumped()
     assert found(one, WORDS[ANNA]) == []

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.service.conftest import Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 
 # All that a process may import later: as another user it may not be able to read this environment's files.
 _BECOME_NOBODY = (
@@ -62,7 +63,7 @@ class Faulty(Site):
     def ended(self) -> int:
         """Wait for the service to end by itself; the exit code."""
         assert self.process is not None
-        code = self.process.wait(30)
+        code = self.process.wait(PATIENCE)
         self.process = None
         return code
 

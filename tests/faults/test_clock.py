@@ -1,22 +1,17 @@
 """The clock set back and put forward by a day, under a service that runs."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import load
 from spamnb.ledger.ledger import Ledger
-from spamnb.service.daemon import Daemon
-from spamnb.service.notify import Notifier
 from tests.faults.conftest import Faulty
-from tests.service.conftest import until
+from tests.patience import until
+from tests.service.conftest import in_thread
 
-DAY = 86_400.0
+HOUR, DAY = 3600.0, 86_400.0
 # Not the command `faketime`: it stays as a parent, and a signal to it does not reach the service.
 LIBRARY = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 BOTH = pytest.mark.parametrize("jump", [-DAY, DAY], ids=["back", "forward"])
@@ -32,46 +27,37 @@ class Clock:
         return time.time() + self.ahead
 
 
-@contextmanager
-def running(site: Faulty, clock: Callable[[], float]) -> Iterator[None]:
-    """The service in a thread, with a clock that can be set."""
-    notifier = Notifier({})
-    daemon = Daemon(lambda: load(site.config, {}), notifier, clock)
-    thread = threading.Thread(target=daemon.run)
-    thread.start()
-    try:
-        until(lambda: bool(notifier.status), "the start")
-        yield
-    finally:
-        daemon.stop()
-        thread.join(30)
-        assert not thread.is_alive()
-
-
 @BOTH
 def test_clock_is_set(site: Faulty, jump: float) -> None:
     """Judging, the dwell, what was put off before, and comparing the folders go on: nothing waits for the other day."""
-    site.configure("service:\n  reconcile_seconds: 1\n", dwell=1.0)
+    site.configure("service:\n  reconcile_seconds: 1\n", dwell=HOUR)
     site.teach()
     clock = Clock()
-    with running(site, clock):
+    with in_thread(site, clock):
         spam = site.spam(660)
         until(lambda: spam in site.contents("Junk"), "spam moved")
         waiting = site.deliver(message("spam", 661), "TrainSpam")
-        time.sleep(0.2)  # it is noticed, and dwells
+        site.compared()
+        assert site.label(waiting) is None, "it is noticed, and dwells"
         clock.ahead = jump
+        site.compared()
+        clock.ahead += HOUR
         until(lambda: site.label(waiting) == 1, "learned, though it began to wait before")
         late = site.deliver(message("ham", 662), "TrainHam")
+        site.compared()
+        clock.ahead += HOUR
         until(lambda: site.label(late) == 0, "learned after its dwell")
         more = site.spam(663)
         until(lambda: more in site.contents("Junk"), "new spam moved")
         site.move(spam, "Junk", "Archive")
+        site.compared()
+        clock.ahead += HOUR
         until(lambda: site.label(spam) == 0, "a correction learned")
     assert site.faults() == []
     with Ledger(str(site.ledger)) as ledger:
         done = [(action.kind, action.state) for action in ledger.journal.newest(6)]
         assert ("moved", "done") in done
-        assert ledger.journal.since(clock() - 60)
+        assert ledger.journal.since(clock() - 2 * HOUR)
 
 
 @BOTH
@@ -80,7 +66,7 @@ def test_folders_are_compared_without_events(site: Faulty, jump: float) -> None:
     site.configure("service:\n  watch: polling\n  poll_seconds: 0.5\n")
     site.teach()
     clock = Clock()
-    with running(site, clock):
+    with in_thread(site, clock):
         clock.ahead = jump
         for number in range(3):
             spam = site.spam(665 + number)
@@ -92,14 +78,14 @@ def test_kept_mail(site: Faulty) -> None:
     site.configure("service:\n  reconcile_seconds: 1\n")
     site.teach()
     clock = Clock()
-    with running(site, clock):
+    with in_thread(site, clock):
         ham = site.deliver(message("ham", 669))
         until(lambda: known(site) == 1, "judged")
         path = site.path_of("INBOX", ham)
         path.rename(site.root / "cur" / f"{path.name}:2,S")
         for ahead in (-DAY, DAY, 0.0, 2 * DAY):
             clock.ahead = ahead
-            time.sleep(0.3)
+            site.compared()
             assert site.label(ham) is None
         clock.ahead = 3 * DAY + 60
         until(lambda: site.label(ham) == 0, "kept for three days")

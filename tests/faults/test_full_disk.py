@@ -7,7 +7,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import Faulty, filled, mounted, read_only, run
-from tests.service.conftest import until
+from tests.patience import until
 
 LONG = b"\n".join(b"word%d" % number for number in range(3000))  # new tokens, for which the ledger has to grow
 
@@ -107,6 +107,7 @@ def test_junk_on_a_broken_disk(site: Faulty, tmp_path: Path, broken) -> None:
             assert site.contents("INBOX") == [spam]
             ham = site.deliver(message("ham", 831))
             until(lambda: site.log().count("stays in INBOX, ham") == 1, "other mail judged")
+            site.compared()
             assert site.log().count("cannot move a message") == 1
             assert site.log().count("cannot be ended yet") == 0
         until(lambda: spam in site.contents("Junk"), "moved when there is room")

@@ -21,13 +21,14 @@ from spamnb.ledger.file.readonly import faults_of, state_of
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.schema import VERSION
 from tests.faults.conftest import Faulty, mounted, read_only
-from tests.service.conftest import LESSONS, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import LESSONS
 
 
 @contextlib.contextmanager
 def locked(path: Path):
     """Another process writes for long."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as other:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=PATIENCE)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
@@ -56,7 +57,7 @@ def test_locked_at_the_start(site: Faulty) -> None:
     site.teach()
     with locked(site.ledger):
         site.start(wait=False)
-        until(lambda: "Another process is writing to the ledger" in site.log(), "the fault said", 60)
+        until(lambda: "Another process is writing to the ledger" in site.log(), "the fault said")
         assert site.is_up()
     until(lambda: "watching" in site.log(), "the start")
     site.goes_on(855)
@@ -353,7 +354,7 @@ def damage(taught: Path, tmp_path: Path, how: Callable[[bytes, random.Random], b
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     said = f"{how.__name__} {seed}: {done.returncode}: {done.stderr}"
     assert "Traceback" not in done.stderr, said

@@ -1,8 +1,8 @@
 """Files and folders that the service may not use; as an unprivileged user, since modes mean nothing to root."""
 
 import os
+import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.faults.conftest import Faulty, stop
-from tests.service.conftest import until
+from tests.patience import until
 
 
 @pytest.fixture
@@ -39,12 +39,6 @@ def deliver(site: Faulty, content: bytes, mode: int = 0o600, owner: int = 65534,
     return content
 
 
-def compared_again(site: Faulty) -> None:
-    """Let the service compare the folders more than once; what must not be said again has no other sign."""
-    time.sleep(2.5)
-    assert site.is_up()
-
-
 @pytest.mark.parametrize(("mode", "owner"), [(0, 65534), (0o600, 0)], ids=["no rights", "root's"])
 def test_unreadable_message(site: Faulty, mode: int, owner: int) -> None:
     """A message that cannot be read is said once, keeps none of the others, and is judged once it can be read."""
@@ -53,7 +47,7 @@ def test_unreadable_message(site: Faulty, mode: int, owner: int) -> None:
     until(lambda: "cannot read" in site.log(), "the fault said")
     other = deliver(site, message("spam", 651))
     until(lambda: other in site.contents("Junk"), "the other one moved")
-    compared_again(site)
+    site.compared()
     assert site.log().count("cannot read") == 1
     path = site.path_of("INBOX", spam)
     os.chown(path, 65534, 65534)
@@ -79,7 +73,7 @@ def test_junk_not_writable(site: Faulty) -> None:
         os.chmod(site.folders["Junk"].subdir(subdir), 0o500)
     spam = deliver(site, message("spam", 654))
     until(lambda: "cannot move a message" in site.log(), "the fault said")
-    compared_again(site)
+    site.compared()
     assert site.log().count("cannot move a message") == 1
     assert "cannot be ended" not in site.log()
     assert spam in site.contents("INBOX")
@@ -102,7 +96,7 @@ def test_unreadable_cur(site: Faulty, folder: str) -> None:
     until(lambda: "cannot list" in site.log(), "the fault said")
     spam = deliver(site, message("spam", 656))
     until(lambda: spam in site.contents("Junk"), "spam moved into new/")
-    compared_again(site)
+    site.compared()
     assert site.log().count("cannot list") == 1
     os.chmod(cur, 0o700)
     until(lambda: site.label(ham) == (0 if folder == "Archive" else 1), "learned")
@@ -114,7 +108,9 @@ def test_unreadable_inbox(site: Faulty) -> None:
     site.start()
     os.chmod(site.root / "cur", 0)
     until(lambda: "cannot" in site.log(), "the fault said")
-    compared_again(site)
+    assert site.process is not None
+    site.process.send_signal(signal.SIGHUP)  # which makes it compare the folders, as far as it can
+    until(lambda: site.log().count("watching") == 2, "the folders compared again")
     assert site.is_up()
     assert site.log().count("cannot") <= 2
     os.chmod(site.root / "cur", 0o700)

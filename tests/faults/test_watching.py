@@ -13,7 +13,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder, find_directories
 from tests.faults.conftest import Faulty
-from tests.service.conftest import until
+from tests.patience import PATIENCE, until
 
 
 def with_limit(sysctl: str, value: int) -> list[str]:
@@ -70,7 +70,7 @@ _TWO = """
 import sys
 from spamnb.maildir.folders import find_directories
 from spamnb.service.watcher import Watcher
-watcher, (one, other) = Watcher("auto"), sys.argv[1:]
+watcher, patience, (one, other) = Watcher("auto"), float(sys.argv[1]), sys.argv[2:]
 watcher.start()
 assert watcher.watch(one, find_directories(one))
 for _ in range(2):
@@ -78,12 +78,12 @@ for _ in range(2):
 assert watcher.polling
 open(f"{other}/new/1.a", "x").close()
 open(f"{one}/new/1.a", "x").close()
-assert watcher.next(10.0).root == one, "what can only be watched in part is not watched"
+assert watcher.next(patience).root == one, "what can only be watched in part is not watched"
 watcher.unwatch(one)
 assert watcher.watch(other, find_directories(other))
 assert not watcher.polling
 open(f"{other}/new/2.b", "x").close()
-assert watcher.next(10.0).root == other
+assert watcher.next(patience).root == other
 watcher.stop()
 """
 
@@ -91,8 +91,8 @@ watcher.stop()
 def test_watches_for_one_of_two(tmp_path: Path) -> None:
     """Where the watches last for one of two mailboxes it is watched, and the other one as soon as they last for it."""
     roots = [create_folder(str(tmp_path / name), "maildir++", "INBOX").path for name in ("one", "other")]
-    command = [*with_limit("max_inotify_watches", 5), sys.executable, "-c", _TWO, *roots]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    command = [*with_limit("max_inotify_watches", 5), sys.executable, "-c", _TWO, str(PATIENCE / 2), *roots]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("raise the sysctl fs.inotify.max_user_watches") == 1
 
@@ -153,7 +153,7 @@ def test_queue_overflows(site: Faulty, capsys: pytest.CaptureFixture[str]) -> No
         with Ledger(str(site.ledger)) as ledger:
             return sum(number for verdict, number in ledger.messages.numbers().items() if verdict != "not judged")
 
-    until(lambda: time.sleep(1) or judged() >= 20_000, "all judged", 900)  # type: ignore[func-returns-value]
+    until(lambda: time.sleep(1) or judged() >= 20_000, "all judged", 15 * PATIENCE)  # type: ignore[func-returns-value]
     say(capsys, f"20,000 messages judged in {time.monotonic() - begun:.0f} s")
     overflowed = "queue of events was full" in site.log()
     site.end()
@@ -179,7 +179,8 @@ def test_a_very_full_folder(site: Faulty, capsys: pytest.CaptureFixture[str]) ->
     for words in ("first", "second"):
         begun = time.monotonic()
         site.start(wait=False)
-        until(lambda words=words: site.log().count("watching 6") == (1 if words == "first" else 2), "the start", 900)  # type: ignore[misc]
+        starts = 1 if words == "first" else 2
+        until(lambda starts=starts: site.log().count("watching 6") == starts, "the start", 15 * PATIENCE)  # type: ignore[misc]
         took = time.monotonic() - begun
         assert site.process is not None
         status = Path(f"/proc/{site.process.pid}/status").read_text()

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.host import shares
 from spamnb.host.shares import Share, claim_of, claimed
 from spamnb.ledger.file.locks import is_running, running_since
+from tests.patience import PATIENCE
 
 ANNA = "anna@example.org"
 
@@ -96,17 +98,24 @@ def test_a_service_of_another_process(tmp_path: Path) -> None:
         pass
 
 
-def test_a_command_does_not_stop_a_service(tmp_path: Path) -> None:
+def test_a_command_does_not_stop_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What only looks at a lock, for an instant, keeps no service from its start."""
     with claimed(tmp_path, Share(1, 2)):
         pass
     looking = os.open(tmp_path / "1-of-2.lock", os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_SH)
-    script = "import time; time.sleep(0.1)"
-    with subprocess.Popen([sys.executable, "-c", script], pass_fds=[looking]):
-        os.close(looking)  # the other process holds it until it ends
-        with claimed(tmp_path, Share(1, 2)):
-            assert is_running(str(tmp_path / "1-of-2"))
+    waited: list[float] = []
+
+    def pause(seconds: float) -> None:
+        waited.append(seconds)
+        fcntl.flock(looking, fcntl.LOCK_UN)
+
+    monkeypatch.setattr(shares, "_PATIENCE", PATIENCE)
+    monkeypatch.setattr("spamnb.ledger.file.locks.time.sleep", pause)
+    with claimed(tmp_path, Share(1, 2)):
+        assert is_running(str(tmp_path / "1-of-2"))
+    assert len(waited) == 1
+    os.close(looking)
 
 
 def test_claims_without_a_service(tmp_path: Path) -> None:

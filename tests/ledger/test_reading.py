@@ -21,6 +21,7 @@ from spamnb.ledger.ledger import Ledger
 from tests.ledger.test_copies import DAY, fill
 from tests.ledger.test_schema import unprivileged
 from tests.lessons import learn, lesson, wrong_count
+from tests.patience import PATIENCE
 
 WRITE = """
 import sys
@@ -35,7 +36,7 @@ with Ledger(sys.argv[1]) as ledger:
 def written_by_another(path: str, name: str) -> None:
     """Another process opens the ledger, commits, and closes it."""
     root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", WRITE, path, name], check=True, cwd=root, timeout=60)
+    subprocess.run([sys.executable, "-c", WRITE, path, name], check=True, cwd=root, timeout=PATIENCE)
 
 
 @pytest.fixture

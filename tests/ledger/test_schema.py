@@ -19,6 +19,7 @@ from spamnb.ledger import schema
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import known, learn, lesson
+from tests.patience import PATIENCE
 
 NOBODY = 65_534
 
@@ -320,7 +321,7 @@ def test_opened_by_several_at_once(path: str) -> None:
             assert one.stdin is not None
             one.stdin.write("go\n")
             one.stdin.flush()
-        assert [one.wait(60) for one in children] == [0] * 4
+        assert [one.wait(PATIENCE) for one in children] == [0] * 4
     with Ledger(path) as ledger:
         assert known(ledger, "x") == [12, 8, 12, 8]
         assert ledger.lessons.verify() == []

@@ -5,8 +5,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from unittest import mock
 
@@ -24,20 +27,11 @@ from spamnb.maildir.messages import deliver, scan
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from tests.lessons import learn, sample_lessons
+from tests.patience import PATIENCE, until
 from tests.service.desk import Desk
 
-PATIENCE = 30.0
 LESSONS = 25
 _TAUGHT: dict[int, bytes] = {}  # ledgers, by the number of lessons
-
-
-def until(done: Callable[[], bool], what: str, limit: float = PATIENCE) -> None:
-    """Wait for a condition, and fail with its description when the limit has passed."""
-    end = time.monotonic() + limit
-    while not done():
-        if time.monotonic() > end:
-            pytest.fail(f"waited {limit} s in vain: {what}")
-        time.sleep(0.01)
 
 
 class Site:
@@ -60,6 +54,7 @@ class Site:
         }
         self.folders = {name: create_folder(str(self.root), layout, name) for name in self.roles}  # type: ignore[arg-type]
         self.bases = bases_now()
+        self._made = count(1)
         self.process: subprocess.Popen[bytes] | None = None
         self.configure()
 
@@ -126,6 +121,34 @@ class Site:
         with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
             Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
 
+    def compared(self) -> None:
+        """Wait until the service has compared all folders with the ledger, from beginning to end, after this moment.
+
+        A comparison first records new folders. The second folder is made after the first one was recorded. So when the
+        second one is recorded, the comparison that recorded the first one is over. This is true only while the folders
+        to which the filter moves mail exist: if one is missing, new folders are recorded at other times too.
+        """
+        for _ in range(2):
+            name = f"Made {next(self._made)}"
+            self._make(name)
+            until(lambda name=name: name in self._recorded(), f"the folder {name!r} to be recorded")  # type: ignore[misc]
+
+    def _make(self, name: str) -> None:
+        """Make a folder of whoever the Maildir belongs to; the service finds the whole of it."""
+        draft = Path(self.folders["INBOX"].subdir("tmp")) / name
+        made = Path(create_folder(str(draft), self.layout, name).path)  # type: ignore[arg-type]
+        owner = self.root.stat()
+        for path in (made, *made.rglob("*")):
+            os.chown(path, owner.st_uid, owner.st_gid)
+        made.rename(self.root / made.relative_to(draft))
+        shutil.rmtree(draft)
+
+    def _recorded(self) -> set[str]:
+        """The folders that the service has found."""
+        with Ledger(str(self.ledger)) as ledger:
+            found = "SELECT folder.name FROM folder JOIN mailbox ON mailbox.id = folder.mailbox WHERE path = ?"
+            return {name for (name,) in ledger.locations._db.rows(found, (os.fsencode(self.root),))}
+
     def log(self) -> str:
         """What the service said."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
@@ -172,6 +195,22 @@ class Site:
         """What `verify` finds."""
         with Ledger(str(self.ledger)) as ledger:
             return ledger.lessons.verify() + [f"open intent {intent.id}" for intent in ledger.journal.intents()]
+
+
+@contextmanager
+def in_thread(site: Site, now: Callable[[], float] = time.time) -> Iterator[None]:
+    """The service in a thread of this process, by a clock that may be set."""
+    notifier = Notifier({})
+    daemon = Daemon(lambda: load(site.config, {}), notifier, now)
+    thread = threading.Thread(target=daemon.run)
+    thread.start()
+    try:
+        until(lambda: bool(notifier.status), "the start")
+        yield
+    finally:
+        daemon.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 @pytest.fixture

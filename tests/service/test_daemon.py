@@ -3,18 +3,21 @@
 import signal
 import socket
 import sqlite3
-import time
+import threading
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox, load, render
+from spamnb.ledger.connection import Connection
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from spamnb.service.watcher import Watcher
-from tests.service.conftest import Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site, in_thread
 
 
 def test_stops_cleanly(site: Site) -> None:
@@ -103,7 +106,7 @@ def test_tells_the_service_manager(site: Site) -> None:
     """READY comes once watching has begun, WATCHDOG at half the asked interval, STOPPING at the end."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(site.directory / "notify"))
-        manager.settimeout(30)
+        manager.settimeout(PATIENCE)
         site.start(environ={"NOTIFY_SOCKET": str(site.directory / "notify"), "WATCHDOG_USEC": "400000"}, wait=False)
         states: list[str] = []
         while not any(state.startswith("READY=1") for state in states):
@@ -144,18 +147,25 @@ def test_sees_what_the_command_line_teaches(site: Site) -> None:
     assert spam in site.contents("INBOX")
 
 
-def test_waits_for_a_locked_ledger(site: Site) -> None:
+def test_waits_for_a_locked_ledger(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger that another process holds for a while delays the service, and loses nothing."""
+    asked = threading.Event()
+    transaction = Connection.transaction
+
+    def asking(connection: Connection) -> AbstractContextManager[None]:
+        asked.set()
+        return transaction(connection)
+
     site.teach()
-    site.start()
-    with sqlite3.connect(site.ledger, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
+    holder = sqlite3.connect(site.ledger, isolation_level=None, timeout=PATIENCE)
+    with in_thread(site), closing(holder):
+        holder.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(Connection, "transaction", asking)
         spam = site.deliver(message("spam", 924))
-        time.sleep(1)  # the service has met the lock by then
+        assert asked.wait(PATIENCE), "the service meets the lock"
         assert spam in site.contents("INBOX")
-        other.execute("ROLLBACK")
-    other.close()
-    until(lambda: spam in site.contents("Junk"), "spam moved once the ledger was free")
+        holder.execute("ROLLBACK")
+        until(lambda: spam in site.contents("Junk"), "spam moved once the ledger was free")
 
 
 def test_several_mailboxes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from spamnb.maildir.messages import Entry, deliver
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from spamnb.service.watcher import Hint, Watcher
+from tests.patience import PATIENCE
 from tests.service.conftest import Site
 
 
@@ -28,7 +29,7 @@ def test_a_touch_is_no_event(tmp_path: Path) -> None:
         wake(inbox.path)
         assert not list(Path(inbox.subdir("cur")).iterdir())
         deliver(inbox, b"Subject: x\n\n", "1.host")
-        assert watcher.next(10.0) == Hint(inbox.path, inbox.path, Entry("new", "1.host"))
+        assert watcher.next(PATIENCE) == Hint(inbox.path, inbox.path, Entry("new", "1.host"))
 
 
 def test_one_run_is_not_long(site: Site) -> None:

@@ -13,7 +13,8 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.reading_now import Met, ReadingNow, remember
-from tests.service.conftest import Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 
 # A service whose reader ends the process, or waits for ever, at one message.
 _PROGRAM = """
@@ -45,7 +46,7 @@ def start(site: Site, end: str) -> None:
 def ended(site: Site) -> int:
     """Wait until the service has ended by itself; minus the signal."""
     assert site.process is not None
-    code = site.process.wait(30)
+    code = site.process.wait(PATIENCE)
     site.process = None
     return code
 

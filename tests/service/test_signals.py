@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE
+
 _STORM = """
 import signal
 from spamnb.service.watcher import Watcher
@@ -21,7 +23,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 def test_a_signal_may_wake_the_watcher_at_any_instruction() -> None:
     """A signal handler that wakes the watcher never stops it for ever."""
     try:
-        done = subprocess.run([sys.executable, "-c", _STORM], timeout=30, check=False)
+        done = subprocess.run([sys.executable, "-c", _STORM], timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
         pytest.fail("the watcher waits for itself")
     assert done.returncode == 0

@@ -18,7 +18,7 @@ from spamnb.maildir.messages import Entry
 from spamnb.service import inotify
 from spamnb.service.inotify import CannotWatchError, Inotify
 from spamnb.service.watcher import Hint, Watcher
-from tests.service.conftest import until
+from tests.patience import PATIENCE, until
 
 
 def made(*roots: Path, layout: Layout = "maildir++", names: tuple[str, ...] = ("INBOX", "Junk")) -> list[str]:
@@ -57,7 +57,7 @@ def hints(watcher: Watcher, inbox: str, root: str | None = None) -> list[Hint]:
     """All hints of what was done so far: those before the one of a file that is made now in a watched inbox."""
     name, found = f"{next(_NUMBERS)}.mark", []
     Path(inbox, "cur", name).touch()
-    while (hint := watcher.next(10.0)) != Hint(root or inbox, inbox, Entry("cur", name)):
+    while (hint := watcher.next(PATIENCE)) != Hint(root or inbox, inbox, Entry("cur", name)):
         assert hint is not None, "no hint came"
         found.append(hint)
     return found
@@ -354,7 +354,7 @@ def test_the_queue_overflows(watching: Watcher, root: str) -> None:
         for number in range(limit + inotify._CHUNK // 16):
             new[number % 2].touch()
             new[number % 2].unlink()
-    while watching.next(10.0) is not None:
+    while watching.next(PATIENCE) is not None:
         pass
     assert watching.overflowed
     watching.overflowed = False
@@ -501,5 +501,5 @@ def test_asked_while_the_last_answer_is_given(watching: Watcher, monkeypatch: py
     watching.ask()
     while len(numbers) < 5 or watching.told < numbers[-1]:
         before = watching.told
-        watching.next(10.0)
+        watching.next(PATIENCE)
         assert watching.told > before, "no answer came"

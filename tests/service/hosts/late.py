@@ -11,9 +11,8 @@ from spamnb.host.host import Host
 from spamnb.maildir.folders import Directory
 from spamnb.service.watcher import Hint, Watcher
 from tests.dying import DeathError
+from tests.patience import PATIENCE
 from tests.service.hosts.inn import MARK, Desk
-
-_LATE = 10.0
 
 
 class Late(Watcher):
@@ -42,7 +41,7 @@ class Late(Watcher):
         if not self.is_watched(MARK):
             return
         os.mkdir(self._mark / str(time.monotonic_ns()))
-        end, is_marked = time.monotonic() + _LATE, False
+        end, is_marked = time.monotonic() + PATIENCE, False
         while not is_marked or self._answered < self._asked:
             assert time.monotonic() < end, "the watcher does not answer"
             while self._arrived:
