@@ -33,6 +33,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     """Distribute by world where `--dist loadfile` is asked for."""
     return _ByWorld(config, log) if config.getvalue("dist") == "loadfile" else None
 
+
 # Some build systems start the tests in the background with SIGINT ignored, and each process that a test starts would
 # inherit that. A handler is reset to the default in them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
