@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -66,12 +67,16 @@ def accounts(*paths: Path) -> list[Sharing]:
 
 @contextmanager
 def keeping_up(
-    database: str, *kept: Sharing, host: str = "mx1", seconds: float = 0.05
+    database: str,
+    *kept: Sharing,
+    host: str = "mx1",
+    seconds: float = 0.05,
+    running: Callable[[], float] = time.monotonic,
 ) -> Iterator[tuple[Measurements, list[Sharing]]]:
     """The thread of a service, over these accounts; what it measures, and who it says is forgotten."""
     measurements, forgotten = Measurements(), list[Sharing]()
     settings = Exchange(database=database, host=host, seconds=seconds)
-    with Exchanging(settings, lambda: kept, measurements, forgotten.append):
+    with Exchanging(settings, lambda: kept, measurements, forgotten.append, running):
         yield measurements, forgotten
 
 
@@ -241,6 +246,7 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
     with Ledger(str(new)):
         pass
     other = teach(few, 1)
+    looks = count()  # at the clock, by which alone time passes: on a slow machine nothing could be done in a slice
     heard: list[int] = []  # by anna's ledger, each time when it is bert's turn
     real = exchanging.exchange
 
@@ -254,7 +260,7 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
         mock.patch.object(exchanging, "_SLICE_SECONDS", 0.02),
         mock.patch.object(exchanging, "exchange", noted),
         mock.patch("spamnb.exchange.rounds._HEARD_TOGETHER", 1),
-        keeping_up(database, Sharing("anna", str(new)), *accounts(few), host="mx2"),
+        keeping_up(database, Sharing("anna", str(new)), *accounts(few), host="mx2", running=lambda: next(looks) / 1000),
         connected(database) as log,
     ):
         until(lambda: log.has("bert", [other]) == {other}, "the other account")
