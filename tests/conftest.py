@@ -11,7 +11,6 @@ from unittest import mock
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
 
 from spamnb.ledger import connection
 from spamnb.maildir.folders import Folder, Layout, create_folder
@@ -20,18 +19,19 @@ from tests.profiles import DAILY
 settings.load_profile(DAILY)
 
 
-class _ByWorld(LoadScopeScheduling):
-    """Gives a process the tests of one file, since they share servers, or those of one booted machine."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        path, *_ = nodeid.split("::")
-        return "a booted machine" if path.startswith("tests/systemd/") else path
-
-
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """Distribute by world where `--dist loadfile` is asked for."""
-    return _ByWorld(config, log) if config.getvalue("dist") == "loadfile" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile` a process gets the tests of one file, or all those of the one booted machine."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByWorld(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path, *_ = nodeid.split("::")
+            return "a booted machine" if path.startswith("tests/systemd/") else path
+
+    return ByWorld(config, log)
 
 
 # Some build systems start the tests in the background with SIGINT ignored, and each process that a test starts would
