@@ -34,6 +34,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import encode, find_folders
 from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
 from tests.lessons import learn, sample_lessons
+from tests.ports import held_port
 from tests.service.conftest import PATIENCE, Site, until
 from tests.systemd import tree
 
@@ -171,6 +172,7 @@ class Host(Site):
         layout: str,
         taught: Path | None,
         dovecot: Dovecot,
+        port: int,
         more: str | Mapping[str, str] = "",  # of Dovecot's configuration, or by its version
         *,
         utf8: bool = False,  # folder names are not in modified UTF-7 on the disk
@@ -187,7 +189,7 @@ class Host(Site):
         self.owner = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
         self._dovecot: subprocess.Popen[bytes] | None = None
         self._clients: list[Client] = []
-        self.dovecot = dovecot
+        self.dovecot, self.port = dovecot, port
         self._start_dovecot(more if isinstance(more, str) else more[dovecot.version], utf8, names)
         client = self.client()
         for name in folders:
@@ -233,9 +235,6 @@ class Host(Site):
         return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
 
     def _start_dovecot(self, more: str, utf8: bool, names: Iterable[str]) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         owner, group = self.owner, grp.getgrgid(self.owner.pw_gid).gr_name
         values = {"user": owner.pw_name, "group": group, "port": self.port}
         self.conf = self.directory / "dovecot.conf"
@@ -396,7 +395,8 @@ def make_host(taught: Path, dovecot: Dovecot) -> Iterator[Callable[..., Host]]:
         def make(layout: str = "maildir++", *, knows: bool = True, **how: Any) -> Host:
             # A short path, which anna can reach: it holds sockets.
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="spamnb-imap-"))
-            made.append(Host(Path(home).resolve(), layout, taught if knows else None, dovecot, **how))
+            port = stack.enter_context(held_port())
+            made.append(Host(Path(home).resolve(), layout, taught if knows else None, dovecot, port, **how))
             return made[-1]
 
         try:
