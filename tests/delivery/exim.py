@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.imap.conftest import as_sent, program
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
-from tests.service.conftest import PATIENCE, until
 
 USER = "nobody"  # whom it runs as, and delivers as: it delivers nothing as root
 _HOME = "home.example"

@@ -15,8 +15,8 @@ from tests.delivery.test_postfix import USER, Postfix
 from tests.documents import block
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
-from tests.service.conftest import PATIENCE, until
 from tests.service.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system

@@ -13,8 +13,8 @@ import pytest
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix, run
+from tests.patience import until
 from tests.ports import held_port
-from tests.service.conftest import until
 
 pytestmark = pytest.mark.real_system
 DOCUMENT = "docs/mail-server.md"

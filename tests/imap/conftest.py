@@ -34,8 +34,9 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import encode, find_folders
 from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
 from tests.lessons import learn, sample_lessons
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
-from tests.service.conftest import PATIENCE, Site, until
+from tests.service.conftest import Site
 from tests.systemd import tree
 
 _LESSONS = 40

@@ -35,8 +35,8 @@ from spamnb.service.jobs import HostMetricsFile
 from spamnb.service.measurements import Measurements
 from tests.documents import ROOT, read
 from tests.lessons import learn, sample_lessons
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
-from tests.service.conftest import PATIENCE, until
 
 RULES = ROOT / "docs" / "spamnb.rules.yaml"
 STRANGE = 'a\\b"c\nd'

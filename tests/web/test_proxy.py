@@ -18,8 +18,8 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.documents import block
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
-from tests.service.conftest import PATIENCE, until
 from tests.web.desk import WebDesk
 from tests.web.served import served
 

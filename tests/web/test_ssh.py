@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.documents import block
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
-from tests.service.conftest import PATIENCE, until
 
 pytestmark = pytest.mark.real_system
 SSHD = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin")

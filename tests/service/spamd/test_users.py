@@ -34,9 +34,10 @@ from spamnb.service.notify import Notifier
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd.service import SpamdService
 from tests.lessons import learn, sample_lessons
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
-from tests.service.conftest import LESSONS, until
-from tests.service.spamd.conftest import PATIENCE, OfHost, exchange, request
+from tests.service.conftest import LESSONS
+from tests.service.spamd.conftest import OfHost, exchange, request
 from tests.service.spamd.test_requests import told
 from tests.service.spamd.test_sockets import asked_by
 
