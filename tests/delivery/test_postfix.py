@@ -13,7 +13,7 @@ import pytest
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix, run
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
 
 pytestmark = pytest.mark.real_system
@@ -31,7 +31,7 @@ class Postfix:
 
     def send(self, content: bytes) -> None:
         """Send a message by SMTP."""
-        with smtplib.SMTP("127.0.0.1", self._port, timeout=30) as client:
+        with smtplib.SMTP("127.0.0.1", self._port, timeout=PATIENCE) as client:
             client.sendmail("a@b.example", f"{USER}@home.example", content)
 
     def deferred(self) -> list[str]:

@@ -17,7 +17,7 @@ from tests.documents import block, blocks
 from tests.imap.conftest import Client, Host, new_mail
 from tests.imap.dovecot import ONLY_OLD
 from tests.imap.test_first_arrivals import WEAK, wait_for_lesson
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.ports import held_port
 
 pytestmark = [
@@ -31,7 +31,6 @@ pytestmark = [
 _DOCUMENT = "docs/hosted-imap.md"
 _USER = "you@gmail.com"  # as the document has it
 _LESSONS = 25
-_PATIENCE = 120.0
 _TLS = """
 ssl = yes
 ssl_cert = <{directory}/cert.pem
@@ -98,7 +97,7 @@ class Home:
             input=typed,
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=2 * PATIENCE,
             check=False,
             env=self.environ,
             cwd=self.directory,
