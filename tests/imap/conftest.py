@@ -32,7 +32,7 @@ from spamnb.cli.main import main
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import encode, find_folders
-from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
+from tests.imap.dovecot import BOTH, NEW, OLD, PACKAGES, VERSIONS, Dovecot
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
 from tests.ports import held_port
@@ -59,10 +59,28 @@ ROLES = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of this directory carry the marker."""
+    """All tests of this directory carry the marker; of a product with both versions, only pairs run each time."""
+    met: dict[tuple[str, str], list[object]] = {}
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.real_system)
+            if BOTH.mark in item.iter_markers() and not _is_of_the_pairs(item, met):
+                item.add_marker(pytest.mark.slow)
+
+
+def _is_of_the_pairs(item: pytest.Item, met: dict[tuple[str, str], list[object]]) -> bool:
+    """Whether a test is in that half of its product of three or more parameters which holds each pair of values.
+
+    One parameter is the version, which has two values: for each choice of two values one in the half has a third.
+    met: the values of each parameter of each test, in their order; filled here.
+    """
+    places = []
+    for name, value in item.callspec.params.items():  # type: ignore[attr-defined]
+        values = met.setdefault((item.nodeid.partition("[")[0], name), [])
+        if value not in values:
+            values.append(value)
+        places.append(values.index(value))
+    return len(places) < 3 or sum(places) % len(VERSIONS) == 0
 
 
 def program(name: str) -> str | None:

@@ -12,7 +12,10 @@ from spamnb.setup.units import manager_of
 from tests.manual.made import files
 from tests.packaging import built
 
-pytestmark = pytest.mark.real_system
+pytestmark = [
+    pytest.mark.real_system,
+    pytest.mark.xdist_group("package"),  # it is built once
+]
 
 _EPOCHS = {"numpy": "1:"}  # what Debian sets before a version
 _NAMES = {"beautifulsoup4": "bs4", "pyyaml": "yaml"}  # of Debian's packages, where they are others

@@ -15,6 +15,8 @@ from tests.web.desk import WebDesk, all_routes
 from tests.web.served import as_if_running, served
 from tests.web.story import live_some_weeks
 
+# Tests side by side would start a browser in each worker: 300 MB, and both cores for each page that is drawn.
+IN_A_BROWSER = [pytest.mark.real_system, pytest.mark.xdist_group("browser")]
 CHROMIUM = Path("/usr/bin/chromium")
 DESK, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
 SIZES = {"desk": DESK, "phone": PHONE}

@@ -15,13 +15,13 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
 from spamnb.web.page_server import PageServer, Settings, login_address
 from tests.patience import until
-from tests.web.chromium import PAGES, PHONE, RULES, SIZES, Chromium, browser, fresh, lived
+from tests.web.chromium import IN_A_BROWSER, PAGES, PHONE, RULES, SIZES, Chromium, browser, fresh, lived
 from tests.web.desk import WebDesk
 from tests.web.markup import FOLDER, MARKUP, fill
 from tests.web.served import as_if_running
 
 __all__ = ["browser", "fresh", "lived"]  # fixtures
-pytestmark = pytest.mark.real_system
+pytestmark = IN_A_BROWSER
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -12,12 +12,12 @@ import pytest
 from spamnb.host.register import AccountRow, Register, State
 from spamnb.web import login_keys
 from spamnb.web.page_server import key_file
-from tests.web.chromium import PHONE, RULES, SIZES, Window, browser
+from tests.web.chromium import IN_A_BROWSER, PHONE, RULES, SIZES, Window, browser
 from tests.web.host_desk import HostDesk
 from tests.web.served import served
 
 __all__ = ["browser"]
-pytestmark = pytest.mark.real_system
+pytestmark = IN_A_BROWSER
 NOW = time.time()
 FAULT = f"cannot list /var/vmail/{'a-long-name-without-a-blank' * 4}/Maildir/new: Permission denied; correct its mode"
 

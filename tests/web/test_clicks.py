@@ -11,11 +11,11 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
 from tests.patience import until
-from tests.web.chromium import Chromium, Window, browser, fresh
+from tests.web.chromium import IN_A_BROWSER, Chromium, Window, browser, fresh
 from tests.web.story import of_a_shop
 
 __all__ = ["browser", "fresh"]  # fixtures
-pytestmark = pytest.mark.real_system
+pytestmark = IN_A_BROWSER
 
 
 class Clicks:
