@@ -23,6 +23,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading
+from tests.patience import PATIENCE
 
 MESSAGES = 1000
 THREADS = 40  # of one worker: more than any task list of a machine with two cores
@@ -53,7 +54,7 @@ def exported(where: str, path: Path) -> str:
 def all_at_once(path: str, task: int) -> int:
     """A task that ends when as many are done at once as the worker has threads."""
     os.close(os.open(f"{path}/task-{task}", os.O_CREAT))
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while len(list(Path(path).glob("task-*"))) < THREADS and time.monotonic() < end:
         time.sleep(0.01)
     return len(list(Path(path).glob("task-*")))

@@ -9,6 +9,7 @@ import pytest
 from spamnb.base.errors import SpamnbError
 from spamnb.bulk import cluster
 from spamnb.bulk.mapping import executor_at
+from tests.patience import PATIENCE
 
 
 def test_only_processes_need_no_executor() -> None:
@@ -29,7 +30,7 @@ def test_workers_that_are_killed_change_nothing(tmp_path: Path) -> None:
     """With workers killed in the midst of it, a ledger is the same to the last count as without a cluster."""
     pytest.importorskip("distributed")
     command = [sys.executable, "-m", "tests.bulk.on_a_cluster", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     same, relative, at_once, refused = done.stdout.splitlines()
     assert same == "the same after two workers were killed"
@@ -48,5 +49,5 @@ def test_no_scheduler(tmp_path: Path) -> None:
     )
     (tmp_path / "message").write_text("Subject: x\n\nhello\n")
     command = [sys.executable, "-c", script, str(tmp_path / "message")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert "no Dask scheduler answers at 127.0.0.1:9" in done.stderr

@@ -19,6 +19,7 @@ from spamnb.bulk.sources import Source
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
 from spamnb.ledger.ledger import Ledger
+from tests.patience import PATIENCE
 
 MESSAGES = 150  # more than one chunk each
 
@@ -86,7 +87,7 @@ class Wide(ThreadPoolExecutor):
 @pytest.mark.parametrize("width", [1, 40])
 def test_every_worker_has_work(width: int) -> None:
     """As many tasks are begun as the executor does at once, however many cores this machine has, and not many more."""
-    met, begun = threading.Barrier(width, timeout=30), itertools.count(1)
+    met, begun = threading.Barrier(width, timeout=PATIENCE), itertools.count(1)
 
     def work(task: int) -> int:
         met.wait()  # until so many are done at once

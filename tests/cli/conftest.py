@@ -44,12 +44,28 @@ Run = Callable[..., Result]
 At = Callable[..., tuple[int, str, str]]
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """Processor time of the processes that `work` starts and waits for: unlike a clock, no matter what else runs."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    work()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def costs(process: "Run", *command: str) -> float:
+    """How many times the processor time of a Python that does nothing a command takes; of each the least of five.
+
+    Both run by turns, so that a slow or busy machine slows both.
+    """
+
+    def seconds(work: Callable[[], object]) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        work()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    nothing = [sys.executable, "-c", "pass"]
+    with_bytecode = {"PYTHONDONTWRITEBYTECODE": ""}  # an installed program is not compiled at each start
+    taken = [
+        (
+            seconds(lambda: process(*command, **with_bytecode)),
+            seconds(lambda: subprocess.run(nothing, check=True, stdin=subprocess.DEVNULL)),
+        )
+        for _ in range(5)
+    ]
+    return min(ours for ours, _ in taken) / min(theirs for _, theirs in taken)
 
 
 def move_in(directory: Path, patch: pytest.MonkeyPatch) -> Path:

@@ -8,7 +8,7 @@ from spamnb import __version__
 from spamnb.base.errors import UsageError
 from spamnb.cli.common.argument_types import moment as _moment
 from spamnb.cli.common.arguments import COMMANDS, parser_of
-from tests.cli.conftest import Run, cpu_seconds
+from tests.cli.conftest import Run, costs
 
 
 def test_contract() -> None:
@@ -113,8 +113,11 @@ def test_usage_errors_are_safe_to_show(run: Run) -> None:
 
 
 def test_help_is_quick(process: Run) -> None:
-    """`spamnb --help` takes no more than 0.2 s, the whole process."""
-    assert any(cpu_seconds(lambda: process("--help")) < 0.2 for _ in range(5))
+    """`spamnb --help` takes less than 9 times what a Python takes that does nothing; it takes 4 times as much.
+
+    benchmarks/prompt.py measures the seconds.
+    """
+    assert costs(process, "--help") < 9
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import COMMAND, Run, counts, ledger_file, mail
 from tests.lessons import wrong_count
+from tests.patience import PATIENCE
 
 
 def former(home: Path) -> list[Path]:
@@ -123,7 +124,7 @@ def test_backup_compressed(taught: Path, run: Run) -> None:
 @pytest.mark.parametrize("target", ["-", "/dev/stdout", "/dev/fd/1"])
 def test_backup_into_a_pipe(taught: Path, process: Run, target: str) -> None:
     """A copy for standard output is made whole first, and then nothing but its bytes is written there."""
-    done = subprocess.run([*COMMAND, "backup", target], capture_output=True, check=False, timeout=60)
+    done = subprocess.run([*COMMAND, "backup", target], capture_output=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
     Path("copy.sqlite").write_bytes(done.stdout)
     assert faults_of("copy.sqlite") == []
@@ -138,7 +139,7 @@ def test_backup_of_an_interrupted_replacement(taught: Path, run: Run, target: st
     run("train", "--spam", "spam.eml")
     Path("incoming.sqlite").rename(f"{ledger_file(taught)}.incoming-replaced")
     with open("out", "wb") as out:
-        assert subprocess.run([*COMMAND, "backup", target], stdout=out, check=False, timeout=60).returncode == 0
+        assert subprocess.run([*COMMAND, "backup", target], stdout=out, check=False, timeout=PATIENCE).returncode == 0
     held = held_of("copy.sqlite" if target != "-" else "out")
     assert (held.ham, held.spam) == (25, 25)
 
@@ -149,7 +150,7 @@ def test_backup_into_an_open_file(taught: Path) -> None:
         ["sh", "-c", f"{shlex.join(COMMAND)} backup /dev/fd/3 3>copy.sqlite; {shlex.join(COMMAND)} backup /dev/fd/9"],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout) == (3, b"")
     assert done.stderr == b"spamnb: cannot write /dev/fd/9: Bad file descriptor; name a file in a directory of yours\n"

@@ -18,7 +18,7 @@ from spamnb.bulk.executors import Processes, in_order
 from spamnb.bulk.mapping import each, one_by_one
 from spamnb.bulk.sources import Source
 from spamnb.cli.common.sample_mail import message
-from tests.cli.conftest import COMMAND, Run, cpu_seconds, mail
+from tests.cli.conftest import COMMAND, Run, costs, mail
 from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -295,7 +295,9 @@ def test_two_trainings_at_once(process: Run) -> None:
 
 
 def test_score_is_quick(process: Run) -> None:
-    """`spamnb score FILE` takes no more than 0.6 s, the whole process."""
-    Path("x").write_bytes(message("ham", 1))
+    """`spamnb score FILE` takes less than 30 times what a Python takes that does nothing; it takes 13 times as much.
 
-    assert any(cpu_seconds(lambda: process("-q", "score", "x")) < 0.6 for _ in range(5))
+    benchmarks/prompt.py measures the seconds.
+    """
+    Path("x").write_bytes(message("ham", 1))
+    assert costs(process, "-q", "score", "x") < 30

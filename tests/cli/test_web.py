@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,15 +12,16 @@ import pytest
 
 from tests.cli.conftest import COMMAND
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/(k[a-z2-7]{24})/login\?code=\S+")
 
 
 @pytest.fixture
-def listen(home: Path) -> str:
-    """A free address of this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"127.0.0.1:{free.getsockname()[1]}"
+def listen(home: Path) -> Iterator[str]:
+    """An address of this machine where a server may listen."""
+    with held_port() as port:
+        yield f"127.0.0.1:{port}"
 
 
 @contextlib.contextmanager

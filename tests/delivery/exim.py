@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.delivery.test_postfix import free_port
 from tests.imap.conftest import as_sent, program
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 
 USER = "nobody"  # whom it runs as, and delivers as: it delivers nothing as root
 _HOME = "home.example"
@@ -116,7 +116,7 @@ def exim(
     (home / "spool").mkdir()
     for path in (home, home / "spool"):
         os.chown(path, owner.pw_uid, owner.pw_gid)
-    configuration, port = home / "exim.conf", free_port()
+    configuration = home / "exim.conf"
     name = transport.partition(":")[0]
     values = {
         "names": names,
@@ -129,14 +129,15 @@ def exim(
     }
     configuration.write_text(_MAIN.format(main=main, acl=acl, transport=transport, **values))
     command = [found, "-C", str(configuration)]
-    daemon = subprocess.Popen([*command, "-bdf", "-oX", f"127.0.0.1.{port}"], stderr=subprocess.PIPE)
-    made = Exim(home, command, port)
-    try:
-        until(lambda: daemon.poll() is not None or "listening for SMTP" in made.log(), "Exim to listen")
-        assert daemon.poll() is None, daemon.communicate()[1].decode()
-        yield made
-        until(made.is_idle, f"Exim's queue to be empty: {made.log()[-2000:]}")
-    finally:
-        daemon.terminate()
-        daemon.communicate(timeout=PATIENCE)
+    with held_port() as port:
+        daemon = subprocess.Popen([*command, "-bdf", "-oX", f"127.0.0.1.{port}"], stderr=subprocess.PIPE)
+        made = Exim(home, command, port)
+        try:
+            until(lambda: daemon.poll() is not None or "listening for SMTP" in made.log(), "Exim to listen")
+            assert daemon.poll() is None, daemon.communicate()[1].decode()
+            yield made
+            until(made.is_idle, f"Exim's queue to be empty: {made.log()[-2000:]}")
+        finally:
+            daemon.terminate()
+            daemon.communicate(timeout=PATIENCE)
     assert not re.search(r"^\S+ \S+ \S+ \*\* ", made.log(), re.MULTILINE), made.log()  # a bounce

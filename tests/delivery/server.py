@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spamnb.delivery.annotate import annotate
 from spamnb.delivery.verdict import NAMES, Delivered, fields
+from tests.patience import PATIENCE
 
 Answer = Callable[[bytes], bytes]
 
@@ -55,14 +56,14 @@ def serving(answer: Answer | None, where: Path | None = None, early: bytes = b""
             except TimeoutError:
                 continue
             with connection, contextlib.suppress(OSError):
-                connection.settimeout(10)
+                connection.settimeout(PATIENCE)
                 if early:
                     connection.sendall(early)
                     continue
                 with connection.makefile("rb") as request:
                     requests.append(request.read())
                 if answer is None:
-                    over.wait(10)
+                    over.wait(PATIENCE)
                 else:
                     connection.sendall(answer(requests[-1]))
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.delivery.conftest import HAM, SPAM, Home, without_fields
-from tests.delivery.test_postfix import USER, Postfix, free_port
+from tests.delivery.test_postfix import USER, Postfix
 from tests.documents import block
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 from tests.service.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system
@@ -46,12 +47,17 @@ def host(home: Home) -> Iterator[Host]:
     shutil.copy(home.path / "ledger.sqlite", directory / "ledger")
     service = Service(directory)
     service.set(peers=(USER,))
-    port = free_port()
     # The milter's own socket is below the queue, as its package has it.
-    services = f"127.0.0.1:{port} inet n - n - - smtpd\n"
-    for line in block(DOCUMENT, "milter-postfix").splitlines():
-        services += f"    -o {line.replace(' = ', '=')}\n"
-    with postfix(home.path / "postfix", home.path / "Maildir", USER, services) as configuration:
+    options = "".join(f"    -o {line.replace(' = ', '=')}\n" for line in block(DOCUMENT, "milter-postfix").splitlines())
+    with (
+        held_port() as port,
+        postfix(
+            home.path / "postfix",
+            home.path / "Maildir",
+            USER,
+            f"127.0.0.1:{port} inet n - n - - smtpd\n{options}",
+        ) as configuration,
+    ):
         milter = _milter(found, home.path / "postfix" / "queue" / "spamass", service)
         try:
             yield Host(Postfix(home, configuration, port), service, milter)

@@ -3,9 +3,9 @@
 import json
 import os
 import smtplib
-import socket
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,8 @@ import pytest
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix, run
-from tests.patience import until
+from tests.patience import PATIENCE, until
+from tests.ports import held_port
 
 pytestmark = pytest.mark.real_system
 DOCUMENT = "docs/mail-server.md"
@@ -30,7 +31,7 @@ class Postfix:
 
     def send(self, content: bytes) -> None:
         """Send a message by SMTP."""
-        with smtplib.SMTP("127.0.0.1", self._port, timeout=30) as client:
+        with smtplib.SMTP("127.0.0.1", self._port, timeout=PATIENCE) as client:
             client.sendmail("a@b.example", f"{USER}@home.example", content)
 
     def deferred(self) -> list[str]:
@@ -57,7 +58,12 @@ def server(home: Home) -> Iterator[Postfix]:
     for path in [home.path / "ledger.sqlite", home.path / "Maildir", *(home.path / "Maildir").rglob("*")]:
         os.chown(path, 65534, 65534)
     (home.path / "config.yaml").chmod(0o644)
-    port, back = free_port(), free_port()
+    with held_port() as port, held_port() as back, _postfix(home, port, back) as configuration:
+        yield Postfix(home, configuration, port)
+
+
+def _postfix(home: Home, port: int, back: int) -> AbstractContextManager[Path]:
+    """It takes mail by SMTP at `port`, and at `back` what the filter gives back."""
     services = home.recipe("postfix-master").replace("smtp inet", f"127.0.0.1:{port} inet")
     script = home.path / "bin" / "spamnb-filter"
     services = services.replace("/usr/local/bin/spamnb-filter", str(script)).replace("user=spamnb", f"user={USER}")
@@ -65,8 +71,7 @@ def server(home: Home) -> Iterator[Postfix]:
     sendmail = home.write("bin/sendmail", f"#!{sys.executable}\n{_SENDMAIL.format(port=back)}", 0o755)
     home.write("bin/spamnb-filter", home.recipe("postfix-filter").replace("/usr/sbin/sendmail", str(sendmail)), 0o755)
     services += f"127.0.0.1:{back} inet n - n - - smtpd\n"
-    with postfix(home.path / "postfix", home.path / "Maildir", USER, services) as configuration:
-        yield Postfix(home, configuration, port)
+    return postfix(home.path / "postfix", home.path / "Maildir", USER, services)
 
 
 _SENDMAIL = """\
@@ -75,13 +80,6 @@ assert sys.argv[1:4] == ["-G", "-i", "-f"] and sys.argv[5] == "--", sys.argv
 with smtplib.SMTP("127.0.0.1", {port}) as client:
     client.sendmail(sys.argv[4], sys.argv[6:], sys.stdin.buffer.read())
 """
-
-
-def free_port() -> int:
-    """A port of this host that nobody uses."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def test_delivered(home: Home, server: Postfix) -> None:

@@ -32,9 +32,10 @@ from spamnb.cli.main import main
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import encode, find_folders
-from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
+from tests.imap.dovecot import BOTH, NEW, OLD, PACKAGES, VERSIONS, Dovecot
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 from tests.service.conftest import Site
 from tests.systemd import tree
 
@@ -58,10 +59,28 @@ ROLES = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of this directory carry the marker."""
+    """All tests of this directory carry the marker; of a product with both versions, only pairs run each time."""
+    met: dict[tuple[str, str], list[object]] = {}
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.real_system)
+            if BOTH.mark in item.iter_markers() and not _is_of_the_pairs(item, met):
+                item.add_marker(pytest.mark.slow)
+
+
+def _is_of_the_pairs(item: pytest.Item, met: dict[tuple[str, str], list[object]]) -> bool:
+    """Whether a test is in that half of its product of three or more parameters which holds each pair of values.
+
+    One parameter is the version, which has two values: for each choice of two values one in the half has a third.
+    met: the values of each parameter of each test, in their order; filled here.
+    """
+    places = []
+    for name, value in item.callspec.params.items():  # type: ignore[attr-defined]
+        values = met.setdefault((item.nodeid.partition("[")[0], name), [])
+        if value not in values:
+            values.append(value)
+        places.append(values.index(value))
+    return len(places) < 3 or sum(places) % len(VERSIONS) == 0
 
 
 def program(name: str) -> str | None:
@@ -172,6 +191,7 @@ class Host(Site):
         layout: str,
         taught: Path | None,
         dovecot: Dovecot,
+        port: int,
         more: str | Mapping[str, str] = "",  # of Dovecot's configuration, or by its version
         *,
         utf8: bool = False,  # folder names are not in modified UTF-7 on the disk
@@ -188,7 +208,7 @@ class Host(Site):
         self.owner = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
         self._dovecot: subprocess.Popen[bytes] | None = None
         self._clients: list[Client] = []
-        self.dovecot = dovecot
+        self.dovecot, self.port = dovecot, port
         self._start_dovecot(more if isinstance(more, str) else more[dovecot.version], utf8, names)
         client = self.client()
         for name in folders:
@@ -234,9 +254,6 @@ class Host(Site):
         return {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
 
     def _start_dovecot(self, more: str, utf8: bool, names: Iterable[str]) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         owner, group = self.owner, grp.getgrgid(self.owner.pw_gid).gr_name
         values = {"user": owner.pw_name, "group": group, "port": self.port}
         self.conf = self.directory / "dovecot.conf"
@@ -376,7 +393,7 @@ def debian_13() -> Iterator[Path]:
         pytest.skip(f"no tree of Debian 13: {fault}")
     with tempfile.TemporaryDirectory(prefix="spamnb-debian-") as place:
         os.chmod(place, 0o755)
-        subprocess.run(["tar", "-C", place, "-xf", str(archive)], check=True, timeout=300)
+        subprocess.run(["tar", "-C", place, "-xf", str(archive)], check=True, timeout=5 * PATIENCE)
         yield Path(place)
 
 
@@ -397,7 +414,8 @@ def make_host(taught: Path, dovecot: Dovecot) -> Iterator[Callable[..., Host]]:
         def make(layout: str = "maildir++", *, knows: bool = True, **how: Any) -> Host:
             # A short path, which anna can reach: it holds sockets.
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="spamnb-imap-"))
-            made.append(Host(Path(home).resolve(), layout, taught if knows else None, dovecot, **how))
+            port = stack.enter_context(held_port())
+            made.append(Host(Path(home).resolve(), layout, taught if knows else None, dovecot, port, **how))
             return made[-1]
 
         try:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,8 @@ from tests.documents import block, blocks
 from tests.imap.conftest import Client, Host, new_mail
 from tests.imap.dovecot import ONLY_OLD
 from tests.imap.test_first_arrivals import WEAK, wait_for_lesson
-from tests.patience import until
+from tests.patience import PATIENCE, until
+from tests.ports import held_port
 
 pytestmark = [
     ONLY_OLD,  # it plays a provider
@@ -31,7 +31,6 @@ pytestmark = [
 _DOCUMENT = "docs/hosted-imap.md"
 _USER = "you@gmail.com"  # as the document has it
 _LESSONS = 25
-_PATIENCE = 120.0
 _TLS = """
 ssl = yes
 ssl_cert = <{directory}/cert.pem
@@ -98,7 +97,7 @@ class Home:
             input=typed,
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=2 * PATIENCE,
             check=False,
             env=self.environ,
             cwd=self.directory,
@@ -148,14 +147,11 @@ def tls() -> Iterator[Path]:
 @pytest.fixture
 def account(
     make_host: Callable[..., Host], tls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Provider], tuple[Home, Client]]:
+) -> Iterator[Callable[[Provider], tuple[Home, Client]]]:
     """Makes an account at a provider, with ham in its inbox and spam in its Junk, and an empty home."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
     def make(provider: Provider) -> tuple[Home, Client]:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
         more = _TLS.format(directory=tls, port=port, separator=provider.separator, prefix=provider.prefix)
         folders, names = (provider.spam, provider.archive, *provider.other), ("anna", _USER)
         host = make_host(knows=False, more=more, folders=folders, names=names)
@@ -167,7 +163,8 @@ def account(
         home.write_mbsyncrc(port)
         return home, client
 
-    return make
+    with held_port() as port:
+        yield make
 
 
 def arrives(client: Client, provider: Provider, folder: str, kind: str) -> bytes:

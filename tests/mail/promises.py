@@ -6,9 +6,10 @@ from spamnb.identity.digests import delivery, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.reading import Reading, read
 from spamnb.mail.tokens.kinds import row_of
+from tests.patience import PATIENCE
 
 TOKEN_CHARS = 100  # of a whole token with its prefix
-SECONDS = 1.0  # of processor time: for the worst message that we know it is a third of a second
+SECONDS = PATIENCE / 60  # one, of processor time: for the worst message that we know it is a third of a second
 
 # Limits that a message of a few lines meets, so that small inputs come to every place where something is left out.
 SMALL = Limits(

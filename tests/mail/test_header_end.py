@@ -19,6 +19,7 @@ from spamnb.bayes.score_plain import GRAMS
 from spamnb.delivery.annotate import annotate
 from spamnb.identity.digests import digests, identity
 from spamnb.mail.reading import LazyReading, read
+from tests.patience import PATIENCE
 
 TEXT = b"<html><body><p>Cheap pineapples, today alone</p></body></html>\n"
 DECLARED = b"Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n"
@@ -326,7 +327,7 @@ def shown_by_dovecot(raw: bytes, directory: Path) -> str:
     if os.geteuid() == 0:
         subprocess.run(["chown", "-R", "65534:65534", str(directory)], check=True)
         command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
-    return subprocess.run(command, capture_output=True, check=True, env=environ, timeout=60).stdout.decode()
+    return subprocess.run(command, capture_output=True, check=True, env=environ, timeout=PATIENCE).stdout.decode()
 
 
 @pytest.mark.real_system
@@ -353,8 +354,8 @@ def test_notmuch_passes_over_what_we_pass_over(tmp_path):
         (tmp_path / "mail" / name).write_bytes(raw)
     (tmp_path / "config").write_text(f"[database]\npath={tmp_path}/mail\n[user]\nname=a\nprimary_email=a@b.example\n")
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "NOTMUCH_CONFIG": str(tmp_path / "config")}
-    subprocess.run(["notmuch", "new", "--quiet"], check=True, capture_output=True, env=environ, timeout=60)
+    subprocess.run(["notmuch", "new", "--quiet"], check=True, capture_output=True, env=environ, timeout=PATIENCE)
     show = ["notmuch", "show", "--format=json", "--include-html", "--entire-thread=false", "*"]
-    found = subprocess.run(show, check=True, capture_output=True, env=environ, timeout=60).stdout.decode()
+    found = subprocess.run(show, check=True, capture_output=True, env=environ, timeout=PATIENCE).stdout.decode()
     assert found.count("pineapples") == 3 * len(NO_FIELDS)
     assert json.loads(found)

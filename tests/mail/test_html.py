@@ -175,11 +175,18 @@ def test_any_style_sheet_is_read(css):
 
 
 def test_a_page_with_a_style_sheet_is_read_in_a_moment():
-    """As many rules and classes as fit into a page cost little more than the page."""
+    """As many rules and classes as fit into a page cost less than 10 times the page; it is twice as much."""
     rules = "".join(f".c{number}{{display:block;font-size:{number}px}}" for number in range(2000))
-    started = time.process_time()
-    page(f"<style>{rules}</style>" + "<b class='c1 c2 c3 c4 c5 c6 c7 c8 c9'>x</b>" * 8000)
-    assert time.process_time() - started < 5  # it takes a fifth of a second
+    marked = "<b class='c1 c2 c3 c4 c5 c6 c7 c8 c9'>x</b>" * 8000
+
+    def seconds(markup: str) -> float:
+        started = time.process_time()
+        page(markup)
+        return time.process_time() - started
+
+    assert min(seconds(f"<style>{rules}</style>{marked}") for _ in range(3)) < 10 * min(
+        seconds(marked) for _ in range(3)
+    )
 
 
 def test_hidden_words_are_no_words_of_the_text():

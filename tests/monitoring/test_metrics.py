@@ -7,7 +7,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -36,10 +35,12 @@ from spamnb.service.jobs import HostMetricsFile
 from spamnb.service.measurements import Measurements
 from tests.documents import ROOT, read
 from tests.lessons import learn, sample_lessons
+from tests.patience import PATIENCE, until
+from tests.ports import held_port
 
 RULES = ROOT / "docs" / "spamnb.rules.yaml"
 STRANGE = 'a\\b"c\nd'
-NOW = time.time()  # of the ledger's copies, whose names are days
+NOW = 1_700_000_000.0  # of the ledger's copies, whose names are days
 
 
 @pytest.fixture
@@ -317,29 +318,29 @@ def test_read_by_node_exporter(ledger: Ledger, config: Config, tmp_path: Path) -
 @contextmanager
 def exporter(program: str, directory: Path) -> Iterator[Callable[[], str]]:
     """node_exporter over a directory; gives what it tells."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    only = ["--collector.disable-defaults", "--collector.textfile", "--web.disable-exporter-metrics"]
-    where = [f"--collector.textfile.directory={directory}", f"--web.listen-address={address}"]
-    process = subprocess.Popen([program, *only, *where], stderr=subprocess.DEVNULL)
+    with held_port() as port:
+        only = ["--collector.disable-defaults", "--collector.textfile", "--web.disable-exporter-metrics"]
+        where = [f"--collector.textfile.directory={directory}", f"--web.listen-address=127.0.0.1:{port}"]
+        process = subprocess.Popen([program, *only, *where], stderr=subprocess.DEVNULL)
 
-    def read() -> str:
-        end = time.monotonic() + 20
-        while True:
+        def listens() -> bool:
+            assert process.poll() is None, "node_exporter has ended"
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        def read() -> str:
             try:
-                with urllib.request.urlopen(f"http://{address}/metrics", timeout=20) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
                     return str(answer.read().decode())
             except urllib.error.HTTPError as refused:
                 return refused.read().decode()
-            except OSError:
-                assert time.monotonic() < end
-                time.sleep(0.05)
 
-    try:
-        yield read
-    finally:
-        process.terminate()
-        process.wait(20)
+        try:
+            until(listens, "node_exporter to listen")
+            yield read
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
 
 
 # Alerts

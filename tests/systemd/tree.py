@@ -1,13 +1,13 @@
 """What the tests of a real systemd stand on, made once and kept: a Debian tree, and the packages to install in it."""
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -70,9 +70,7 @@ def _tree(release: str, options: Sequence[str]) -> Path:
     command = [*_MMDEBSTRAP, *options]
     name = hashlib.sha256("\0".join((*command, release)).encode()).hexdigest()[:12]
     kept = cache() / f"{release}-{name}.tar"
-    if not kept.exists():
-        with _made(kept) as draft:
-            _run([*command, release, str(draft), _MIRROR])
+    _keep(kept, lambda draft: _run([*command, release, str(draft), _MIRROR]))
     return kept
 
 
@@ -83,10 +81,9 @@ def wheels(python: str = "3.11") -> Path:
     wanted = sorted([*project["project"]["dependencies"], *project["build-system"]["requires"], "wheel", "pip"])
     name = hashlib.sha256("\0".join((*wanted, python)).encode()).hexdigest()[:12]
     kept = cache() / f"wheels-{name}"
-    if not kept.exists():
-        with _made(kept) as draft:
-            pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-            _run([*pip, "download", f"--python-version={python}", "--only-binary=:all:", f"--dest={draft}", *wanted])
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    download = [*pip, "download", f"--python-version={python}", "--only-binary=:all:"]
+    _keep(kept, lambda draft: _run([*download, f"--dest={draft}", *wanted]))
     return kept
 
 
@@ -100,19 +97,26 @@ def sources(place: Path) -> None:
         shutil.copy(PROJECT / name, place / name)
 
 
-@contextmanager
-def _made(kept: Path) -> Iterator[Path]:
-    """A draft that becomes the kept one when it is whole; another run may have been faster."""
+def _keep(kept: Path, make: Callable[[Path], None]) -> None:
+    """Make what is not kept yet, as a draft that gets its name when it is whole; a test beside this one waits."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    draft = kept.with_name(f".{os.getpid()}.{kept.name}")
-    try:
-        yield draft
-        if not kept.exists():
+    draft = kept.with_name(f".{kept.name}")
+    with open(kept.with_name(f".{kept.name}.lock"), "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if kept.exists():
+            return
+        _remove(draft)  # of a run that was killed
+        try:
+            make(draft)
             draft.rename(kept)
-    finally:
-        if draft.is_dir():
-            shutil.rmtree(draft)
-        draft.unlink(missing_ok=True)
+        finally:
+            _remove(draft)
+
+
+def _remove(draft: Path) -> None:
+    if draft.is_dir():
+        shutil.rmtree(draft)
+    draft.unlink(missing_ok=True)
 
 
 def _run(command: list[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from spamnb.web import login_keys
 from spamnb.web.page_server import key_file
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.served import as_if_running, served
 from tests.web.story import live_some_weeks
@@ -73,7 +73,7 @@ class Chromium:
     def window(self, **options: Any) -> Iterator[Window]:
         """A window in a context of its own."""
         context = self._browser.new_context(**({"viewport": DESK} | options))
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(1000 * PATIENCE)
         try:
             window = Window(context, self.base)
             code = login_keys.make(key_file(self.desk.config).key(), "code", time.time())

@@ -13,7 +13,7 @@ from subprocess import PIPE
 import pytest
 
 from spamnb.web.background import Apart, EndingError, Later, NoPlaceError, Tell, here
-from tests.patience import until
+from tests.patience import PATIENCE, until
 
 
 def counted(number: int, tell: Tell) -> tuple[int, int]:
@@ -132,7 +132,7 @@ def test_a_few_threads() -> None:
     later, go, done, most = Later(), threading.Event(), [], []
 
     def work(number: int) -> None:
-        assert go.wait(10)
+        assert go.wait(PATIENCE)
         most.append(sum(thread.name == "spamnb-web-later" for thread in threading.enumerate()))
         done.append(number)
 

@@ -5,14 +5,12 @@ import http.client
 import select
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from spamnb.web import connections
+from spamnb.web import connections, page_server
 from spamnb.web.application import Application
 from spamnb.web.http import Response
 from spamnb.web.page_server import PageServer, Settings
@@ -21,6 +19,33 @@ from tests.web.desk import WebDesk
 
 DRIPPING = 120
 WHOLE = b"GET /static/favicon.svg HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+class Clock:
+    """The clock of the connections, which a test sets. looks: how often the server has looked at it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.looks = 0
+
+    def monotonic(self) -> float:
+        """What the clock shows."""
+        self.looks += 1
+        return self.now
+
+    def be_looked_at(self) -> None:
+        """Wait until the server has looked, and done what follows from that."""
+        before = self.looks
+        until(lambda: self.looks > before + 1, "the server to look at all connections")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still, and at which the server looks often."""
+    made = Clock()
+    monkeypatch.setattr(connections, "time", made)
+    monkeypatch.setattr(page_server, "_LOOK_SECONDS", 0.01)
+    return made
 
 
 class Running:
@@ -45,7 +70,7 @@ class Running:
             asking.sendall(request)
             return read(asking)
 
-    def channels(self) -> list[object]:
+    def channels(self) -> list[connections.Channel]:
         """The connections that are open."""
         return [one for one in list(self.server._map.values()) if isinstance(one, connections.Channel)]
 
@@ -65,7 +90,7 @@ def read(asking: socket.socket) -> tuple[int, bytes]:
 
 
 @pytest.fixture(params=["port", "socket"])
-def running(request: pytest.FixtureRequest, desk: WebDesk, tmp_path: Path) -> Iterator[Running]:
+def running(request: pytest.FixtureRequest, desk: WebDesk, tmp_path: Path, clock: Clock) -> Iterator[Running]:
     """The pages on a port of this machine, and on a Unix socket."""
     made = Running(desk, "127.0.0.1:0" if request.param == "port" else str(tmp_path / "web.sock"))
     yield made
@@ -86,49 +111,59 @@ def is_closed(one: socket.socket, drip: bytes = b"x") -> bool:
 
 
 def test_the_owner_gets_through(running: Running) -> None:
-    """While 120 connections drip a byte each, and come again when they are closed, a whole request is answered."""
+    """While 120 connections drip a byte each, and come again when they are closed, a whole request is answered.
+
+    None of them is closed for the time that it takes: the clock stands still.
+    """
     with contextlib.ExitStack() as stack:
         others = [stack.enter_context(running.connect()) for _ in range(DRIPPING)]
         for one in others:
             with contextlib.suppress(ConnectionError):  # it has made room for a later one
                 one.sendall(b"GET / HTTP/1.1\r\nX: ")
         for _ in range(5):
-            began = time.monotonic()
             assert running.ask(WHOLE)[0] != 0
-            assert time.monotonic() - began < connections.WHOLE_SECONDS / 4
             open_ = [one for one in others if not is_closed(one)]
             others = open_ + [stack.enter_context(running.connect()) for _ in range(DRIPPING - len(open_))]
         until(lambda: sum(map(is_closed, others)) >= DRIPPING - connections.MOST, "the oldest to be closed")
         assert sum(map(is_closed, others)) < DRIPPING
 
 
-def test_a_request_has_a_time(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_has_a_time(running: Running, clock: Clock) -> None:
     """A connection that does not send a whole request in time is closed, though something comes all the time."""
-    monkeypatch.setattr(connections, "WHOLE_SECONDS", 0.3)
+
+    def is_closed_later(one: socket.socket, drip: bytes) -> bool:
+        clock.now += 1.0
+        return is_closed(one, drip)
+
     form = b"POST / HTTP/1.1\r\nContent-Length: 60000\r\n\r\n"
     for begin, drip in ((b"", b"x"), (b"GET / HT", b"x"), (b"", b"\r\n\r\n"), (form, b"x")):
         with running.connect() as asking:
             asking.sendall(begin)
-            until(lambda one=asking, drip=drip: is_closed(one, drip), "the connection to be closed")  # type: ignore[misc]
+            until(lambda one=asking, drip=drip: is_closed_later(one, drip), "the connection to be closed")  # type: ignore[misc]
 
 
-def test_an_answer_has_a_time(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_has_a_time(running: Running, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection whose answer is not taken in time is closed."""
-    monkeypatch.setattr(connections, "WHOLE_SECONDS", 0.3)
+
+    def is_closed_later() -> bool:
+        clock.now += 1.0
+        return not running.channels()
+
     monkeypatch.setattr(Application, "answer", lambda *_: (Response(b"x" * 8_000_000), ""))
     with running.connect() as asking:
         asking.sendall(WHOLE)
         until(lambda: asking in select.select([asking], [], [], 0)[0], "the answer to begin")
-        until(lambda: not running.channels(), "the connection to be closed")
+        assert running.channels()
+        until(is_closed_later, "the connection to be closed")
 
 
-def test_a_second_request(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_request(running: Running, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each request on a connection has the whole time, also after one that took long to be answered."""
-    monkeypatch.setattr(connections, "WHOLE_SECONDS", 0.5)
     answer = Application.answer
 
     def late(*asked: object) -> object:
-        time.sleep(0.7)
+        clock.be_looked_at()
+        clock.now += connections.WHOLE_SECONDS + 1
         return answer(*asked)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Application, "answer", late)
@@ -137,25 +172,24 @@ def test_a_second_request(running: Running, monkeypatch: pytest.MonkeyPatch) -> 
         for _ in range(2):
             client.request("GET", "/static/favicon.svg")
             assert client.getresponse().read()
+            until(lambda: not any(one.requests for one in running.channels()), "the request to be done with")
+            clock.be_looked_at()
 
 
-def test_a_request_has_its_time_after_a_pause(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_has_its_time_after_a_pause(running: Running, clock: Clock) -> None:
     """A connection that was silent for a while has the whole time for a request then."""
-    now = 0.0
-    monkeypatch.setattr(connections, "time", SimpleNamespace(monotonic=lambda: now))
     client = http.client.HTTPConnection("localhost")
     with running.connect() as client.sock:
         for _ in range(2):
             until(lambda: bool(running.channels()), "the connection to be there")
             (channel,) = running.channels()
-            assert isinstance(channel, connections.Channel)
-            channel.waiting(now)
-            now += connections.WHOLE_SECONDS - 1
+            channel.waiting(clock.now)
+            clock.now += connections.WHOLE_SECONDS - 1
             client.sock.sendall(WHOLE[:20])
             until(lambda one=channel: one.request is not None, "the beginning of the request")  # type: ignore[misc]
-            assert channel.waiting(now) == 0
-            now += connections.WHOLE_SECONDS - 1
-            assert channel.waiting(now) == connections.WHOLE_SECONDS - 1
+            assert channel.waiting(clock.now) == 0
+            clock.now += connections.WHOLE_SECONDS - 1
+            assert channel.waiting(clock.now) == connections.WHOLE_SECONDS - 1
             client.sock.sendall(WHOLE[20:].replace(b"close", b"keep-alive"))
             answer = http.client.HTTPResponse(client.sock)
             answer.begin()

@@ -1,6 +1,7 @@
 """The pages of two users behind a real nginx, each over a Unix socket of their own, below a prefix."""
 
 import base64
+import contextlib
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from tests.documents import block
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 from tests.web.desk import WebDesk
 from tests.web.served import served
 
@@ -36,16 +38,13 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect
 
 
 class Proxy:
-    """nginx with a configuration of docs/web.md, on a free port of this machine.
+    """nginx with a configuration of docs/web.md, on a port of this machine.
 
     users: who may log in by a password. changes: what stands in the place of a text of that configuration.
     """
 
-    def __init__(self, directory: Path, name: str, users: Iterable[str], changes: Mapping[str, str] = {}) -> None:
-        if NGINX is None:
-            pytest.skip("nginx is not installed (Debian: apt install nginx-light)")
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+    def __init__(self, directory: Path, port: int, name: str, users: Iterable[str], changes: Mapping[str, str]) -> None:
+        self.port = port
         site = block("docs/web.md", name)
         own = {"listen 443 ssl;": f"listen 127.0.0.1:{self.port};", "/run/spamnb-web/": f"{directory}/"}
         own |= {"/run/spamnb-web-host/": f"{directory}/", "/etc/nginx/spamnb.passwd": str(directory / "passwd")}
@@ -67,9 +66,9 @@ class Proxy:
             str(directory),
         ]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        until(self._answers, "nginx to answer")
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether it takes connections."""
         assert self.process.poll() is None, "nginx has ended"
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
@@ -93,8 +92,23 @@ class Proxy:
                 return Answer(path, fault.code, dict(fault.headers), fault.read().decode())
 
     def end(self) -> None:
+        """End nginx."""
         self.process.terminate()
         self.process.wait(PATIENCE)
+
+
+@contextlib.contextmanager
+def proxied(directory: Path, name: str, users: Iterable[str], changes: Mapping[str, str] = {}) -> Iterator[Proxy]:
+    """nginx, from when it answers on."""
+    if NGINX is None:
+        pytest.skip("nginx is not installed (Debian: apt install nginx-light)")
+    with held_port() as port:
+        running = Proxy(directory, port, name, users, changes)
+        try:
+            until(running.answers, "nginx to answer")
+            yield running
+        finally:
+            running.end()
 
 
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -126,12 +140,9 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         with (
             served(made[0], *arguments, str(directory / "anna.sock")),
             served(made[1], *arguments, str(directory / "ben.sock")),
+            proxied(directory, "nginx", ("anna", "ben", "../x")) as running,
         ):
-            running = Proxy(directory, "nginx", ("anna", "ben", "../x"))
-            try:
-                yield running
-            finally:
-                running.end()
+            yield running
     finally:
         for desk in made:
             desk.stop()

@@ -10,7 +10,7 @@ import pytest
 
 from tests.web.host_desk import FIELD, HostDesk
 from tests.web.served import served
-from tests.web.test_proxy import Answer, Proxy, walk
+from tests.web.test_proxy import Answer, Proxy, proxied, walk
 
 pytestmark = pytest.mark.real_system
 DORA, LEO = "dorothea@one.example", "leopold@two.example"
@@ -33,11 +33,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def proxy(directory: Path) -> Iterator[Proxy]:
     """nginx with a file of passwords."""
-    running = Proxy(directory, "nginx-host", (DORA, LEO, "nobody@one.example"))
-    try:
+    with proxied(directory, "nginx-host", (DORA, LEO, "nobody@one.example")) as running:
         yield running
-    finally:
-        running.end()
 
 
 def whose(answer: Answer) -> set[str]:
@@ -80,12 +77,9 @@ def test_nobody_has_logged_in(directory: Path, forged: dict[str, str]) -> None:
     place = directory / f"open{len(list(directory.iterdir()))}"
     place.mkdir()
     (place / "host.sock").symlink_to(directory / "host.sock")
-    open_ = Proxy(place, "nginx-host", (), {"auth_basic": "#auth_basic"})
-    try:
+    with proxied(place, "nginx-host", (), {"auth_basic": "#auth_basic"}) as open_:
         answer = open_.ask("/spam/history", None, also=forged)
         assert (answer.status, whose(answer)) == (403, set())
-    finally:
-        open_.end()
 
 
 # --- another program has the login ----------------------------------------------------------------------------------
@@ -125,19 +119,18 @@ def test_another_login(directory: Path) -> None:
     place = directory / "request"
     place.mkdir()
     (place / "host.sock").symlink_to(directory / "host.sock")
-    with login() as port:
-        proxy = Proxy(place, "nginx-request", (), {"127.0.0.1:9091": f"127.0.0.1:{port}"})
-        try:
-            for forged in ({}, *FORGED, {"X-Auth-User": LEO}):
-                answer = proxy.ask("/spam/history", None, also=forged | {"Cookie": f"session={DORA}"})
-                assert (answer.status, whose(answer)) == (200, {DORA}), forged
-                assert proxy.ask("/spam/history", None, also=forged).status == 401
-                assert proxy.ask("/spam/history", None, also=forged | {"Cookie": "session=guest"}).status == 403
-            answer = proxy.ask("/spam/history", LEO, also={"Cookie": f"session={DORA}"})
-            assert whose(answer) == {DORA}, "a name that the browser says by Authorization"
-            assert proxy.ask("/spam/history", LEO).status == 401
-        finally:
-            proxy.end()
+    with (
+        login() as port,
+        proxied(place, "nginx-request", (), {"127.0.0.1:9091": f"127.0.0.1:{port}"}) as proxy,
+    ):
+        for forged in ({}, *FORGED, {"X-Auth-User": LEO}):
+            answer = proxy.ask("/spam/history", None, also=forged | {"Cookie": f"session={DORA}"})
+            assert (answer.status, whose(answer)) == (200, {DORA}), forged
+            assert proxy.ask("/spam/history", None, also=forged).status == 401
+            assert proxy.ask("/spam/history", None, also=forged | {"Cookie": "session=guest"}).status == 403
+        answer = proxy.ask("/spam/history", LEO, also={"Cookie": f"session={DORA}"})
+        assert whose(answer) == {DORA}, "a name that the browser says by Authorization"
+        assert proxy.ask("/spam/history", LEO).status == 401
 
 
 def test_a_name_that_nobody_has_checked(directory: Path) -> None:
@@ -145,8 +138,5 @@ def test_a_name_that_nobody_has_checked(directory: Path) -> None:
     place = directory / "unchecked"
     place.mkdir()
     (place / "host.sock").symlink_to(directory / "host.sock")
-    open_ = Proxy(place, "nginx-host", (), {"auth_basic": "#auth_basic"})
-    try:
+    with proxied(place, "nginx-host", (), {"auth_basic": "#auth_basic"}) as open_:
         assert whose(open_.ask("/spam/history", LEO)) == {LEO}
-    finally:
-        open_.end()

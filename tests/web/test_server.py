@@ -20,6 +20,7 @@ from spamnb.web.access import check_modes, is_held_by, listen
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.page_server import Activity, PageServer, Settings, key_file, login_file, port_in_use
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 from tests.web.desk import WebDesk
 from tests.web.served import served
 
@@ -64,12 +65,12 @@ def test_everybody_may_not_connect(tmp_path: Path) -> None:
 
 def test_who_holds_a_port() -> None:
     """Whose a listening port is can be told: a login's code goes to nobody else."""
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        port = held.getsockname()[1]
-        assert is_held_by(port, frozenset({os.geteuid()}))
-        assert not is_held_by(port, frozenset({os.geteuid() + 1}))
-        assert port_in_use(Settings(f"127.0.0.1:{port}"), {}) == port
-    assert not is_held_by(port, frozenset({os.geteuid()}))
+    with held_port() as port:
+        with socket.create_server(("127.0.0.1", port)):
+            assert is_held_by(port, frozenset({os.geteuid()}))
+            assert not is_held_by(port, frozenset({os.geteuid() + 1}))
+            assert port_in_use(Settings(f"127.0.0.1:{port}"), {}) == port
+        assert not is_held_by(port, frozenset({os.geteuid()}))
     assert port_in_use(Settings("/run/x.sock"), {}) is None
 
 

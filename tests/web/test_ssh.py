@@ -7,7 +7,6 @@ import pwd
 import re
 import select
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from tests.documents import block
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 
 pytestmark = pytest.mark.real_system
 SSHD = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin")
@@ -104,22 +104,24 @@ def ask(address: str, path: str, **headers: str) -> tuple[int, str]:
 
 def test_from_another_machine(there: Path) -> None:
     """The address that is printed there leads to the pages here; Ctrl-C ends both."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        where = f"127.0.0.1:{free.getsockname()[1]}"
-    command = block("docs/web.md", "ssh").strip().replace("7726", where.partition(":")[2])
-    command = command.replace("ssh ", f"ssh -F {there} ", 1).replace("you@", f"{pwd.getpwuid(os.geteuid()).pw_name}@")
-    terminal = Terminal(f"{command} --listen {where}")
-    try:
-        until(lambda: terminal.find(r"End with Ctrl-C") is not None, "the address there")
-        found = terminal.find(rf"http://{where}(/\w+/)(login\?code=\S+)")
-        assert found is not None, terminal.shown
-        assert ask(where, "/") == (404, "")
-        status, cookie = ask(where, found[1] + found[2])
-        assert (status, cookie.partition("=")[0]) == (303, f"spamnb_{where.partition(':')[2]}")
-        assert ask(where, found[1], Cookie=cookie) == (200, "")
-        assert is_running(where)
-        terminal.type("\x03")
-        until(lambda: terminal.process.poll() is not None, "ssh to end")
-        until(lambda: not is_running(where), "the pages there to end")
-    finally:
-        terminal.close()
+    with held_port() as port:
+        where = f"127.0.0.1:{port}"
+        command = block("docs/web.md", "ssh").strip().replace("7726", str(port))
+        command = command.replace("ssh ", f"ssh -F {there} ", 1).replace(
+            "you@", f"{pwd.getpwuid(os.geteuid()).pw_name}@"
+        )
+        terminal = Terminal(f"{command} --listen {where}")
+        try:
+            until(lambda: terminal.find(r"End with Ctrl-C") is not None, "the address there")
+            found = terminal.find(rf"http://{where}(/\w+/)(login\?code=\S+)")
+            assert found is not None, terminal.shown
+            assert ask(where, "/") == (404, "")
+            status, cookie = ask(where, found[1] + found[2])
+            assert (status, cookie.partition("=")[0]) == (303, f"spamnb_{port}")
+            assert ask(where, found[1], Cookie=cookie) == (200, "")
+            assert is_running(where)
+            terminal.type("\x03")
+            until(lambda: terminal.process.poll() is not None, "ssh to end")
+            until(lambda: not is_running(where), "the pages there to end")
+        finally:
+            terminal.close()

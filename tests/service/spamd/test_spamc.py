@@ -36,10 +36,15 @@ def run(request: pytest.FixtureRequest, service: Service) -> Run:
     """spamc, over a socket in the file system, and over TCP, where TELL is allowed for once."""
     if request.param == "unix":
         return lambda *arguments, mail: spamc("-U", service.path, *arguments, mail=mail)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    service.set(listen=(f"127.0.0.1:{port}",), learn="tcp")
-    return lambda *arguments, mail: spamc("-d", "127.0.0.1", "-p", str(port), *arguments, mail=mail)
+    service.set(listen=("127.0.0.1:0",), learn="tcp")
+    port = port_of(service)
+    return lambda *arguments, mail: spamc("-d", "127.0.0.1", "-p", port, *arguments, mail=mail)
+
+
+def port_of(service: Service) -> str:
+    """The port that the kernel chose for the only socket of a service."""
+    (address,) = service.spamd.addresses
+    return address.rpartition(":")[2]
 
 
 def marked(mail: bytes) -> bytes:
@@ -135,10 +140,8 @@ def test_refused(service: Service) -> None:
     """Where teaching is not allowed spamc fails, and says nothing of success."""
     service.set(learn=False)
     assert spamc("-U", service.path, "-L", "spam", mail=SPAM) == (74, b"")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    service.set(listen=(f"127.0.0.1:{port}",), learn=True)
-    assert spamc("-d", "127.0.0.1", "-p", port, "-L", "spam", mail=SPAM) == (74, b"")
+    service.set(listen=("127.0.0.1:0",), learn=True)
+    assert spamc("-d", "127.0.0.1", "-p", port_of(service), "-L", "spam", mail=SPAM) == (74, b"")
     assert learned(service, SPAM) is None
 
 

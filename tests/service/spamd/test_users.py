@@ -35,8 +35,9 @@ from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd.service import SpamdService
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
+from tests.ports import held_port
 from tests.service.conftest import LESSONS
-from tests.service.spamd.conftest import OfHost, request
+from tests.service.spamd.conftest import OfHost, exchange, request
 from tests.service.spamd.test_requests import told
 from tests.service.spamd.test_sockets import asked_by
 
@@ -377,19 +378,16 @@ def test_another_user(host: OfHost) -> None:
 
 def test_over_tcp(host: OfHost) -> None:
     """Over TCP all of this host may ask for every user, and teach where that is configured."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = free.getsockname()
     host.user(ANNA)
-    for learns, end in ((True, b"TELL is not allowed here (spamd.learn)\r\n"), ("tcp", b"DidSet: local\r\n\r\n")):
-        host.set(listen=f"['127.0.0.1:{address[1]}']", learn=str(learns).lower())
-        for sent, expected in (
-            (request("CHECK", SPAM, user=ANNA), b"Spam: True ; 9.9 / 5.0\r\n\r\n"),
-            (request("TELL", UNSURE, "1.5", "Message-class: spam", "Set: local", user=ANNA), end),
-        ):
-            with socket.create_connection(address, PATIENCE) as client:
-                client.sendall(sent)
-                client.shutdown(socket.SHUT_WR)
-                assert b"".join(iter(lambda client=client: client.recv(4096), b"")).endswith(expected)  # type: ignore[misc]
+    with held_port() as port:
+        for learns, end in ((True, b"TELL is not allowed here (spamd.learn)\r\n"), ("tcp", b"DidSet: local\r\n\r\n")):
+            host.set(listen=f"['127.0.0.1:{port}']", learn=str(learns).lower())
+            for sent, expected in (
+                (request("CHECK", SPAM, user=ANNA), b"Spam: True ; 9.9 / 5.0\r\n\r\n"),
+                (request("TELL", UNSURE, "1.5", "Message-class: spam", "Set: local", user=ANNA), end),
+            ):
+                with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
+                    assert exchange(client, sent).endswith(expected)
 
 
 def test_shares(host: OfHost) -> None:
