@@ -27,7 +27,7 @@ _PARAMETER = re.compile(rb";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+(?:\s+(?=;))?
 # and more than 70 letters (RFC 2046, 5.1.1), of which Dovecot compares 80.
 _BOUNDARY = re.compile(rb"(?![!-~]*=\?)[!-~]{1,70}")
 # So are blanks, and outside of quotes the letters that end a word there (RFC 2045, 5.1).
-_ODD_BOUNDARY = re.compile(rb'boundary=(?:"[^"]*\s|[^\s";]*[,/:?@\[\]])', re.IGNORECASE)
+_ODD_BOUNDARY = re.compile(rb'boundary=(?:"[^"]*\s|[^\s";,/:?@\[\]]{0,70}[,/:?@\[\]])', re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # strange in a Content-… field; to some programs a blank
 _PLAIN_ENCODINGS = frozenset({b"", b"7bit", b"8bit", b"binary"})
 UNKNOWN = b"?"  # an encoding that programs may or may not undo
