@@ -120,11 +120,13 @@ def _declared(header: PartHeader) -> list[bytes]:
 class _Level:
     """A multipart that is open: how its boundary lines begin, and where the next such text is."""
 
-    __slots__ = ("closed", "mark", "place")
+    __slots__ = ("closed", "has_empty", "mark", "place", "start")
 
-    def __init__(self, boundary: bytes) -> None:
+    def __init__(self, boundary: bytes, start: int) -> None:
         self.mark = b"\n--" + boundary
+        self.start = start  # of its body
         self.closed = False
+        self.has_empty = False  # a part without content
         self.place = -1  # of the dashes of a mark, or the end of the text
 
 
@@ -203,10 +205,10 @@ class _Walk:
         place -= begins_line
         end = _MARK_END.match(self._text, place + len(level.mark)) if begins_line else None
         if end is None or level.closed or self._parts == _PARTS:
-            self._take_raw(place)
+            self._take_raw(place, [b"between"] if level.closed else [])  # and not behind an opening line
         elif end[1] is not None and is_between and self._part is not None and level is self._levels[-1]:
             start, self._part = self._part[0], None  # a multipart that ends without a part
-            self._take_raw(start)
+            self._take_raw(start, [b"between"])
         else:
             self._leave(level, place)
             self._at = end.end()
@@ -222,7 +224,7 @@ class _Walk:
         self._digest.update(_framed_part(header))
         self._part = None
         if header.boundary and not header.is_ambiguous:
-            level = _Level(header.boundary)
+            level = _Level(header.boundary, self._at)
             marks = [other.mark for other in self._levels]
             if len(marks) < _NESTING and not any(m.startswith(level.mark) or level.mark.startswith(m) for m in marks):
                 self._levels.append(level)
@@ -241,6 +243,10 @@ class _Walk:
         if self._where is _In.CONTENT:
             self._digest.update(b")")
         self._part = None
+        for left in self._levels[inside:]:
+            if left.has_empty and not left.closed:  # mutt shows all of it, or from the empty part on, as it is written
+                self._digest.update(b"~" + joined([left.mark, self._text[left.start : end]]))
+                break  # those inside are in it
         self._digest.update(b")" * (len(self._levels) - inside))
         del self._levels[inside:]
 
@@ -250,6 +256,8 @@ class _Walk:
             content = self._text[start + 1 : end]
             if header.encoding not in _UNDONE and self._text.startswith(b"\n", end):
                 content = content.removesuffix(b"\r")  # of the line end that is the boundary's
+            if not content.strip(b"\n") and self._levels:
+                self._levels[-1].has_empty = True
             self._digest.update(b"=" + _content(content, header))
 
     def _take_raw(self, start: int, declared: Sequence[bytes] = ()) -> None:

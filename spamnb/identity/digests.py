@@ -155,7 +155,10 @@ class Digester:
         as_written = b"" if odd is None else _SYNCHRONISED.sub(b"", head[odd:].rstrip(b"\n"))
         self._read_fields(fields, as_written)
         root = part_header(fields)
-        is_odd = odd is not None or (len(body) > 1 and not has_end) or _needs_mime(root, fields)
+        needs_mime = _needs_mime(root, fields)
+        if needs_mime and b"content-type" not in fields:  # to Dovecot another message than one of text/plain
+            root = root._replace(frame=b"-" + root.frame)
+        is_odd = odd is not None or (len(body) > 1 and not has_end) or needs_mime
         if is_odd or is_long or len(body) > _DECODED:
             root = root._replace(is_ambiguous=True)
         self._raw = show(root, body, self._identity)

@@ -1,7 +1,7 @@
 """Texts that some program shows in another way than the others: the same bytes in two readings are two messages.
 
-Each pair had one digest in a draft of the identity, so a stranger could send the second text under the first one's
-name. Beside a pair is the program that shows its texts as different ones; what the others show is mostly alike.
+If both had one digest, a stranger could send the second text under the first one's name. Above a pair is the program
+that shows its texts as different ones. What the others show is mostly alike.
 """
 
 import base64
@@ -51,6 +51,20 @@ PAIRS = {
     "closing line alone": (parts(b"Lunch?\n--b--\n"), parts(b"Buy pills\n--b--\n")),
     "closing line alone, text behind it": (parts(b"--b--\nLunch?\n"), parts(b"--b--\nBuy pills\n")),
     "closing line alone, nested": (one(parts(b"Lunch?\n--c--", b"c")), one(parts(b"Buy pills\n--c--", b"c"))),
+    "text before a closing line": (parts(b"Lunch?\n--b--\n"), parts(b"--b\nLunch?\n--b--\n")),
+    "text behind a closing line": (
+        parts(b"--b\n\nLunch?\n--b--\n--bX\nBuy pills\n"),
+        parts(b"--b\n\nLunch?\n--b\n--bX\nBuy pills\n"),
+    ),
+    # mutt: such a part has the rest of the multipart as its text, with fields that count nowhere else.
+    "an empty part in a multipart without an end": (
+        one(parts(b"--c\nX-A: Lunch?\n", b"c")),
+        one(parts(b"--c\nX-A: Buy pills\n", b"c")),
+    ),
+    "two empty parts in a multipart without an end": (
+        one(parts(b"--c\n\n\n--c\n", b"c")),
+        one(parts(b"--c\n%s\n\n--c\n" % ENCODED, b"c")),
+    ),
     # b. mutt, notmuch, Dovecot: they undo more, and then the charset shows.
     **{
         f"broken {name.decode()} in another charset": tuple(
@@ -195,3 +209,9 @@ def test_two_returns_before_a_newline_are_one_line_end(wrap, text):
 def test_two_returns_count_where_a_program_takes_them_for_two_line_ends(text):
     """In a header Python ends it there, and behind `=` notmuch shows other text, so there they count."""
     assert identity(LETTER + text) != identity(LETTER + text.replace(b"\r\r\n", b"\n"))
+
+
+def test_an_encoding_without_mime_version_is_undone_beside_a_type_alone():
+    """Without MIME-Version, Dovecot undoes an encoding only if there is a Content-Type: that is another message."""
+    raw = LETTER.replace(b"MIME-Version: 1.0\n", b"") + ENCODED + b"%s\n" + base64.b64encode(SPAM) + b"\n"
+    assert identity(raw % b"") != identity(raw % b"Content-Type: text/plain\n")
