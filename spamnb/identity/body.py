@@ -195,7 +195,7 @@ class _Walk:
         is_between = self._where is _In.BETWEEN
         line_end = self._text.find(b"\r" if is_between else b"\r--", self._at, place + 2)
         if line_end >= 0:  # to some programs, so that a boundary may be behind it
-            self._take_raw(line_end)
+            self._take_raw_in_part(line_end)
             return
         if level is None:
             self._leave(None, place)
@@ -204,7 +204,9 @@ class _Walk:
         begins_line = self._text.startswith(b"\n", place - 1)
         place -= begins_line
         end = _MARK_END.match(self._text, place + len(level.mark)) if begins_line else None
-        if end is None or level.closed or self._parts == _PARTS:
+        if end is None and not level.closed:
+            self._take_raw_in_part(place)
+        elif end is None or level.closed or self._parts == _PARTS:
             self._take_raw(place, [b"between"] if level.closed else [])  # and not behind an opening line
         elif end[1] is not None and is_between and self._part is not None and level is self._levels[-1]:
             start, self._part = self._part[0], None  # a multipart that ends without a part
@@ -259,6 +261,14 @@ class _Walk:
             if not content.strip(b"\n") and self._levels:
                 self._levels[-1].has_empty = True
             self._digest.update(b"=" + _content(content, header))
+
+    def _take_raw_in_part(self, place: int) -> None:
+        """From here on, or from where a content begins whose encoding goes on behind it to other programs."""
+        if self._part is None or self._part[1].encoding not in _UNDONE:
+            self._take_raw(place)
+        else:
+            (start, header), self._part = self._part, None
+            self._take_raw(start, _declared(header))
 
     def _take_raw(self, start: int, declared: Sequence[bytes] = ()) -> None:
         """From here on everything counts as it is written, with each boundary, and with what a part has `declared`."""

@@ -115,6 +115,10 @@ PAIRS = {
     "NUL in a part's header": (one(b"X-A: y\n\n" + HTML + SPAM), one(b"X-A: y\0\n\n" + HTML + SPAM)),
     # mutt reads 1,023 letters of a line, and what follows is another one.
     "a boundary in a long line": (one(LUNCH), one(LUNCH).replace(b"\n\n", b"\n\n%s--b\n%s\n" % (b"x" * 1023, SPAM), 1)),
+    "an encoded text with a boundary in it": (
+        one(HTML + QUOTED + b"\n<p>Lunch?</p>--b--\n<p>pills"),
+        one(HTML + ENCODED + b"\n" + base64.b64encode(b"<p>Lunch?</p>") + b"--b--\n<p>pills"),
+    ),
     # Dovecot, Python: outside of quotes a boundary ends before these.
     **{
         f"a boundary with {letter}": tuple(
