@@ -3,10 +3,10 @@
 Boundaries, transfer encodings, preambles and epilogues do not count: servers rewrite them. All else does, the media
 types with their other parameters, names and dispositions of parts too. No two messages that a program shows as
 different texts may have one digest, and programs differ in what they make of broken structure. So wherever one can
-read it in two ways (two Content-Type fields, a boundary in a comment, text that begins like a boundary line outside
-of the parts), and past the limits below, **all that follows counts as it is written**.
+read it in two ways (two Content-Type fields, a boundary in a comment, text that only begins like a boundary line, a
+multipart without a part), and past the limits below, **all that follows counts as it is written**.
 
-A forwarded message is one part: its content counts as it is written, once its own transfer encoding is undone.
+A forwarded message is one part: its content counts as it is written.
 """
 
 import hashlib
@@ -14,15 +14,15 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from spamnb.identity.charsets import charset_of, is_around_ascii
-from spamnb.identity.headers import PartHeader, ambiguous_from, fields_of, joined, part_header
+from spamnb.identity.charsets import charset_of, is_ascii
+from spamnb.identity.headers import UNKNOWN, PartHeader, ambiguous_from, fields_of, joined, part_header
 from spamnb.identity.transfer import from_base64, from_quoted
 
 _PARTS, _NESTING = 100, 10
-_FALSE_MARKS = 1000  # lines that only begin like a boundary
-_PART_HEAD = 64 << 10  # bytes of a part's header block
+_PART_HEAD, _PART_FIELDS = 8 << 10, 100  # bytes and fields of a part's header block
 
 _MARK_END = re.compile(rb"(--)?[ \t]{0,200}(?=\n|\Z)")
+_BEYOND_ASCII = re.compile(rb"=(?:[89A-Fa-f][0-9A-Fa-f]|1[Bb])")  # an escape of a byte outside ASCII, or of a shift
 _UNDONE = frozenset({b"base64", b"quoted-printable"})
 _NEWLINES = b"\n" * (64 << 10)
 
@@ -39,14 +39,28 @@ def _content(data: bytes, header: PartHeader) -> bytes:
         data, broken_at = from_base64(data)
     elif header.encoding == b"quoted-printable":
         data, broken_at = from_quoted(data.removesuffix(b"="))  # a soft line break whose line end is the boundary's
-    if header.encoding in _UNDONE and header.is_text:
-        whole = (data if broken_at < 0 else data[:broken_at]).replace(b"\r\n", b"\n")
+    if header.encoding not in _UNDONE:
+        data = _with_line_ends(data)
+    elif header.is_text:
+        whole = _with_line_ends(data if broken_at < 0 else data[:broken_at])
         data, broken_at = (whole, -1) if broken_at < 0 else (whole + data[broken_at:], len(whole))
     data = data.rstrip(b"\n")
     charset = charset_of(header.charset)
-    if data.isascii() and b"\x1b" not in data and is_around_ascii(charset):
+    # Where an encoding is broken, or is none to some programs only, others may undo more of it.
+    is_undone = header.encoding != UNKNOWN and (broken_at < 0 or _stays_ascii(data, broken_at, header))
+    if is_undone and is_ascii(data, charset):
         charset = b""
     return sealed(hashlib.sha256(data).digest(), broken_at, charset)
+
+
+def _stays_ascii(data: bytes, broken_at: int, header: PartHeader) -> bool:
+    """Whether what is behind a break is ASCII however much of it is undone."""
+    return header.encoding == b"quoted-printable" and _BEYOND_ASCII.search(data, broken_at) is None
+
+
+def _with_line_ends(data: bytes) -> bytes:
+    """Line ends as newlines. `\\r\\r\\n` is one too: a copy by IMAP makes `\\r\\n` of it."""
+    return data.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n")
 
 
 def sealed(digest: bytes, broken_at: int = -1, charset: bytes = b"") -> bytes:
@@ -104,14 +118,16 @@ def _declared(header: PartHeader) -> list[bytes]:
 
 
 class _Level:
-    """A multipart that is open: how its boundary lines begin, and where the next of them is."""
+    """A multipart that is open: how its boundary lines begin, and where the next such text is."""
 
-    __slots__ = ("closed", "mark", "place")
+    __slots__ = ("closed", "has_empty", "mark", "place", "start")
 
-    def __init__(self, boundary: bytes) -> None:
+    def __init__(self, boundary: bytes, start: int) -> None:
         self.mark = b"\n--" + boundary
+        self.start = start  # of its body
         self.closed = False
-        self.place = -1  # of a mark that was met, or the end of the text
+        self.has_empty = False  # a part without content
+        self.place = -1  # of the dashes of a mark, or the end of the text
 
 
 class _In(Enum):
@@ -135,58 +151,66 @@ class _Walk:
         self._at = 0
         self._levels: list[_Level] = []
         self._parts = 1
-        self._false_marks = 0
         self._part: tuple[int, PartHeader] | None = None  # where the content at hand begins, if it counts
         self._where = _In.CONTENT
         self._open(root)
         while self._where is not _In.NOTHING:
-            place, level = self._next_mark()
             if self._where is _In.HEAD:
-                self._read_head(place)
+                self._read_head()
             else:
-                self._read_content(place, level)
+                self._read_content(*self._next_mark())
 
     def _next_mark(self) -> tuple[int, _Level | None]:
-        """Where the next line begins that looks like a boundary, and of which level; or the end of the text."""
+        """Where the next text is that may be a boundary line, and of which level; or the end of the text.
+
+        In the middle of a line too: mutt reads 1,023 letters of a line at once, and takes what follows for another.
+        """
         place, found = len(self._text), None
         for level in self._levels:
             if level.place < self._at:
-                level.place = self._text.find(level.mark, self._at)
+                level.place = self._text.find(level.mark[1:], self._at)
                 if level.place < 0:
                     level.place = len(self._text)
             if level.place < place:
                 place, found = level.place, level
         return place, found
 
-    def _read_head(self, end: int) -> None:
-        """Read the header block of a part, up to a blank line or the next boundary."""
-        blank = self._text.find(b"\n\n", self._at, end + 1)
-        end, body = (blank, blank + 1) if blank >= 0 else (end, end)
-        head = self._text[self._at : end]
-        if len(head) > _PART_HEAD or ambiguous_from(head) is not None:
-            self._take_raw(self._at)
+    def _read_head(self) -> None:
+        """Read the header block of a part, up to a blank line or the end of the text."""
+        start, most = self._at, self._at + _PART_HEAD
+        end = self._text.find(b"\n\n", start, most + 2)
+        has_end = end >= 0
+        end = end if has_end else min(len(self._text), most + 1)
+        head = self._text[start:end]
+        folds = head.count(b"\n ") + head.count(b"\n\t")
+        is_long = len(head) > _PART_HEAD or head.count(b"\n") - folds > _PART_FIELDS
+        if is_long or ambiguous_from(head) is not None:  # or there is a boundary line in it
+            self._take_raw(start)
         else:
-            self._at = body
+            self._at = end + 1 if has_end else end
             self._open(part_header(fields_of(head)))
 
     def _read_content(self, place: int, level: _Level | None) -> None:
-        """Read what is no header, up to the boundary line at `place`."""
-        if self._where in (_In.BETWEEN, _In.CONTENT):
-            line_end = self._text.find(b"\r" if self._where is _In.BETWEEN else b"\r--", self._at, place)
-            if line_end >= 0:  # to some programs, so that a boundary may be behind it
-                self._take_raw(line_end)
-                return
+        """Read what is no header, up to what may be a boundary line at `place`."""
+        is_between = self._where is _In.BETWEEN
+        line_end = self._text.find(b"\r" if is_between else b"\r--", self._at, place + 2)
+        if line_end >= 0:  # to some programs, so that a boundary may be behind it
+            self._take_raw_in_part(line_end)
+            return
         if level is None:
             self._leave(None, place)
             self._where = _In.NOTHING
             return
-        end = _MARK_END.match(self._text, place + len(level.mark))
-        if end is None and self._where is _In.CONTENT and self._false_marks < _FALSE_MARKS:
-            self._false_marks += 1
-            self._digest.update(b"~" + joined([level.mark]))
-            self._at = place + 1
+        begins_line = self._text.startswith(b"\n", place - 1)
+        place -= begins_line
+        end = _MARK_END.match(self._text, place + len(level.mark)) if begins_line else None
+        if end is None and not level.closed:
+            self._take_raw_in_part(place)
         elif end is None or level.closed or self._parts == _PARTS:
-            self._take_raw(place)
+            self._take_raw(place, [b"between"] if level.closed else [])  # and not behind an opening line
+        elif end[1] is not None and is_between and self._part is not None and level is self._levels[-1]:
+            start, self._part = self._part[0], None  # a multipart that ends without a part
+            self._take_raw(start, [b"between"])
         else:
             self._leave(level, place)
             self._at = end.end()
@@ -202,7 +226,7 @@ class _Walk:
         self._digest.update(_framed_part(header))
         self._part = None
         if header.boundary and not header.is_ambiguous:
-            level = _Level(header.boundary)
+            level = _Level(header.boundary, self._at)
             marks = [other.mark for other in self._levels]
             if len(marks) < _NESTING and not any(m.startswith(level.mark) or level.mark.startswith(m) for m in marks):
                 self._levels.append(level)
@@ -221,13 +245,30 @@ class _Walk:
         if self._where is _In.CONTENT:
             self._digest.update(b")")
         self._part = None
+        for left in self._levels[inside:]:
+            if left.has_empty and not left.closed:  # mutt shows all of it, or from the empty part on, as it is written
+                self._digest.update(b"~" + joined([left.mark, self._text[left.start : end]]))
+                break  # those inside are in it
         self._digest.update(b")" * (len(self._levels) - inside))
         del self._levels[inside:]
 
     def _end_part(self, end: int) -> None:
         if self._part is not None:
             start, header = self._part
-            self._digest.update(b"=" + _content(self._text[start + 1 : end], header))
+            content = self._text[start + 1 : end]
+            if header.encoding not in _UNDONE and self._text.startswith(b"\n", end):
+                content = content.removesuffix(b"\r")  # of the line end that is the boundary's
+            if not content.strip(b"\n") and self._levels:
+                self._levels[-1].has_empty = True
+            self._digest.update(b"=" + _content(content, header))
+
+    def _take_raw_in_part(self, place: int) -> None:
+        """From here on, or from where a content begins whose encoding goes on behind it to other programs."""
+        if self._part is None or self._part[1].encoding not in _UNDONE:
+            self._take_raw(place)
+        else:
+            (start, header), self._part = self._part, None
+            self._take_raw(start, _declared(header))
 
     def _take_raw(self, start: int, declared: Sequence[bytes] = ()) -> None:
         """From here on everything counts as it is written, with each boundary, and with what a part has `declared`."""

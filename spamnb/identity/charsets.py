@@ -50,30 +50,11 @@ cp950 big5 big5_tw chinesebig5 cn_big5 csbig5
 euc_jp eucjp u_jis ujis
 """
 _OTHERS = b"""
-utf_7 u7 unicode_1_1_utf_7 utf7
-utf_16 u16 ucs_2 unicode utf16
-utf_16_be unicodebigunmarked utf_16be
-utf_16_le unicodelittleunmarked utf_16le
-utf_32 u32 utf32
-utf_32_be utf_32be
-utf_32_le utf_32le
-hz hz_gb hz_gb_2312 hzgb
-iso2022_jp cp50220 cp50221 cp50222 csiso2022jp iso2022jp iso_2022_jp iso_2022_jp_ms
-iso2022_jp_1 iso2022jp_1 iso_2022_jp_1
-iso2022_jp_2 iso2022jp_2 iso_2022_jp_2
-iso2022_jp_3 iso2022jp_3 iso_2022_jp_3
-iso2022_jp_2004 iso2022jp_2004 iso_2022_jp_2004
-iso2022_jp_ext iso2022jp_ext iso_2022_jp_ext
-iso2022_kr csiso2022kr iso2022kr iso_2022_kr
 big5hkscs big5_hkscs hkscs
 euc_jis_2004 euc_jis2004 eucjis2004 jisx0213
 euc_jisx0213 eucjisx0213
 shift_jis_2004 s_jis_2004 shiftjis2004 sjis_2004
 shift_jisx0213 s_jisx0213 shiftjisx0213 sjisx0213
-johab cp1361
-cp037 ebcdic_cp_ca ebcdic_cp_nl ebcdic_cp_us ebcdic_cp_wt
-cp424 ebcdic_cp_he
-cp500 ebcdic_cp_be ebcdic_cp_ch
 cp437 cspc8codepage437
 cp775 cspc775baltic
 cp850 cspc850multilingual
@@ -92,7 +73,30 @@ mac_latin2 mac_centeuro maccentraleurope maclatin2
 mac_roman macintosh macroman
 mac_turkish macturkish
 """
-_CODE_PAGES = b"273 720 737 855 856 857 858 860 863 864 865 866 875 1006 1026 1140"
+_CODE_PAGES = b"720 737 855 856 857 858 860 863 864 865 866 1006"
+# In these, bytes of ASCII may be other letters: a program that does not know such a label shows other words. So only
+# labels that all programs know go by the charset's name. Each other label, and each of EBCDIC, is a charset of its own.
+_SHIFTED = {
+    b"utf-7": b"utf_7",
+    b"utf-16": b"utf_16",
+    b"utf-16be": b"utf_16_be",
+    b"utf-16le": b"utf_16_le",
+    b"utf-32": b"utf_32",
+    b"utf-32be": b"utf_32_be",
+    b"utf-32le": b"utf_32_le",
+    b"hz-gb-2312": b"hz",
+    b"iso-2022-jp": b"iso2022_jp",
+    b"csiso2022jp": b"iso2022_jp",
+    b"iso-2022-jp-1": b"iso2022_jp_1",
+    b"iso-2022-jp-2": b"iso2022_jp_2",
+    b"iso-2022-jp-3": b"iso2022_jp_3",
+    b"iso-2022-jp-2004": b"iso2022_jp_2004",
+    b"iso-2022-jp-ext": b"iso2022_jp_ext",
+    b"iso-2022-kr": b"iso2022_kr",
+    b"csiso2022kr": b"iso2022_kr",
+}
+_SHIFTED_NAMES = frozenset(_SHIFTED.values())
+_NOT_ASCII_IN_SHIFT_JIS = (b"\\", b"~")  # to some programs a yen sign and an overline
 
 
 def _lines(table: bytes) -> list[list[bytes]]:
@@ -124,6 +128,8 @@ def charset_of(label: bytes) -> bytes:
 
 @lru_cache(maxsize=256)
 def _charset_of(label: bytes) -> bytes:
+    if label in _SHIFTED or label in _SHIFTED_NAMES:
+        return _SHIFTED.get(label) or b"\0" + label  # which no label is
     plain = label.partition(b"*")[0].strip().strip(b"'\"")  # RFC 2231, 5: a language may follow
     plain = _SEPARATORS.sub(b"_", plain)
     while plain.startswith(b"x_"):
@@ -136,3 +142,10 @@ def _charset_of(label: bytes) -> bytes:
 def is_around_ascii(charset: bytes) -> bool:
     """Whether bytes of ASCII are ASCII in the charset of that name."""
     return charset in _around_ascii()
+
+
+def is_ascii(data: bytes, charset: bytes) -> bool:
+    """Whether the bytes are ASCII, and the same text in the charset of that name."""
+    if not data.isascii() or b"\x1b" in data or not is_around_ascii(charset):
+        return False
+    return charset != b"cp932" or not any(byte in data for byte in _NOT_ASCII_IN_SHIFT_JIS)

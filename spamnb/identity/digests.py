@@ -100,7 +100,7 @@ class Digester:
     """
 
     def __init__(self, with_delivery: bool = True) -> None:
-        self._return = b""  # the last byte, where it may be the first of a line end
+        self._returns = b""  # the last bytes, which may begin a line end
         self._chunks: list[bytes] = []
         self._size = 0
         self._identity = _begun(b"identity")
@@ -110,15 +110,16 @@ class Digester:
 
     def feed(self, chunk: bytes) -> None:
         """More of the message."""
-        if self._return or b"\r" in chunk:
-            chunk = self._return + chunk
-            self._return = chunk[-1:] if chunk.endswith(b"\r") else b""
-            chunk = chunk[: len(chunk) - len(self._return)].replace(b"\r\n", b"\n")
+        if self._returns or b"\r" in chunk:
+            chunk = self._returns + chunk
+            end = max(len(chunk.rstrip(b"\r")), len(chunk) - 2)
+            self._returns = chunk[end:]
+            chunk = chunk[:end].replace(b"\r\n", b"\n")
         self._take(chunk)
 
     def finish(self) -> Digests:
         """The digests of all that was fed."""
-        self._take(self._return)
+        self._take(self._returns)
         if self._chunks:
             self._open(b"".join(self._chunks), is_long=False)
         if self._raw is not None:
@@ -134,9 +135,13 @@ class Digester:
                 text, self._chunks = b"".join(self._chunks), []
                 self._open(text, is_long=True)
             return
-        for sink in (self._raw, self._delivery):
-            if sink is not None:
-                sink.feed(chunk)
+        if self._raw is not None:
+            self._raw.feed(chunk)
+        self._feed_delivery(chunk)
+
+    def _feed_delivery(self, chunk: bytes) -> None:
+        if self._delivery is not None:
+            self._delivery.feed(chunk.replace(b"\r\n", b"\n"))  # of `\r\r\n`, of which a copy by IMAP makes `\r\n`
 
     def _open(self, text: bytes, is_long: bool) -> None:
         text = b"\n" + without_envelope(text)
@@ -150,13 +155,16 @@ class Digester:
         as_written = b"" if odd is None else _SYNCHRONISED.sub(b"", head[odd:].rstrip(b"\n"))
         self._read_fields(fields, as_written)
         root = part_header(fields)
-        is_odd = odd is not None or (len(body) > 1 and not has_end) or _needs_mime(root, fields)
+        needs_mime = _needs_mime(root, fields)
+        if needs_mime and b"content-type" not in fields:  # to Dovecot another message than one of text/plain
+            root = root._replace(frame=b"-" + root.frame)
+        is_odd = odd is not None or (len(body) > 1 and not has_end) or needs_mime
         if is_odd or is_long or len(body) > _DECODED:
             root = root._replace(is_ambiguous=True)
         self._raw = show(root, body, self._identity)
         if self._delivery is not None:
-            self._delivery.feed(_ADDED_LATER.sub(b"", head).strip(b"\n") + b"\n")
-            self._delivery.feed(body)
+            self._feed_delivery(_ADDED_LATER.sub(b"", head).strip(b"\n") + b"\n")
+            self._feed_delivery(body)
 
     def _read_fields(self, fields: Fields, as_written: bytes) -> None:
         has_id = any(fields.get(b"message-id", ()))

@@ -18,16 +18,21 @@ _FIELD = re.compile(
     rb"([^\n]*(?:\n[ \t][^\n]*)*)",
     re.IGNORECASE,
 )
-# What programs read in more than one way: a line that to some of them ends the header; one like a boundary; returns,
-# which may end a line.
+# What programs read in more than one way: a line that to some of them ends the header; one like a boundary.
 _AMBIGUOUS = re.compile(rb"\n(?:--|(?![!-9;-~]+:|[ \t]|\Z))")
 _TYPE = re.compile(rb"[\w.+-]+/[\w.+-]+")
-_PARAMETER = re.compile(rb";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
-# Others are changed by servers (NUL, bytes outside ASCII) or read by programs in different ways (blanks).
-_BOUNDARY = re.compile(rb"[!-~]{1,200}")
-_BLANK_IN_BOUNDARY = re.compile(rb'boundary="[^"]*\s', re.IGNORECASE)
+# A blank between a value without quotes and the next parameter is part of the value to mutt.
+_PARAMETER = re.compile(rb";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+(?:\s+(?=;))?)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
+# Others are changed by servers (NUL, bytes outside ASCII) or read by programs in different ways: blanks, encoded words,
+# and more than 70 letters (RFC 2046, 5.1.1), of which Dovecot compares 80.
+_BOUNDARY = re.compile(rb"(?![!-~]*=\?)[!-~]{1,70}")
+# So are blanks, and outside of quotes the letters that end a word there (RFC 2045, 5.1).
+_ODD_BOUNDARY = re.compile(rb'boundary=(?:"[^"]*\s|[^\s";,/:?@\[\]]{0,70}[,/:?@\[\]])', re.IGNORECASE)
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # strange in a Content-… field; to some programs a blank
 _PLAIN_ENCODINGS = frozenset({b"", b"7bit", b"8bit", b"binary"})
+UNKNOWN = b"?"  # an encoding that programs may or may not undo
 _ENCODINGS = _PLAIN_ENCODINGS | {b"base64", b"quoted-printable"}
+_BLANKS = bytes.maketrans(b"\t\n", b"  ")
 _READ = frozenset({b"content-type", b"content-transfer-encoding", b"content-disposition"})
 
 Fields = Mapping[bytes, Sequence[bytes]]  # by name in lower case
@@ -54,22 +59,38 @@ def without_envelope(raw: bytes) -> bytes:
 def fields_of(head: bytes) -> Fields:
     """The fields of a header block that count, by name in lower case; white space in them collapsed.
 
-    But for what may stand in quotes, as a boundary does: its blanks count. The block begins with a newline.
+    But for what may stand in quotes, as a boundary does: its blanks count. A transfer encoding stays as it is: with a
+    blank behind it, it is another word to Python. The block begins with a newline.
     """
     fields: dict[bytes, list[bytes]] = {}
     for name, value in _FIELD.findall(head):
         lower = name.lower()
-        is_quoted = lower == b"content-type" and b'"' in value
-        text = value.replace(b"\n", b"").strip() if is_quoted else b" ".join(value.split())
+        if lower == b"content-transfer-encoding":
+            text = value
+        elif lower == b"content-type" and b'"' in value:
+            text = value.replace(b"\n", b"").strip(b" \t")
+        else:
+            text = _collapsed(value)
         fields.setdefault(lower, []).append(text)
     return fields
 
 
+def _collapsed(value: bytes) -> bytes:
+    """The value with its blanks, tabs and folds as one blank each; other white space is none to some programs."""
+    if _CONTROL.search(value) is None:
+        return b" ".join(value.split())
+    return b" ".join([word for word in value.translate(_BLANKS).split(b" ") if word])
+
+
 def ambiguous_from(head: bytes) -> int | None:
     """Where a header block begins to be read in more than one way; None where all programs read it alike."""
+    if head[1:2] in (b" ", b"\t"):  # the fold of no field: to mutt the header ends there
+        return 0
     line = _AMBIGUOUS.search(head)
-    place = head.find(b"\r", 0, line.start() if line else len(head))
-    return place if place >= 0 else line.start() if line else None
+    places = [line.start()] if line else []
+    # Python ends a line at a return, and mutt ends none at a newline behind a NUL.
+    places += [place for place in (head.find(b"\r"), head.find(b"\0")) if place >= 0]
+    return min(places, default=None)
 
 
 def part_header(fields: Fields) -> PartHeader:
@@ -82,12 +103,22 @@ def part_header(fields: Fields) -> PartHeader:
 @lru_cache(maxsize=512)
 def _part_header(pairs: tuple[tuple[bytes, ...], ...]) -> PartHeader:
     fields: Fields = {name: values for name, *values in pairs}
+    written = [name + b":" + value for name in sorted(fields) for value in fields[name]]
+    if any(map(_CONTROL.search, written)):
+        return PartHeader(joined(written), is_ambiguous=True)
     frame = [name + b":" + value for name in sorted(fields) if name not in _READ for value in fields[name]]
     encodings = fields.get(b"content-transfer-encoding", ())
     encoding = encodings[0].lower() if len(encodings) == 1 else b""
+    if encoding.strip() in _PLAIN_ENCODINGS:
+        encoding = encoding.strip()
     if len(encodings) > 1 or encoding not in _ENCODINGS:
-        frame += [b"encoding:" + value for value in encodings]
-        encoding = b"?"
+        collapsed = [b" ".join(value.split()) for value in encodings]
+        # Of one that only blanks keep from being known, these count.
+        frame += [
+            b"encoding:" + (value if word.lower() in _ENCODINGS else word)
+            for value, word in zip(encodings, collapsed, strict=True)
+        ]
+        encoding = UNKNOWN
     types, dispositions = fields.get(b"content-type", ()), fields.get(b"content-disposition", ())
     disposition, parameters = _value(dispositions)
     if parameters is None:
@@ -98,16 +129,18 @@ def _part_header(pairs: tuple[tuple[bytes, ...], ...]) -> PartHeader:
     kind, parameters = _value(types) if types else (b"text/plain", {})
     is_clear = not types or (len(types) == 1 and _TYPE.fullmatch(kind) is not None)
     is_multipart, is_text = kind.startswith(b"multipart/"), kind.startswith(b"text/")
+    # These may have no transfer encoding (RFC 2045, 6.4): some programs undo it, others do not.
+    is_encoded = kind.startswith((b"multipart/", b"message/")) and encoding not in _PLAIN_ENCODINGS
     if parameters is None or not is_clear:
         frame += [b"type:" + value for value in types]
-        return PartHeader(joined(frame), b"", encoding, b"", is_text, is_multipart or not is_clear)
+        return PartHeader(joined(frame), b"", encoding, b"", is_text, is_multipart or is_encoded or not is_clear)
     boundary = parameters.pop(b"boundary", b"") if is_multipart else b""
     charset = b"" if is_multipart else parameters.pop(b"charset", b"")
     frame.append(_framed(b"type", kind, parameters))
-    if is_multipart and (_BOUNDARY.fullmatch(boundary) is None or _BLANK_IN_BOUNDARY.search(types[0])):
+    if is_multipart and (_BOUNDARY.fullmatch(boundary) is None or _ODD_BOUNDARY.search(types[0])):
         return PartHeader(joined([*frame, *types]), b"", encoding, charset, is_text, True)
     # In a digest a part without a type is a message (RFC 2046, 5.1.5), to most programs.
-    is_ambiguous = is_multipart and (encoding not in _PLAIN_ENCODINGS or kind == b"multipart/digest")
+    is_ambiguous = is_encoded or kind == b"multipart/digest"
     return PartHeader(joined(frame), boundary, encoding, charset, is_text, is_ambiguous)
 
 
@@ -126,7 +159,7 @@ def _value(values: Sequence[bytes]) -> tuple[bytes, dict[bytes, bytes] | None]:
     while parameter := _PARAMETER.match(value, position):
         name = parameter[1].lower()
         is_clear = is_clear and name not in parameters
-        parameters[name] = (parameter[2] or parameter[3] or b"").strip()
+        parameters[name] = parameter[2] or parameter[3] or b""
         position = parameter.end()
     if b";" in value and value[position:].strip(b"; \t\n"):
         is_clear = False
@@ -134,8 +167,8 @@ def _value(values: Sequence[bytes]) -> tuple[bytes, dict[bytes, bytes] | None]:
 
 
 def _framed(name: bytes, value: bytes, parameters: Mapping[bytes, bytes]) -> bytes:
-    pieces = [value, *(key + b"=" + parameters[key] for key in sorted(parameters) if parameters[key])]
-    return name + b"=" + joined(pieces)
+    stripped = {key: parameters[key].strip() for key in sorted(parameters)}
+    return name + b"=" + joined([value, *(key + b"=" + text for key, text in stripped.items() if text)])
 
 
 def joined(pieces: Sequence[bytes]) -> bytes:

@@ -147,7 +147,7 @@ def in_8bit(content: bytes) -> tuple[bytes, bytes]:
 
 
 ENCODERS = st.sampled_from([in_base64, in_quoted_printable, in_every_byte_quoted, in_8bit])
-BOUNDARIES = st.text("abcdefXYZ0123456789_", min_size=12, max_size=70).map(lambda text: b"=_" + text.encode())
+BOUNDARIES = st.text("abcdefXYZ0123456789_", min_size=12, max_size=68).map(lambda text: b"=_" + text.encode())
 
 
 def one_part(content: bytes, encoder, kind: bytes = b"text/plain") -> bytes:

@@ -41,6 +41,8 @@ FORMS = {
     "a line that is no field": ["a line that is no field, synchronised"],
     "two parts": ["two parts, in another form", "two parts, without an end"],
     "parameters": ["parameters in another order"],
+    "two returns before a newline": ["two returns before a newline, copied"],
+    "a part's header of 100 fields": ["a part's header of 8 KB"],
 }
 
 
@@ -88,7 +90,7 @@ def test_the_vectors_are_enough():
     """All labels of the table are in them, and what is one message in another form has one digest, and nothing else."""
     assert len(MESSAGES) >= 100
     labels = {label for labels in VECTORS["labels"].values() for label in labels.split()}
-    assert labels >= {label.decode() for label in charsets._names()}
+    assert labels >= {label.decode() for label in charsets._names().keys() | charsets._SHIFTED.keys()}
     assert {charsets.charset_of(label.encode()) for label in labels} >= set(charsets._names().values())
     groups: dict[str, list[str]] = {}
     for name, vector in MESSAGES.items():
@@ -115,6 +117,15 @@ def test_a_label_in_another_form_is_the_same(digest):
     label = VECTORS["labels"][digest].split()[0]
     for form in (label.upper(), label.replace("_", "-"), f"x-{label}", f"{label}*en"):
         assert of(labelled(form))[0] == digest
+
+
+@pytest.mark.parametrize("label", [label.decode() for label in charsets._SHIFTED])
+def test_a_label_in_another_form_is_another_charset_where_ascii_is_not_ascii(label):
+    """But where bytes of ASCII may be other letters, only capitals make no other charset."""
+    digest = of(labelled(label))[0]
+    assert of(labelled(label.upper()))[0] == digest
+    for form in (label.replace("-", "_"), f"x-{label}", f"{label}*en", charsets._SHIFTED[label.encode()].decode()):
+        assert form == label or of(labelled(form))[0] != digest
 
 
 def test_the_readers_tables_change_no_digest(monkeypatch):
