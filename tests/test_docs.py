@@ -24,7 +24,7 @@ from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
 from spamnb.maildir.names import unique_base
 from tests.documents import BY_HAND, DOCUMENTS, ROOT, Block, block, blocks, read
-from tests.service.conftest import until
+from tests.patience import until
 from tests.systemd.tree import sources
 
 _MINUTES = 10 * 60.0

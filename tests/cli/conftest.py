@@ -26,8 +26,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.sqlite.kind_codes import decode
+from tests.patience import PATIENCE
 
-PATIENCE = 60.0
 COMMAND = (sys.executable, "-m", "spamnb")
 
 
@@ -42,15 +42,6 @@ class Result:
 
 Run = Callable[..., Result]
 At = Callable[..., tuple[int, str, str]]
-
-
-def until(done: Callable[[], object], what: str) -> None:
-    """Wait for a condition, and fail with its description when the limit has passed."""
-    end = time.monotonic() + PATIENCE
-    while not done():
-        if time.monotonic() > end:
-            pytest.fail(f"waited in vain: {what}")
-        time.sleep(0.01)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -12,7 +12,8 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import COMMAND, PATIENCE, Result, Run, mail, mbox
+from tests.cli.conftest import COMMAND, Result, Run, mail, mbox
+from tests.patience import PATIENCE
 
 
 @pytest.fixture

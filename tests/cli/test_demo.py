@@ -5,7 +5,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.cli.conftest import COMMAND, PATIENCE, Run, until
+from tests.cli.conftest import COMMAND, Run
+from tests.patience import PATIENCE, until
 
 
 def test_demo_works_and_leaves_nothing(home: Path, process: Run) -> None:

@@ -17,8 +17,9 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.delivery.verdict import Delivered
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import COMMAND, PATIENCE, ledger_file, until, waits_for_input
+from tests.cli.conftest import COMMAND, ledger_file, waits_for_input
 from tests.delivery.server import serving, verdict_of
+from tests.patience import PATIENCE, until
 
 UNKNOWN = b"X-Spamnb: unknown, reason=ledger, version=0.1.0\n"
 CONFIGURATION = "mailboxes: [{{path: /home/a/Maildir, roles: {{INBOX: inbox, Junk: spam}}}}]\nspamd: {{listen: [{}]}}\n"

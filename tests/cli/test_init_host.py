@@ -19,8 +19,9 @@ from spamnb.config import load_any
 from spamnb.host.host import load_host
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import COMMAND, PATIENCE, At, Run, maildir, until
+from tests.cli.conftest import COMMAND, At, Run, maildir
 from tests.faults.conftest import filled, mounted
+from tests.patience import PATIENCE, until
 
 OWNER = os.geteuid() or 54_321  # of the mail; as root somebody in no list of users
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="root writes the files of the machine: run this as root")

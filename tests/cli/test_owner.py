@@ -11,7 +11,8 @@ import pytest
 from spamnb.cli.common.as_owner import Owner, owner_of, owner_of_ledger
 from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.sample_mail import message
-from tests.cli.conftest import COMMAND, PATIENCE, Run, mail, maildir, mbox, until, waits_for_input
+from tests.cli.conftest import COMMAND, Run, mail, maildir, mbox, waits_for_input
+from tests.patience import PATIENCE, until
 
 ANNA, BOB = 54_321, 54_322  # in no list of users
 

@@ -18,7 +18,8 @@ from spamnb.bulk.executors import Processes, in_order
 from spamnb.bulk.mapping import each, one_by_one
 from spamnb.bulk.sources import Source
 from spamnb.cli.common.sample_mail import message
-from tests.cli.conftest import COMMAND, PATIENCE, Run, cpu_seconds, mail, until
+from tests.cli.conftest import COMMAND, Run, cpu_seconds, mail
+from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("home")
 several_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core has no workers")

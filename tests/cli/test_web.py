@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, PATIENCE, until
+from tests.cli.conftest import COMMAND
+from tests.patience import PATIENCE, until
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/(k[a-z2-7]{24})/login\?code=\S+")
 

@@ -18,7 +18,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from tests.documents import block
 from tests.lessons import learn, sample_lessons
-from tests.service.conftest import PATIENCE
+from tests.patience import PATIENCE
 
 DOCUMENT = "docs/mail-server.md"
 PROGRAM = "/usr/local/bin/spamnb"  # in the document

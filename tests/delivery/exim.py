@@ -16,7 +16,7 @@ import pytest
 
 from tests.delivery.test_postfix import free_port
 from tests.imap.conftest import as_sent, program
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 
 USER = "nobody"  # whom it runs as, and delivers as: it delivers nothing as root
 _HOME = "home.example"

@@ -16,7 +16,7 @@ from tests.delivery.conftest import needs_a_python_for
 from tests.documents import ROOT
 from tests.host.conftest import Site
 from tests.lessons import label_of, learn, sample_lessons
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 
 _LESSONS = 25
 

@@ -14,7 +14,7 @@ from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
 from tests.delivery.exim import USER, Exim, exim, needed
 from tests.delivery.mail_host import MailHost, spam
 from tests.documents import block
-from tests.service.conftest import until
+from tests.patience import until
 from tests.service.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system

@@ -14,7 +14,7 @@ import pytest
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
-from tests.service.conftest import PATIENCE
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.real_system
 DOCUMENT = "docs/mail-server.md"

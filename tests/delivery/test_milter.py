@@ -15,7 +15,7 @@ from tests.delivery.test_postfix import USER, Postfix, free_port
 from tests.documents import block
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 from tests.service.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system

@@ -13,7 +13,7 @@ import pytest
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
 from tests.imap.conftest import program
 from tests.imap.postfix import postfix, run
-from tests.service.conftest import until
+from tests.patience import until
 
 pytestmark = pytest.mark.real_system
 DOCUMENT = "docs/mail-server.md"

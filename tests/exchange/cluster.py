@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from tests.service.conftest import until
+from tests.patience import until
 
 _PROGRAMS = "/usr/lib/postgresql"
 _SETTINGS = "listen_addresses='' max_connections=60 shared_buffers=64MB max_wal_size=256MB"

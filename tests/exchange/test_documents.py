@@ -19,7 +19,8 @@ from spamnb.ledger.ledger import Ledger
 from tests.documents import ROOT, block
 from tests.exchange import cluster
 from tests.exchange.told import by_the_ledger
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 from tests.setup.test_systemd_units import needs_systemd
 
 _DOCUMENT = "docs/exchange.md"

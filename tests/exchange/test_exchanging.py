@@ -26,7 +26,8 @@ from spamnb.service.measurements import Measurements
 from spamnb.service.tenants import Sharing
 from tests.exchange import cluster
 from tests.exchange.told import ALL, by_the_ledger, by_the_log
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 HAM, SPAM = Label
 

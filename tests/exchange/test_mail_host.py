@@ -20,7 +20,7 @@ from spamnb.host.host import Host
 from spamnb.ledger.copies.copy import roll
 from tests.exchange import cluster
 from tests.host.conftest import Site
-from tests.service.conftest import until
+from tests.patience import until
 
 ANNA, BERT = "anna@a.example", "bert@a.example"
 WORDS = {ANNA: "xylophonequux", BERT: "marimbaquux"}

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 # All that a process may import later: as another user it may not be able to read this environment's files.
 _BECOME_NOBODY = (

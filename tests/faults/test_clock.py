@@ -14,7 +14,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from tests.faults.conftest import Faulty
-from tests.service.conftest import until
+from tests.patience import until
 
 DAY = 86_400.0
 # Not the command `faketime`: it stays as a parent, and a signal to it does not reach the service.

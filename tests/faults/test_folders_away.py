@@ -12,7 +12,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from tests.faults.conftest import IMPATIENCE, Faulty, mounted, run
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def test_junk_deleted(site: Faulty) -> None:

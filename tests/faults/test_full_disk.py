@@ -7,7 +7,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import Faulty, filled, mounted, read_only, run
-from tests.service.conftest import until
+from tests.patience import until
 
 LONG = b"\n".join(b"word%d" % number for number in range(3000))  # new tokens, for which the ledger has to grow
 

@@ -21,7 +21,8 @@ from spamnb.ledger.file.readonly import faults_of, state_of
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.schema import VERSION
 from tests.faults.conftest import Faulty, mounted, read_only
-from tests.service.conftest import LESSONS, until
+from tests.patience import until
+from tests.service.conftest import LESSONS
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.mail import reading
 from spamnb.service import folders as boxes
 from tests.faults.conftest import Faulty
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def oddities(directory: Path, outside: Path) -> list[Path]:

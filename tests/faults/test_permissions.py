@@ -10,7 +10,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.faults.conftest import Faulty, stop
-from tests.service.conftest import until
+from tests.patience import until
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from spamnb.config import Mailbox, render
 from tests.faults.conftest import Faulty, stop
 from tests.ledger.test_locks import inside, locked_by_a_stranger
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def test_two_ledgers_on_one_mailbox(site: Faulty, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from tests.faults.conftest import Faulty, mounted, stop
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 
 _TAKE_BACK = """
 import sys, time

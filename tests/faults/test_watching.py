@@ -13,7 +13,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder, find_directories
 from tests.faults.conftest import Faulty
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def with_limit(sysctl: str, value: int) -> list[str]:

@@ -34,7 +34,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import encode, find_folders
 from tests.imap.dovecot import NEW, OLD, PACKAGES, Dovecot
 from tests.lessons import learn, sample_lessons
-from tests.service.conftest import PATIENCE, Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 from tests.systemd import tree
 
 _LESSONS = 40

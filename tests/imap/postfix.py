@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.imap.conftest import Host, program
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 
 _MAIN = """
 compatibility_level = 3.6

@@ -8,7 +8,7 @@ from spamnb.maildir.folders import encode
 from spamnb.maildir.names import parse_name
 from tests.imap.conftest import ABROAD, LAYOUTS, Client, Host, as_sent, new_mail
 from tests.imap.dovecot import BOTH
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def test_new_mail_is_judged_and_moved(host: Host, client: Client) -> None:

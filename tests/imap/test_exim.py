@@ -11,7 +11,7 @@ from tests.documents import block
 from tests.imap.conftest import Host, new_mail, program
 from tests.imap.dovecot import ONLY_OLD
 from tests.imap.test_sieve import write_sieve
-from tests.service.conftest import until
+from tests.patience import until
 
 pytestmark = ONLY_OLD  # Exim starts its LDA as a user who cannot enter a tree
 

@@ -18,7 +18,8 @@ from spamnb.rules.meaning import COPY_SECONDS
 from tests.imap.conftest import LAYOUTS, Client, Host, new_mail
 from tests.imap.dovecot import SIEVE_AT_DELIVERY
 from tests.imap.test_mbsync import Pair, lies_in, maildir_store, sites, take
-from tests.service.conftest import PATIENCE, Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 
 __all__ = ["sites"]  # the fixture
 

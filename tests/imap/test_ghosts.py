@@ -18,7 +18,7 @@ from spamnb.maildir.messages import scan
 from tests.imap.conftest import LAYOUTS, Client, Host, as_sent, new_mail, program
 from tests.imap.test_delivery import Agent, Deliver, by_dovecot, by_maildrop, received
 from tests.imap.test_mbsync import maildir_store
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 
 _SECONDS = 2.0  # by then a session shows what lies in the folder
 _NOOP_SECONDS = 0.25

@@ -18,7 +18,7 @@ from tests.documents import block, blocks
 from tests.imap.conftest import Client, Host, new_mail
 from tests.imap.dovecot import ONLY_OLD
 from tests.imap.test_first_arrivals import WEAK, wait_for_lesson
-from tests.service.conftest import until
+from tests.patience import until
 
 pytestmark = [
     ONLY_OLD,  # it plays a provider

@@ -14,7 +14,8 @@ from spamnb.identity.digests import identity
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 from tests.imap.conftest import LAYOUTS, Host, new_mail
-from tests.service.conftest import PATIENCE, Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 
 pytestmark = pytest.mark.skipif(shutil.which("mbsync") is None, reason="needs mbsync (Debian: isync)")
 

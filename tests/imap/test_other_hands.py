@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from spamnb.identity.digests import identity
 from tests.imap.conftest import Client, Host, new_mail
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def everywhere(host: Host) -> Counter[bytes]:

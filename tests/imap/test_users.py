@@ -14,7 +14,7 @@ from tests.documents import block
 from tests.imap.conftest import Host, as_sent, new_mail
 from tests.imap.dovecot import BOTH, OLD, Dovecot, recipe
 from tests.imap.test_sieve import LMTP, write_program, write_sieve
-from tests.service.conftest import until
+from tests.patience import until
 
 pytestmark = BOTH
 

@@ -15,8 +15,8 @@ from spamnb.maildir.folders import create_folder
 from tests.documents import ROOT, block
 from tests.packaging import rootless
 from tests.packaging.rootless import Person
+from tests.patience import until
 from tests.systemd import tree
-from tests.systemd.machine import until
 
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 

@@ -11,8 +11,9 @@ from spamnb.setup.units import manager_of
 from tests.documents import block
 from tests.packaging import built, tab
 from tests.packaging.conftest import check_moved_once, put, spam_comes_during, start_manager
+from tests.patience import until
 from tests.systemd.asking import ask, log_in
-from tests.systemd.machine import Machine, until
+from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
 from tests.systemd.virtual_users import STATE, TAUGHT, VirtualUsers
 

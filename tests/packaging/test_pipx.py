@@ -14,9 +14,10 @@ from tests.documents import block
 from tests.manual.made import files
 from tests.packaging import built
 from tests.packaging.conftest import booted, check_moved_once, put, spam_comes_during, start_manager
+from tests.patience import until
 from tests.systemd import tree
 from tests.systemd.asking import ask, log_in
-from tests.systemd.machine import Machine, until
+from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
 
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]

@@ -5,8 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -24,20 +23,11 @@ from spamnb.maildir.messages import deliver, scan
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from tests.lessons import learn, sample_lessons
+from tests.patience import PATIENCE, until
 from tests.service.desk import Desk
 
-PATIENCE = 30.0
 LESSONS = 25
 _TAUGHT: dict[int, bytes] = {}  # ledgers, by the number of lessons
-
-
-def until(done: Callable[[], bool], what: str, limit: float = PATIENCE) -> None:
-    """Wait for a condition, and fail with its description when the limit has passed."""
-    end = time.monotonic() + limit
-    while not done():
-        if time.monotonic() > end:
-            pytest.fail(f"waited {limit} s in vain: {what}")
-        time.sleep(0.01)
 
 
 class Site:

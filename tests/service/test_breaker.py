@@ -10,7 +10,8 @@ from spamnb.acts.withheld import pause
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import Entry
-from tests.service.conftest import LESSONS, Site, until
+from tests.patience import until
+from tests.service.conftest import LESSONS, Site
 
 
 def judged(site: Site) -> int:

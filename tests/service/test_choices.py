@@ -10,7 +10,8 @@ from spamnb.config import Config, Learning, load
 from spamnb.delivery.judge import judge_here
 from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.ledger import Ledger
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 from tests.service.desk import Desk
 from tests.service.spamd.conftest import request
 from tests.service.spamd.test_beside_the_watching import ask, socket_of

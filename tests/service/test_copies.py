@@ -21,7 +21,8 @@ from spamnb.service import jobs
 from spamnb.service.daemon import Daemon
 from spamnb.service.mailbox import WatchedMailbox
 from spamnb.service.notify import Notifier
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 DAY = 86_400.0
 

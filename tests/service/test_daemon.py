@@ -14,7 +14,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
 from spamnb.service.watcher import Watcher
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 
 def test_stops_cleanly(site: Site) -> None:

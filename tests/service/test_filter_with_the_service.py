@@ -9,7 +9,8 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from tests.service.conftest import PATIENCE, Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 
 
 def through(site: Site, content: bytes) -> bytes:

@@ -11,7 +11,8 @@ from spamnb.config import Mailbox, render
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
 from spamnb.service.log import LogOnce
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 SPAM = message("spam", 100)
 

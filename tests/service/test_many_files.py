@@ -4,7 +4,8 @@ from pathlib import Path
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.messages import scan
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 FILED = 250
 

@@ -15,7 +15,8 @@ from spamnb.monitoring.exposition import exposition
 from spamnb.service.context import Context
 from spamnb.service.jobs import MetricsFile
 from spamnb.service.measurements import Measurements
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 RUNNING = 'spamnb_service_running{service="anna@b.example"}'
 RANGES = ("0.005", "0.25", "0.5", "2.5", "+Inf")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.maildir.folders import create_folder
-from tests.service.conftest import PATIENCE
+from tests.patience import PATIENCE
 
 _FEW = 48  # files that a process may have open; the service itself takes some 20
 

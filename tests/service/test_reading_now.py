@@ -13,7 +13,8 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.reading_now import Met, ReadingNow, remember
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 # A service whose reader ends the process, or waits for ever, at one message.
 _PROGRAM = """

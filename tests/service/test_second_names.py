@@ -16,7 +16,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import Name
 from spamnb.rules.meaning import COPY_SECONDS
-from tests.service.conftest import PATIENCE, Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 from tests.service.desk import ROLES, Desk
 
 _ORDERS = ("INBOX", "Archive"), ("Archive", "INBOX")

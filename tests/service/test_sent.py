@@ -14,7 +14,8 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
 from spamnb.service.jobs import Forgetting
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 from tests.service.desk import DAY, Desk
 
 PATH = b"Received: from out.b.example (out.b.example [9.9.9.7]) by mx.example.org with ESMTP; 1 Jun 2026 10:00 +0000\n"

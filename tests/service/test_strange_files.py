@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 
 def put_strange_files(new: Path, outside: Path) -> list[str]:

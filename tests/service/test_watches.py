@@ -18,7 +18,7 @@ from spamnb.maildir.messages import Entry
 from spamnb.service import inotify
 from spamnb.service.inotify import CannotWatchError, Inotify
 from spamnb.service.watcher import Hint, Watcher
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def made(*roots: Path, layout: Layout = "maildir++", names: tuple[str, ...] = ("INBOX", "Junk")) -> list[str]:

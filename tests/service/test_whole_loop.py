@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.service.conftest import Site, until
+from tests.patience import until
+from tests.service.conftest import Site
 
 
 def test_judged_moved_corrected_learned(site: Site) -> None:

@@ -7,14 +7,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.systemd.tree import CannotSetUpError
 
-_PATIENCE = 60.0
 _PREFIX = "spamnb-systemd-"
 _MEMORY = 4 << 30  # bytes that have to be free; the tree takes a sixth of them
 _CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")  # unified, or hybrid
@@ -25,15 +24,6 @@ for at in {}; do
 done
 exec "$@"
 """.format(" ".join(_CGROUPS))
-
-
-def until(done: Callable[[], bool], what: str, limit: float = _PATIENCE) -> None:
-    """Wait for a condition, and fail with its description when the limit has passed."""
-    end = time.monotonic() + limit
-    while not done():
-        if time.monotonic() > end:
-            pytest.fail(f"waited {limit} s in vain: {what}")
-        time.sleep(0.1)
 
 
 class Machine:
@@ -68,7 +58,7 @@ class Machine:
                 stderr=console,
                 start_new_session=True,  # an interrupt at the terminal is ours to act on
             )
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         state = ""
         while state not in {"running", "degraded"}:
             if self._container.poll() is not None or time.monotonic() > end:
@@ -100,7 +90,7 @@ class Machine:
             _remove(self._place)
 
     def run(
-        self, *command: str, user: str | None = None, check: bool = True, timeout: float = _PATIENCE, cwd: str = "/"
+        self, *command: str, user: str | None = None, check: bool = True, timeout: float = PATIENCE, cwd: str = "/"
     ) -> subprocess.CompletedProcess[str]:
         """Run a command inside, as root or another user; its output is captured."""
         home = f"/home/{user}" if user else "/root"

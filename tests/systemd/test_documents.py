@@ -3,8 +3,8 @@
 import pytest
 
 from tests.documents import block
+from tests.patience import until
 from tests.systemd.conftest import as_a_login, as_root
-from tests.systemd.machine import until
 from tests.systemd.unit import Unit
 
 _HOST, _OWN, _HOSTED = "docs/mail-host.md", "docs/install.md", "docs/hosted-imap.md"

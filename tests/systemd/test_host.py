@@ -4,8 +4,9 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.documents import block
+from tests.patience import until
 from tests.systemd.conftest import as_root
-from tests.systemd.machine import Machine, until
+from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
 from tests.systemd.virtual_users import LESSONS, SERVICE, STATE, TAUGHT, VirtualUsers, maildir
 

@@ -6,9 +6,10 @@ from functools import partial
 import pytest
 
 from tests.documents import block
+from tests.patience import until
 from tests.systemd.asking import ask
 from tests.systemd.conftest import as_root
-from tests.systemd.machine import Machine, until
+from tests.systemd.machine import Machine
 from tests.systemd.virtual_users import VirtualUsers
 
 _SOCKET = "/run/spamnb-web-host/host.sock"

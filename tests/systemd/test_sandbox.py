@@ -6,8 +6,9 @@ import os
 import pytest
 
 from tests.documents import block
+from tests.patience import until
 from tests.systemd.conftest import as_root
-from tests.systemd.machine import Machine, until
+from tests.systemd.machine import Machine
 from tests.systemd.probe import THINGS
 from tests.systemd.unit import Unit
 

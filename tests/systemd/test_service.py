@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.systemd.machine import until
+from tests.patience import until
 from tests.systemd.unit import WATCHDOG, Unit
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.documents import block
+from tests.patience import until
 from tests.systemd.conftest import as_a_login, as_root
-from tests.systemd.machine import Machine, until
+from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
 
 _ASK = """

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.documents import block
+from tests.patience import until
 from tests.systemd.asking import ask, log_in
 from tests.systemd.conftest import as_a_login, as_root
-from tests.systemd.machine import Machine, until
+from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from spamnb.acts.moves import bases_now
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
-from tests.systemd.machine import Machine, until
+from tests.patience import until
+from tests.systemd.machine import Machine
 
 # A hang must be found, and a death mended, within the patience of a test.
 WATCHDOG = 3

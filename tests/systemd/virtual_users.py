@@ -5,7 +5,8 @@ from pathlib import Path
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
-from tests.systemd.machine import Machine, until
+from tests.patience import until
+from tests.systemd.machine import Machine
 
 TAUGHT = ("anna@example.org", "ben@example.org", "carla@mail.example.net")
 LESSONS = 25  # of each kind, that lie in the folders of each user

@@ -10,7 +10,7 @@ import pytest
 
 from spamnb.web import login_keys
 from spamnb.web.page_server import key_file
-from tests.service.conftest import until
+from tests.patience import until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.served import as_if_running, served
 from tests.web.story import live_some_weeks

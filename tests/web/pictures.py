@@ -19,7 +19,7 @@ from spamnb.ledger.copies.copy import roll
 from spamnb.web import login_keys
 from spamnb.web.page_server import key_file
 from tests.documents import ROOT
-from tests.service.conftest import until
+from tests.patience import until
 from tests.web.desk import WebDesk
 from tests.web.served import as_if_running, served
 from tests.web.story import live_some_weeks

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from spamnb.config.writing import render
 from spamnb.ledger.file.locks import only_service
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk
 
 

@@ -13,7 +13,7 @@ from subprocess import PIPE
 import pytest
 
 from spamnb.web.background import Apart, EndingError, Later, NoPlaceError, Tell, here
-from tests.service.conftest import until
+from tests.patience import until
 
 
 def counted(number: int, tell: Tell) -> tuple[int, int]:

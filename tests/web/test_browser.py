@@ -14,7 +14,7 @@ from spamnb.acts.may_move import begin
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
 from spamnb.web.page_server import PageServer, Settings, login_address
-from tests.service.conftest import until
+from tests.patience import until
 from tests.web.chromium import PAGES, PHONE, RULES, SIZES, Chromium, browser, fresh, lived
 from tests.web.desk import WebDesk
 from tests.web.markup import FOLDER, MARKUP, fill

@@ -10,7 +10,7 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
-from tests.service.conftest import until
+from tests.patience import until
 from tests.web.chromium import Chromium, Window, browser, fresh
 from tests.web.story import of_a_shop
 

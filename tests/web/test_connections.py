@@ -16,7 +16,7 @@ from spamnb.web import connections
 from spamnb.web.application import Application
 from spamnb.web.http import Response
 from spamnb.web.page_server import PageServer, Settings
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk
 
 DRIPPING = 120

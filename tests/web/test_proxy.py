@@ -17,7 +17,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.documents import block
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk
 from tests.web.served import served
 

@@ -19,7 +19,7 @@ from spamnb.web import login_keys
 from spamnb.web.access import check_modes, is_held_by, listen
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.page_server import Activity, PageServer, Settings, key_file, login_file, port_in_use
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk
 from tests.web.served import served
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.documents import block
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.real_system
 SSHD = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin")

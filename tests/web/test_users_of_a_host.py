@@ -17,7 +17,7 @@ from spamnb.config.writing import render
 from spamnb.host.shares import Share, claimed
 from spamnb.web.access import listen
 from spamnb.web.page_server import PageServer
-from tests.service.conftest import until
+from tests.patience import until
 from tests.web.desk import Answer, Browser, all_routes
 from tests.web.host_desk import FIELD, HostDesk, as_user, of, pages_of_all
 from tests.web.served import served

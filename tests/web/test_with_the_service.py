@@ -14,7 +14,8 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from tests.service.conftest import PATIENCE, Site, until
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
 
 pytestmark = pytest.mark.real_system
 FORM = {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}

@@ -35,7 +35,7 @@ from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
 from spamnb.service.watcher import Hint, Watcher
 from tests.lessons import label_of
-from tests.service.conftest import PATIENCE, until
+from tests.patience import PATIENCE, until
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM, "Trash": Role.NEUTRAL}
 DAY = 86_400.0

@@ -16,7 +16,7 @@ from spamnb.host.host import Host
 from spamnb.host.register import State
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import mounted, run
-from tests.service.conftest import until
+from tests.patience import until
 from tests.service.hosts.inn import Desk, Process
 from tests.service.hosts.test_stamps import compared
 

@@ -19,8 +19,7 @@ from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd.service import SpamdService
 from tests.host.conftest import Site
-
-PATIENCE = 30.0
+from tests.patience import PATIENCE
 
 
 class Asked:

@@ -20,8 +20,9 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
-from tests.service.conftest import Site, until
-from tests.service.spamd.conftest import PATIENCE, exchange, request
+from tests.patience import PATIENCE, until
+from tests.service.conftest import Site
+from tests.service.spamd.conftest import exchange, request
 
 
 def socket_of(site: Site) -> str:

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.service.conftest import until
+from tests.patience import until
 from tests.service.spamd.conftest import Service, request
 
 _ANSWERS = (b"SPAMD/1.1 0 EX_OK\r\n", b"SPAMD/1.5 0 PONG\r\n", b"SPAMD/1.0 69 ", b"SPAMD/1.0 76 ", b"SPAMD/1.0 79 ")

@@ -24,8 +24,8 @@ from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import Allowed, Peer
 from spamnb.service.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
 from spamnb.service.spamd.server import ServerLimits, SpamdServer
-from tests.service.conftest import until
-from tests.service.spamd.conftest import PATIENCE, exchange, request
+from tests.patience import PATIENCE, until
+from tests.service.spamd.conftest import exchange, request
 
 CHECKED = b"SPAMD/1.1 0 EX_OK\r\nSpam: True ; 7.3 / 5.0\r\n\r\n"
 ALL = Allowed(frozenset(range(70_000)), 65534)

@@ -34,8 +34,9 @@ from spamnb.service.notify import Notifier
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd.service import SpamdService
 from tests.lessons import learn, sample_lessons
-from tests.service.conftest import LESSONS, until
-from tests.service.spamd.conftest import PATIENCE, OfHost, request
+from tests.patience import PATIENCE, until
+from tests.service.conftest import LESSONS
+from tests.service.spamd.conftest import OfHost, request
 from tests.service.spamd.test_requests import told
 from tests.service.spamd.test_sockets import asked_by
 

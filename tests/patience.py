@@ -1,0 +1,30 @@
+"""How long a test waits for a thing to happen before it fails.
+
+`SPAMNB_TEST_PATIENCE` is a factor for slow machines: with 3, each test waits three times as long.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+PATIENCE: Final = 60.0 * float(os.environ.get("SPAMNB_TEST_PATIENCE", "1"))
+"""Seconds. All limits are this one, or a multiple of it."""
+
+
+def until(done: Callable[[], object], what: str, limit: float = PATIENCE) -> None:
+    """Wait for a condition, and fail with its description after the limit.
+
+    The pause between two questions is as long as the last question took: most ask a file, some a whole machine.
+    """
+    end = time.monotonic() + limit
+    while True:
+        asked = time.monotonic()
+        if done():
+            return
+        answered = time.monotonic()
+        if answered > end:
+            pytest.fail(f"waited {limit:g} s in vain: {what}")
+        time.sleep(max(0.01, answered - asked))
