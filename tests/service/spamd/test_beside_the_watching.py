@@ -33,7 +33,7 @@ def socket_of(site: Site) -> str:
 def ask(site: Site, sent: bytes) -> bytes:
     """What the service answers."""
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(30)
+        client.settimeout(PATIENCE)
         client.connect(socket_of(site))
         return exchange(client, sent)
 
@@ -105,8 +105,8 @@ def check_nothing_learned(site: Site, number: int) -> None:
     with Ledger(str(site.ledger)) as ledger:
         before = ledger.lessons.totals().tolist()
     delivered = deliver_by_the_verdict(site, number)
-    until(lambda: all(kinds(site, mail) for mail in delivered[-20:]), "the last to be looked at", limit=120)
-    until(lambda: not [mail for mail in delivered if not kinds(site, mail)], "all to be looked at", limit=120)
+    until(lambda: all(kinds(site, mail) for mail in delivered[-20:]), "the last to be looked at", limit=2 * PATIENCE)
+    until(lambda: not [mail for mail in delivered if not kinds(site, mail)], "all to be looked at", limit=2 * PATIENCE)
     assert {len(kinds(site, mail)) for mail in delivered} == {1}
     assert {kind for mail in delivered for kind, _ in kinds(site, mail)} == {"judged", "moved"}
     with Ledger(str(site.ledger)) as ledger:
@@ -132,7 +132,7 @@ def test_whole_messages_at_once(answering: Site) -> None:
     assert ask(answering, request("CHECK", message("spam", 980))).endswith(b"Spam: True ; 9.9 / 5.0\r\n\r\n")
     before = most_memory(answering)
     with ThreadPoolExecutor(40) as clients:
-        answers = [one.result(300) for one in [clients.submit(ask, answering, sent) for _ in range(40)]]
+        answers = [one.result(5 * PATIENCE) for one in [clients.submit(ask, answering, sent) for _ in range(40)]]
     assert [answer[:19] for answer in answers] == [b"SPAMD/1.1 0 EX_OK\r\n"] * 40
     assert min(map(len, answers)) > 30_000_000
     assert most_memory(answering) - before < 180  # 64 MB of messages, and what two threads take to read them
@@ -204,7 +204,7 @@ def test_cannot_start(site: Site) -> None:
     site.configure("spamd: {listen: [/nowhere/at/all.sock]}")
     site.start(wait=False)
     assert site.process is not None
-    assert site.process.wait(30) == 3
+    assert site.process.wait(PATIENCE) == 3
     assert "cannot listen on /nowhere/at/all.sock: No such file or directory; make its directory" in site.log()
 
 

@@ -24,7 +24,8 @@ from spamnb.mail.reading import read
 from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
-from tests.service.spamd.conftest import PATIENCE, Service, request
+from tests.patience import PATIENCE
+from tests.service.spamd.conftest import Service, request
 
 SPAM, HAM = message("spam", 900), message("ham", 900)
 UNSURE = b"Subject: hello\n\nnothing\n"

@@ -45,9 +45,8 @@ class Served:
     def connect(self) -> socket.socket:
         client = socket.socket(socket.AF_UNIX if isinstance(self.path, str) else socket.AF_INET)
         client.connect(self.path)
-        client.settimeout(
-            PATIENCE
-        )  # QUIRK: with one, connect(2) does not wait where the queue of a Unix socket is full
+        # QUIRK: with a time limit, connect(2) does not wait if the queue of a Unix socket is full
+        client.settimeout(PATIENCE)
         return client
 
     @contextlib.contextmanager
