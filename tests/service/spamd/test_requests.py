@@ -161,6 +161,21 @@ def test_untaught(service: Service) -> None:
         assert ledger.early_verdicts.find(identity(SPAM), time.time()) is None
 
 
+def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a report says stands there to its end, however long it is, in lines that are not too long."""
+    why = "12 of the newest 200 ham messages would be taken for spam"
+    listed = replace(service.config, senders=Senders(spam=("*",)))
+    service.use(listed)
+    reports = [body(service.ask(request("REPORT", HAM)))]
+    monkeypatch.setattr("spamnb.acts.may_move.lacks", lambda *_: why)
+    service.use(replace(listed, learning=Learning(minimum_messages=1000)))
+    reports.append(body(service.ask(request("REPORT", HAM))))
+    assert max(len(line) for text in reports for line in text.splitlines()) <= 76
+    said = [" ".join(text.decode().split()) for text in reports]
+    assert "List: the sender is in senders of the configuration" in said[0]
+    assert f"No verdict is told yet: {why}" in said[1]
+
+
 def test_moving_stopped(service: Service) -> None:
     """While moving is stopped no verdict is told: a rule would move the mail."""
     with service.ledger() as ledger:
