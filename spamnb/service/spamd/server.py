@@ -303,6 +303,8 @@ class SpamdServer:
                 await self._less_or_tick()
         finally:
             self._waiting.discard(connection)
+            if self._waiting:
+                self._less.set()  # for the next one
         now = connection.since = connection.moved = self._loop.time()
         connection.waited += now - began
         self._hold(connection, size)
