@@ -66,8 +66,6 @@ def test_service_ends_where_nobody_is_answered(site: Site) -> None:
 
 def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where answering is stuck, the service ends with an error in time, though nothing else happens."""
-    monkeypatch.setattr("spamnb.service.spamd.server._ASKED_EVERY", 0.1)
-    monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 1.0)
     site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
     service = Daemon(lambda: load(site.config, {}), Notifier({}))
     release = threading.Event()
@@ -77,6 +75,9 @@ def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.M
         assert ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
         assert service._spamd._running is not None
         service._spamd._running[0]._loop.call_soon_threadsafe(release.wait)
+        monkeypatch.setattr("spamnb.service.spamd.server._ASKED_EVERY", 0.1)
+        monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 0.5)
+        service._wake()  # by the limits of before it would wait for ten seconds
         try:
             with pytest.raises(SpamnbError, match="is stuck"):
                 running.result(PATIENCE / 2)

@@ -26,7 +26,7 @@ from spamnb.service.open_files import free_for_connections
 from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import Allowed, Peer
 from spamnb.service.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
-from spamnb.service.spamd.server import ServerLimits, SpamdServer
+from spamnb.service.spamd.server import ServerLimits, SpamdServer, _Connection
 from tests.patience import PATIENCE, until
 from tests.service.spamd.conftest import exchange, request
 
@@ -51,6 +51,9 @@ class Served:
         # QUIRK: with a time limit, connect(2) does not wait if the queue of a Unix socket is full
         client.settimeout(PATIENCE)
         return client
+
+    def connections(self) -> list[_Connection]:
+        return [*self.server._connections]  # at once: others come and go meanwhile
 
     @contextlib.contextmanager
     def over_tcp(self) -> Iterator[None]:
@@ -243,7 +246,7 @@ def test_not_silent_but_unread(serve: Serve) -> None:
     with served.connect() as slow, served.connect() as silent:
         for client in (slow, silent):
             client.sendall(sent[:-1])
-        both = served.server._connections
+        both = served.connections()
         until(lambda: served.server._held == 2_000_000, "both to be let in")
         until(lambda: not any(one.is_ready(select.POLLIN) for one in both), "all of it to be read")
         served.server._loop.call_soon_threadsafe(look)
@@ -275,7 +278,7 @@ def test_answer_that_nobody_takes(serve: Serve) -> None:
     mail = b"x" * 1_000_000
     with served.connect() as deaf:
         deaf.sendall(request("PROCESS", mail))
-        until(lambda: any(not one.reading and one.held for one in served.server._connections), "it to be read")
+        until(lambda: any(not one.reading and one.held for one in served.connections()), "it to be read")
         assert served.ask(request("CHECK", mail)) == CHECKED
         assert not b"".join(iter(lambda: deaf.recv(1 << 16), b"")).endswith(mail)
 
@@ -286,7 +289,7 @@ def test_answers_that_nobody_takes_are_no_wall(serve: Serve) -> None:
     with contextlib.ExitStack() as stack:
         for _ in range(2):
             stack.enter_context(served.connect()).sendall(request("PROCESS", b"x" * 1_000_000))
-        until(lambda: sum(one.held > 0 and not one.reading for one in served.server._connections) == 2, "their answers")
+        until(lambda: sum(one.held > 0 and not one.reading for one in served.connections()) == 2, "their answers")
         assert served.ask(request("CHECK", b"x")) == CHECKED
 
 
@@ -327,7 +330,7 @@ def test_answer_is_not_given_up_for_room(serve: Serve) -> None:
     mail = b"x" * 1_000_000
     with served.connect() as slow:
         slow.sendall(request("PROCESS", mail))
-        until(lambda: any(not one.reading and one.held for one in served.server._connections), "it to be read")
+        until(lambda: any(not one.reading and one.held for one in served.connections()), "it to be read")
         assert served.ask(request("CHECK", mail)).startswith(b"SPAMD/1.0 75 ")
         with served.connect() as silent:
             assert served.ask(request("CHECK", b"x")) == CHECKED
@@ -479,9 +482,9 @@ def test_stuck_thread_in_time() -> None:
 
 def test_stuck_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the thread of the connections does nothing any more that is heard, by the next reload too."""
+    served = serve()
     monkeypatch.setattr("spamnb.service.spamd.server._ASKED_EVERY", 0.0)
     monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 0.2)
-    served = serve()
     release = threading.Event()
     served.server._loop.call_soon_threadsafe(release.wait)
     served.server.check()
