@@ -29,14 +29,18 @@ def are_used_up() -> bool:
         return fault.errno == errno.EMFILE
 
 
-def free_for_connections() -> int:
-    """How many more files connections may take; less than 0 if they have to give some back to all else."""
+def for_connections() -> int:
+    """How many files may be open before connections take more than their part of them."""
     most = _limit()
+    return most - min(_KEPT, most // 4)
+
+
+def open_now() -> int:
+    """How many files are open."""
     try:
-        there = _open_now()
+        return _open_now()
     except OSError as fault:  # without /proc nobody knows
-        there = most if fault.errno == errno.EMFILE else 0
-    return most - there - min(_KEPT, most // 4)
+        return _limit() if fault.errno == errno.EMFILE else 0
 
 
 def _open_now() -> int:

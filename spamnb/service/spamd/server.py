@@ -157,7 +157,7 @@ class SpamdServer:
         self._held = 0
         self._large: dict[_Connection, None] = {}  # which have asked for room and are read, in the order of that
         self._waiting: set[_Connection] = set()  # of these, for more room
-        self._spare = limits.connections  # as many connections the files of this process allow, and when that was seen
+        self._beside = 0  # files that are open beside connections, and when they were counted
         self._counted_at = -math.inf
         self._refused = LogOnce(_log)
         # When the thread was asked whether it lives, and has said so.
@@ -276,8 +276,8 @@ class SpamdServer:
 
     async def _room_for_one(self) -> None:
         """Wait until one more connection may come; the oldest that is read from makes room, if it has had its time."""
-        while len(self._connections) >= self._most_connections():
-            self._give_up_one(_TOO_MANY, self._limits.silence if self._spare < self._limits.connections else math.inf)
+        while len(self._connections) >= (most := self._most_connections()):
+            self._give_up_one(_TOO_MANY, self._limits.silence if most < self._limits.connections else math.inf)
             await self._less_or_tick()
 
     def _most_connections(self) -> int:
@@ -285,8 +285,8 @@ class SpamdServer:
         now = self._loop.time()
         if now >= self._counted_at + self._limits.tick:
             self._counted_at = now
-            self._spare = len(self._connections) + open_files.free_for_connections()
-        return max(1, min(self._limits.connections, self._spare))
+            self._beside = open_files.open_now() - len(self._connections)
+        return max(1, min(self._limits.connections, open_files.for_connections() - self._beside))
 
     async def _admit(self, connection: _Connection, size: int) -> None:
         """Wait until there is room for so many bytes of its message; who has room and is slow makes room."""

@@ -22,7 +22,7 @@ from spamnb.base.sockets import Listener
 from spamnb.config import Spamd
 from spamnb.monitoring.exposition import exposition
 from spamnb.service.measurements import Measurements
-from spamnb.service.open_files import free_for_connections
+from spamnb.service.open_files import for_connections, open_now
 from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import Allowed, Peer
 from spamnb.service.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
@@ -363,10 +363,10 @@ def test_connections_leave_files(serve: Serve) -> None:
     """Silent connections, however many, leave some files to the rest of the service, and give way to who asks."""
     with contextlib.ExitStack() as stack:
         silent = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(120)]
-        served = serve(grace=10 * PATIENCE, first_line=10 * PATIENCE)
+        served = serve(silence=0.2, grace=10 * PATIENCE, first_line=10 * PATIENCE)
         for client in silent:
             client.connect(served.path)
-        until(lambda: free_for_connections() <= 0, "as many to be taken as may be")
+        until(lambda: open_now() >= for_connections(), "as many to be taken as may be")
         files = [stack.enter_context(open(os.devnull)) for _ in range(30)]
         for file in files:
             file.close()
