@@ -196,7 +196,8 @@ class Daemon:
 
     def _patience(self, tenants: Tenants[Any]) -> float:
         """Seconds until something has to be done whether or not a hint comes."""
-        return min(tenants.due_in(), self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
+        due = tenants.due_in(), self._spamd.due_in(), self._notify.watchdog_seconds or _LONGEST_WAIT
+        return min(*due, _LONGEST_WAIT)
 
     def _long_work(self, status: str) -> None:
         """One step of long work is done. Raises StoppedError where no further one is wanted."""

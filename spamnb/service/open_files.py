@@ -10,6 +10,7 @@ import os
 import resource
 
 _INSTANCE = 2  # files that an instance of inotify takes: itself, and what ends its thread
+_KEPT = 64  # files that connections leave to all else: mail, ledgers, copies
 
 
 def raise_limit() -> None:
@@ -23,7 +24,28 @@ def raise_limit() -> None:
 def are_used_up() -> bool:
     """Whether it is this limit that leaves no room for an instance of inotify, and not the limit on instances."""
     try:
-        there = len(os.listdir("/proc/self/fd")) - 1  # one is the listing's own
-        return there + _INSTANCE > resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return _open_now() + _INSTANCE > _limit()
     except OSError as fault:
         return fault.errno == errno.EMFILE
+
+
+def for_connections() -> int:
+    """How many files may be open before connections take more than their part of them."""
+    most = _limit()
+    return most - min(_KEPT, most // 4)
+
+
+def open_now() -> int:
+    """How many files are open."""
+    try:
+        return _open_now()
+    except OSError as fault:  # without /proc nobody knows
+        return _limit() if fault.errno == errno.EMFILE else 0
+
+
+def _open_now() -> int:
+    return len(os.listdir("/proc/self/fd")) - 1  # one is the listing's own
+
+
+def _limit() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

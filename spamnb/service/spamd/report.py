@@ -7,6 +7,7 @@ behind a capital letter or a digit anywhere.
 
 import math
 import re
+import textwrap
 from collections.abc import Iterator
 
 from spamnb import __version__
@@ -34,7 +35,7 @@ def report(judged: JudgedAtDelivery, config: Config) -> bytes:
     lines = [
         f"spamnb {__version__}: {told.verdict}, {told.points:.1f} points of 5.0 required",
         f"Probability of spam: {told.probability:.4f}",
-        *([f"No verdict is told yet: {held}"] if held else []),
+        *(textwrap.wrap(f"No verdict is told yet: {held}", _WIDEST) if held else []),
         *["", *(_RULE + "-" * _WIDEST).splitlines()],
     ]
     for each, (_, name, description, more) in zip(points, rows, strict=True):
@@ -64,7 +65,7 @@ def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
     if limited != exact:
         yield limited - exact, "SPAMNB_LIMIT", f"Limit: no more than {most:.1f} points are told", ""
     if judged.judgement.listed and abs(points - limited) > _ROUNDING:
-        yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders of the configuration", ""
+        yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders", "of the configuration"
 
 
 def _plain(token: str) -> str:

@@ -6,33 +6,42 @@ What a client can do wrong costs itself, not the others:
 all of it within five, and an answer has to be taken as soon.
 
 *It sends too much.* A message has a limit; so have all bytes that are held at once. Who sends more than a few waits
-until there is room for all that was announced, and is not read meanwhile; first come, first served. Where that takes
-too long the answer is a temporary error. Who was let in and does not send is given up once another waits: an honest
-client sends all it has in milliseconds.
+for room, and is not read meanwhile; first come, first served. Room is taken as bytes come, twice as much each time:
+what a client only announces takes none. If waiting takes too long, the answer is a temporary error.
+
+*It has room, and is silent.* It is given up once another waits: an honest client sends all it has in milliseconds.
+
+*All have a part of their room, and wait for the rest.* They would wait for each other. So the message that came first
+may take all room, and all others together leave enough for one whole message.
 
 *There are too many.* Past a number of connections the oldest one that is incomplete, or has its answer, is given up,
-once it has had some seconds; until then new ones wait in the kernel's queue.
+once it has had some seconds; until then new ones wait in the kernel's queue. Connections leave some of the files that
+the process may open to the rest of the service. If it has used these too, the oldest silent one is given up at once.
 
-*It does not take what is answered, or goes on sending.* An answer is followed by the end of the stream; what still
-comes is dropped for as long as it comes quickly, since closing at once would make the kernel reset the connection, and
-the answer be lost.
+*It does not take what is answered.* If nothing of it is taken for half a minute, it is given up once another waits.
+No answer that is being taken is given up for the sake of others.
 
-No answer that is being written is given up for the sake of others.
+*It goes on sending.* An answer is followed by the end of the stream; what still comes is dropped for as long as it
+comes quickly, since closing at once would make the kernel reset the connection, and the answer be lost.
 """
 
 import asyncio
 import contextlib
+import errno
 import logging
+import math
+import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 from spamnb.base.errors import SpamnbError
 from spamnb.base.sockets import Listener
+from spamnb.service import open_files
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
@@ -51,8 +60,10 @@ from spamnb.service.spamd.protocol import (
 _log = logging.getLogger(__name__)
 _PIECE = 1 << 16  # bytes read at once
 _AT_ONCE = 4  # pieces of one client
+_TAKEN = 1 << 18  # bytes of an answer; who takes so many takes it
 _ASKED_EVERY = 10.0  # seconds
-_HEARD_WITHIN = 30.0  # seconds; the thread never works for as long as one
+_HEARD_WITHIN = 14.0  # seconds, less than twice as long after it is stuck; the thread never works for as long as one
+_TOO_MANY = "too many connections"
 _ENDED = "the spamd protocol is not answered any more: the thread of its connections {how}; restart the service"
 
 Answered = Answer | Future[Answer]
@@ -65,14 +76,19 @@ Ask = Callable[[SpamdRequest, Peer], Answered]
 class ServerLimits:
     """What clients may take; times are seconds, sizes bytes.
 
-    held: of all messages and answers together; the first `protocol.SMALL` bytes of each message are read all the same.
-    wait: how long a message waits for room. grace: a connection that is younger is not given up. tick: how exactly
-    these are kept. workers: Python computes in one thread at a time, so that more of them answer no faster; after 7,000
-    requests the service took 78 MB with two and 91 MB with four (benchmarks/spamd.py).
+    message: of one. held: of all messages and answers together; the first `protocol.SMALL` bytes of each message are
+    read all the same. wait: how long a message waits for room, in all. tick: how exactly these are kept.
+
+    A connection that keeps others waiting is given up when one of these has passed. grace: since it came, got room, or
+    got its answer. silence: since it sent something, if it has room. untaken: since it took something of its answer.
+
+    workers: Python computes in one thread at a time, so that more of them answer no faster; after 7,000 requests the
+    service took 78 MB with two and 91 MB with four (benchmarks/spamd.py).
     """
 
-    connections: int = 600  # a service has 1,024 open files unless told otherwise
-    held: int = 64 << 20
+    connections: int = 600  # fewer if the process may open too few files
+    message: int = protocol.MOST_MESSAGE
+    held: int = 2 * protocol.MOST_MESSAGE
     workers: int = 2
     first_line: float = 30.0  # this and the next are spamd's own
     request: float = 300.0
@@ -80,33 +96,46 @@ class ServerLimits:
     answer: float = 300.0
     drain: float = 1.0
     grace: float = 5.0
+    silence: float = 1.0
+    untaken: float = 30.0
     stop: float = 5.0
-    tick: float = 1.0
+    tick: float = 0.25
 
 
 @dataclass(slots=True, eq=False)
 class _Connection:
     """A client.
 
-    began: when it connected. since: then, or when there was room for its message, or when it got its answer. held: its
-    bytes. reading: the time limit, while its request is incomplete, or while what comes after its answer is dropped.
+    began: when it connected. since: then, or when it last got room, or when it got its answer. moved: when it last sent
+    or took something. waited: for room, in all. held: its bytes. reading: the time limit, while its request is
+    incomplete, or while what comes after its answer is dropped. writing: that of its answer.
     """
 
     socket: socket.socket
     listener: Listener
     began: float
     since: float
+    moved: float
+    waited: float = 0.0
     pieces: int = 0  # received
     held: int = 0
     reading: asyncio.Timeout | None = None
+    writing: asyncio.Timeout | None = None
     given_up: str = ""  # why
     has_ended: bool = False  # it sends nothing more
+
+    def is_ready(self, event: int) -> bool:
+        """Whether it has sent or taken something that we have not noticed yet."""
+        poll = select.poll()
+        poll.register(self.socket, event)
+        return bool(poll.poll(0))
 
 
 class SpamdServer:
     """Answers on the sockets that it is given, until `close`. `answer` is called in several threads at once.
 
-    on_end: called in the thread of the connections, where that ends by a fault; `check` raises from then on.
+    on_end: called in the thread of the connections, where that ends by a fault; `check` raises from then on. `running`
+    gives seconds of a clock that is never set, by which that thread is asked whether it lives.
     """
 
     def __init__(
@@ -115,8 +144,10 @@ class SpamdServer:
         limits: ServerLimits = ServerLimits(),
         measurements: Measurements | None = None,
         on_end: Callable[[], object] = lambda: None,
+        running: Callable[[], float] = time.monotonic,
     ) -> None:
         self._answer = answer
+        self._running = running
         self._limits = limits
         self._measurements = measurements or Measurements()
         self._on_end = on_end
@@ -124,10 +155,13 @@ class SpamdServer:
         self._allowed: Allowed | None = None
         self._connections: dict[_Connection, asyncio.Task[None]] = {}  # in the order in which they came
         self._held = 0
-        self._waiting: dict[_Connection, None] = {}  # for room, in the order in which they asked for it
+        self._large: dict[_Connection, None] = {}  # which have asked for room and are read, in the order of that
+        self._waiting: set[_Connection] = set()  # of these, for more room
+        self._beside = 0  # files that are open beside connections, and when they were counted
+        self._counted_at = -math.inf
         self._refused = LogOnce(_log)
         # When the thread was asked whether it lives, and has said so.
-        self._asked_at = self._heard_at = time.monotonic()
+        self._asked_at = self._heard_at = running()
         self._loop = asyncio.new_event_loop()
         self._less = asyncio.Event()  # fewer connections or bytes than before
         self._over = self._loop.create_future()
@@ -144,7 +178,7 @@ class SpamdServer:
 
     def check(self) -> None:
         """Raise SpamnbError where the thread of the connections has ended, or is stuck."""
-        now = time.monotonic()
+        now = self._running()
         if self._loop.is_closed():
             raise SpamnbError(_ENDED.format(how="has ended by a fault"))
         if self._asked_at > self._heard_at and now - self._asked_at > _HEARD_WITHIN:
@@ -153,6 +187,11 @@ class SpamdServer:
             self._asked_at = now
             with contextlib.suppress(RuntimeError):  # it ends at this very moment
                 self._loop.call_soon_threadsafe(self._heard)
+
+    def due_in(self) -> float:
+        """Seconds until `check` is to be called again, so that a thread that is stuck is noticed in time."""
+        due = self._asked_at + _HEARD_WITHIN if self._asked_at > self._heard_at else self._heard_at + _ASKED_EVERY
+        return max(0.0, due - self._running())
 
     def close(self) -> None:
         """Give up what is incomplete, answer what is whole, and end."""
@@ -189,7 +228,7 @@ class SpamdServer:
         await self._over
 
     def _heard(self) -> None:
-        self._heard_at = time.monotonic()
+        self._heard_at = self._running()
 
     async def _use(self, listeners: Sequence[Listener], allowed: Allowed | None) -> None:
         dropped = [self._listening.pop(one) for one in [*self._listening] if one not in listeners]
@@ -226,44 +265,79 @@ class SpamdServer:
                 continue
             except OSError as fault:
                 self._refused.log("accept", f"cannot take a connection on {listener.address}: {fault.strerror}")
-                await asyncio.sleep(self._limits.tick)
+                if fault.errno in (errno.EMFILE, errno.ENFILE):
+                    self._give_up_one(_TOO_MANY, self._limits.silence)
+                await self._less_or_tick()
                 continue
             self._refused.over("accept")
             now = self._loop.time()
-            connection = _Connection(accepted, listener, began=now, since=now)
+            connection = _Connection(accepted, listener, began=now, since=now, moved=now)
             self._connections[connection] = self._loop.create_task(self._serve(connection))
 
     async def _room_for_one(self) -> None:
         """Wait until one more connection may come; the oldest that is read from makes room, if it has had its time."""
-        while len(self._connections) >= self._limits.connections:
-            self._give_up_slow((one for one in self._connections if one not in self._waiting), "too many connections")
+        while len(self._connections) >= (most := self._most_connections()):
+            self._give_up_one(_TOO_MANY, self._limits.silence if most < self._limits.connections else math.inf)
             await self._less_or_tick()
 
+    def _most_connections(self) -> int:
+        """How many there may be: at least one, whatever the rest of the service has taken."""
+        now = self._loop.time()
+        if now >= self._counted_at + self._limits.tick:
+            self._counted_at = now
+            self._beside = open_files.open_now() - len(self._connections)
+        return max(1, min(self._limits.connections, open_files.for_connections() - self._beside))
+
     async def _admit(self, connection: _Connection, size: int) -> None:
-        """Wait until there is room for a message of that size; who was let in and is slow makes room."""
-        until = self._loop.time() + self._limits.wait
-        self._waiting[connection] = None
+        """Wait until there is room for so many bytes of its message; who has room and is slow makes room."""
+        self._large.setdefault(connection)
+        began = self._loop.time()
+        until = began + self._limits.wait - connection.waited
+        self._waiting.add(connection)
         try:
-            while (first := next(iter(self._waiting))) is not connection or self._held + size > self._limits.held:
-                if self._loop.time() >= until:
+            while not self._fits(connection, size):
+                if (now := self._loop.time()) >= until:
                     raise RequestError(ResponseStatus.BUSY, "too much mail at once, ask again later")
-                if first is connection:
-                    self._give_up_slow((one for one in self._connections if one.held), "too much mail")
+                if self._is_next(connection):
+                    self._give_up_one("too much mail", self._limits.silence, with_room=True)
                 await self._less_or_tick()
         finally:
-            del self._waiting[connection]
-            self._less.set()  # for the next one
-        connection.since = self._loop.time()
+            self._waiting.discard(connection)
+            if self._waiting:
+                self._less.set()  # for the next one
+        now = connection.since = connection.moved = self._loop.time()
+        connection.waited += now - began
         self._hold(connection, size)
 
-    def _give_up_slow(self, candidates: Iterable[_Connection], why: str) -> None:
-        """Give up the first of them that is read from though it has had its time."""
+    def _is_next(self, connection: _Connection) -> bool:
+        """Whether no other one waits for room that has asked for it before."""
+        return next(one for one in self._large if one in self._waiting) is connection
+
+    def _fits(self, connection: _Connection, size: int) -> bool:
+        """Whether it may have so much room now."""
+        first = next(iter(self._large))
+        held = self._held - connection.held + size
+        if connection is first:
+            return held <= self._limits.held
+        return held - first.held <= self._limits.held - self._limits.message and self._is_next(connection)
+
+    def _give_up_one(self, why: str, silence: float = math.inf, *, with_room: bool = False) -> None:
+        """Give up the oldest connection that keeps others waiting: of all, or of those with room.
+
+        It was read from for `grace` seconds, or has sent nothing for `silence`, or takes nothing of its answer.
+        """
         now = self._loop.time()
-        for one in candidates:
-            is_slow = now - one.since >= self._limits.grace
-            if is_slow and one.reading is not None and not one.given_up and not one.reading.expired():
+        for one in self._connections:
+            if one.given_up or one in self._waiting or (with_room and not one.held):
+                continue
+            limit = one.reading or one.writing  # neither, while a worker has its request
+            if limit is None or limit.expired():
+                continue
+            event, most = (select.POLLIN, silence) if one.reading else (select.POLLOUT, self._limits.untaken)
+            is_slow = one.reading is not None and now - one.since >= self._limits.grace
+            if is_slow or (now - one.moved >= most and not one.is_ready(event)):
                 one.given_up = why
-                one.reading.reschedule(now)
+                limit.reschedule(now)
                 return
 
     async def _less_or_tick(self) -> None:
@@ -273,7 +347,7 @@ class SpamdServer:
                 await self._less.wait()
 
     def _hold(self, connection: _Connection, held: int) -> None:
-        """Count a connection's bytes."""
+        """Count a connection's bytes, or the room that it has for them."""
         if held < connection.held:
             self._less.set()
         self._held += held - connection.held
@@ -328,7 +402,8 @@ class SpamdServer:
                 first = await protocol.read_first(stream)
                 if not connection.given_up:
                     connection.reading.reschedule(connection.began + self._limits.request)
-                return await protocol.read_rest(stream, first, partial(self._admit, connection))
+                admit = partial(self._admit, connection)
+                return await protocol.read_rest(stream, first, admit, self._limits.message)
         except TimeoutError:
             if connection.given_up:
                 raise RequestError(ResponseStatus.REFUSED, connection.given_up) from None
@@ -340,12 +415,16 @@ class SpamdServer:
             raise
         finally:
             connection.reading = None
+            if connection in self._large:
+                del self._large[connection]
+                self._less.set()  # for the next one, which may have all room
 
     async def _receive(self, connection: _Connection) -> bytes:
         connection.pieces += 1
         if connection.pieces > _AT_ONCE:
             await asyncio.sleep(0)  # who sends faster than we read would keep all others waiting
         data = await self._loop.sock_recv(connection.socket, _PIECE)
+        connection.moved = self._loop.time()
         connection.has_ended = not data
         return data
 
@@ -371,16 +450,20 @@ class SpamdServer:
     async def _write(self, connection: _Connection, pieces: Pieces) -> None:
         """Write the answer, and its end."""
         self._hold(connection, sum(map(len, pieces)))
-        async with asyncio.timeout(self._limits.answer):
+        connection.moved = self._loop.time()
+        async with asyncio.timeout(self._limits.answer) as connection.writing:
             for piece in pieces:
-                await self._loop.sock_sendall(connection.socket, piece)
+                for start in range(0, len(piece), _TAKEN):
+                    await self._loop.sock_sendall(connection.socket, memoryview(piece)[start : start + _TAKEN])
+                    connection.moved = self._loop.time()
+        connection.writing = None
         connection.socket.shutdown(socket.SHUT_WR)
         self._hold(connection, 0)
 
     async def _drain(self, connection: _Connection) -> None:
         """Drop what still comes, until the client ends too: one that is refused may have much to send."""
         connection.since = self._loop.time()
-        left, end = protocol.MOST_MESSAGE, connection.since + self._limits.answer
+        left, end = self._limits.message, connection.since + self._limits.answer
         async with asyncio.timeout(self._limits.drain) as connection.reading:
             while left > 0 and (data := await self._receive(connection)):
                 left -= len(data)

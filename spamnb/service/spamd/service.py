@@ -1,8 +1,10 @@
 """The spamd protocol as a part of the service: its sockets, connections and requests, from a configuration."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from spamnb.base.memory import give_back_large
 from spamnb.base.sockets import Listener
 from spamnb.config import Config
 from spamnb.host.host import Host
@@ -51,6 +53,7 @@ class SpamdService:
         if listeners and self._running is None:
             from spamnb.service.spamd.server import SpamdServer
 
+            give_back_large()  # whole messages
             requests = Requests(read, self._now, self._measurements, self._reading)
             server = SpamdServer(requests.answer, measurements=self._measurements, on_end=self._on_end)
             self._running = server, requests
@@ -67,6 +70,10 @@ class SpamdService:
         """Raise SpamnbError where nobody is answered any more, though there are sockets."""
         if self._running is not None:
             self._running[0].check()
+
+    def due_in(self) -> float:
+        """Seconds until `check` is to be called again."""
+        return math.inf if self._running is None else self._running[0].due_in()
 
     def close(self) -> None:
         """Answer what is whole, and end."""

@@ -24,6 +24,7 @@ from spamnb.mail.reading import read
 from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
+from tests.patience import PATIENCE
 from tests.service.spamd.conftest import Service, request
 
 SPAM, HAM = message("spam", 900), message("ham", 900)
@@ -160,6 +161,21 @@ def test_untaught(service: Service) -> None:
         assert ledger.early_verdicts.find(identity(SPAM), time.time()) is None
 
 
+def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a report says stands there to its end, however long it is, in lines that are not too long."""
+    why = "12 of the newest 200 ham messages would be taken for spam"
+    listed = replace(service.config, senders=Senders(spam=("*",)))
+    service.use(listed)
+    reports = [body(service.ask(request("REPORT", HAM)))]
+    monkeypatch.setattr("spamnb.acts.may_move.lacks", lambda *_: why)
+    service.use(replace(listed, learning=Learning(minimum_messages=1000)))
+    reports.append(body(service.ask(request("REPORT", HAM))))
+    assert max(len(line) for text in reports for line in text.splitlines()) <= 76
+    said = [" ".join(text.decode().split()) for text in reports]
+    assert "List: the sender is in senders of the configuration" in said[0]
+    assert f"No verdict is told yet: {why}" in said[1]
+
+
 def test_moving_stopped(service: Service) -> None:
     """While moving is stopped no verdict is told: a rule would move the mail."""
     with service.ledger() as ledger:
@@ -271,14 +287,13 @@ def test_remembered(service: Service) -> None:
         assert (found.verdict, found.asker) == ("spam", "spamd for anna")
 
 
-def test_judged_while_another_process_learns(service: Service) -> None:
+def test_judged_while_another_process_learns(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another process has the ledger for itself, a verdict is told all the same, and remembered afterwards."""
+    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than this client waits
     service.ask(request("CHECK", HAM))
     with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        began = time.monotonic()
         assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
-        assert time.monotonic() - began < 5
         other.execute("COMMIT")
     assert tell(service, UNSURE, "Remove: local").endswith(b"EX_OK\r\n\r\n")  # is written after it
     with service.ledger() as ledger:
@@ -287,20 +302,22 @@ def test_judged_while_another_process_learns(service: Service) -> None:
 
 def test_told_to_learn_behind_verdicts_that_wait(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who teaches while another process has the ledger is answered in time, though verdicts wait to be written too."""
-    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 1.0)
+    patience, waiting = 1.0, 60
+    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", patience)
     monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 0.0)
     with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        for _ in range(5):
+        for _ in range(waiting):
             assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
         began = time.monotonic()
         assert tell(service, UNSURE, "Remove: local").startswith(b"SPAMD/1.0 69 ")
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < waiting * patience / 2  # it takes all of that if each waits for itself
         other.execute("COMMIT")
 
 
-def test_told_to_learn_while_another_process_learns(service: Service) -> None:
+def test_told_to_learn_while_another_process_learns(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who teaches waits until the ledger is free, and takes no worker meanwhile: others are answered."""
+    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than the clients wait
     sent = [
         request("TELL", message("ham", 3000 + number), "1.5", "Message-class: ham", "Set: local") for number in range(5)
     ]
@@ -310,9 +327,7 @@ def test_told_to_learn_while_another_process_learns(service: Service) -> None:
             clients = [stack.enter_context(service.connect()) for _ in sent]
             for client, each in zip(clients, sent, strict=True):
                 client.sendall(each)
-            began = time.monotonic()
             assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
-            assert time.monotonic() - began < 5
             other.execute("COMMIT")
             assert all(client.recv(1000).endswith(b"DidSet: local\r\n\r\n") for client in clients)
 
