@@ -109,7 +109,7 @@ def _readable(disk_name: str) -> str:
 # --- finding ------------------------------------------------------------------------------------------------
 
 
-def find_folders(root: str, layout: Layout | Literal["auto"] = "auto") -> tuple[Folder, ...]:
+def find_folders(root: str, layout: Layout | Literal["auto"]) -> tuple[Folder, ...]:
     """All folders below `root`, INBOX first, the others by name; no two have the same name.
 
     Raises `FolderUnavailableError` when `root` cannot be listed, or too many files are open. A directory below it that
@@ -159,7 +159,7 @@ def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[tuple[
             yield from _find_nested(path, parts)
 
 
-def find_directories(root: str, layout: Layout | Literal["auto"] = "auto") -> Iterator[Directory]:
+def find_directories(root: str, layout: Layout | Literal["auto"]) -> Iterator[Directory]:
     """All directories that tell of changes in a mailbox: the root, its folders, what may become one, and their mail.
 
     Each comes before it is listed. So who watches a directory when it comes misses nothing in it: what is there by then

@@ -64,7 +64,7 @@ class Asked(Desk):
 
     def take_back(self, action: int) -> None:
         """Undo an action, and what belongs to it."""
-        assert {one.fault for one in undo(self.ledger, of_ids(self.ledger, [action]), self.now)} == {None}
+        assert {one.fault for one in undo(self.ledger, {}, of_ids(self.ledger, [action]), self.now)} == {None}
 
     def state(self, content: bytes) -> tuple[object, ...]:
         """What a message is learned as, where it lies, and whether it is asked about again."""

@@ -350,9 +350,9 @@ def test_find_a_folder(site: Site, tmp_path: Path) -> None:
     """A folder of the ledger is found on disk as long as it is there."""
     root = str(tmp_path / "Maildir")
     folder = site.ledger.locations.folder(site.ledger.locations.mailbox(root)[0], "Junk")
-    assert known_folder(site.ledger, folder) == KnownFolder("Junk", site.folders["Junk"].path, folder)
+    assert known_folder(site.ledger, folder, {}) == KnownFolder("Junk", site.folders["Junk"].path, folder)
     os.rename(root, root + ".away")
-    assert known_folder(site.ledger, folder) is None
+    assert known_folder(site.ledger, folder, {}) is None
 
 
 # Ending what was interrupted.

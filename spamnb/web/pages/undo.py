@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spamnb.acts import undo as taking_back
+from spamnb.acts.moves import layouts_of
 from spamnb.base.wording import plural
 from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
@@ -70,7 +71,7 @@ def preview(visit: Visit) -> Response:
         raise HttpError(404, "There is no such action in the history (any more).", "Choose another one there.")
     what, span = asked.one_of("what", KINDS), asked.one_of("span", SPANS)
     actions = _all_since(ledger, since, what)
-    outcomes = list(taking_back.foresee(ledger, actions))
+    outcomes = list(taking_back.foresee(ledger, layouts_of(visit.config), actions))
     numbers = Counter(outcome.action.kind for outcome in outcomes if outcome.fault is None)
     lines = history_lines(ledger, ledger.journal.lines(actions[:_SHOWN]))
     return visit.page(
@@ -101,7 +102,9 @@ def undo(visit: Visit) -> Response:
     actions = _chosen(visit)
     ledger = visit.ledger
     before = ledger.journal.newest_id()
-    outcomes = list(taking_back.undo(ledger, actions, visit.site.now, later=visit.after.append))
+    outcomes = list(
+        taking_back.undo(ledger, layouts_of(visit.config), actions, visit.site.now, later=visit.after.append)
+    )
     faults = [outcome.fault for outcome in outcomes if outcome.fault is not None]
     if faults and len(faults) == len(outcomes):
         raise HttpError(409, str(faults[0]), "Nothing was changed.")

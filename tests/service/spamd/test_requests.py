@@ -217,7 +217,7 @@ def test_tell_is_undone(service: Service) -> None:
         tell(service, UNSURE, "Message-class: spam", "Set: local", user="../../x\x1b[2J" + "y" * 100)
         (action,) = ledger.journal.newest(1)
         assert action.why == "spamc -L for ../../x [2J" + "y" * 53
-        assert [outcome.fault for outcome in undo(ledger, [action])] == [None]
+        assert [outcome.fault for outcome in undo(ledger, {}, [action])] == [None]
         assert ledger.lessons.totals().tolist()[:2] == before[:2]
         assert ledger.lessons.verify() == []
 
