@@ -13,7 +13,7 @@ from spamnb.acts.training import learn, relabel
 from spamnb.acts.undo import since, undo
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.state import MissedSpam
@@ -125,7 +125,7 @@ def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
 
 def fill_spam(desk: Desk, first: int, number: int) -> list[bytes]:
     """So many spam that the filter moves to Junk, and has no doubt of; the first messages from `first` on."""
-    judge = Filter(desk.ledger.lessons, Scoring()).judge
+    judge = Filter(desk.ledger.lessons, Scoring(), Senders()).judge
     candidates = (message("spam", each) for each in range(first, first + 50))
     contents = list(islice((one for one in candidates if judge(read(one)).probability > 0.985), number))
     for content in contents:

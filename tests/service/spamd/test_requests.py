@@ -54,7 +54,7 @@ def test_verdict(service: Service, command: str) -> None:
     """Every command tells the verdict that `spamnb score` gives, and points on the same side of 5.0."""
     for mail in (SPAM, HAM, UNSURE):
         with service.ledger() as ledger:
-            verdict = Filter(ledger.lessons, Scoring()).judge(read(mail)).verdict
+            verdict = Filter(ledger.lessons, Scoring(), Senders()).judge(read(mail)).verdict
         is_spam, points = told(service.ask(request(command, mail)))
         assert is_spam == (verdict is Verdict.SPAM) == (points >= 5.0)
 
