@@ -10,7 +10,8 @@ from spamnb.acts.moves import layouts_of
 from spamnb.base.wording import plural
 from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
-from spamnb.web.http import HttpError, Response, Values, whole_number
+from spamnb.web import runs
+from spamnb.web.http import HttpError, Response, Values
 from spamnb.web.parts.lines import history_lines
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -120,7 +121,7 @@ def _chosen(visit: Visit) -> Sequence[Action]:
         actions = [action for action in all_of_them if action.id <= upto]
     else:
         try:
-            actions = taking_back.of_ids(ledger, [whole_number(text) for text in form.all("id")])
+            actions = taking_back.of_ids(ledger, [number for text in form.all("id") for number in runs.read(text)])
         except taking_back.NoSuchActionError as fault:
             raise HttpError(404, str(fault), "Look at the history as it is now.") from fault
     if not actions:
