@@ -77,7 +77,8 @@ def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder |
         folders = find_folders(root, layouts.get(root, "auto"))
     except FolderUnavailableError:
         return None
-    return next((KnownFolder(name, on_disk.path, folder) for on_disk in folders if on_disk.name == name), None)
+    found = next((on_disk for on_disk in folders if on_disk.name == name), None)
+    return None if found is None else KnownFolder(name, found.path, folder, levels=found.levels)
 
 
 FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id

@@ -770,7 +770,7 @@ def touches(site: Site, now: list[float]) -> int:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the three ways to rename."""
 
-    def no_flags(source: str, destination: str) -> None:
+    def no_flags(source: str, destination: str, **_: object) -> None:
         raise OSError(errno.EINVAL, "no flags here")
 
     def no_link(source: str, destination: str, **_: object) -> None:
