@@ -221,7 +221,7 @@ def _judged_now(
             readings.append(read_content(content[1]))
     judgements = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all(readings)
     return [
-        Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file)
+        Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file, is_learned=False)
         for known, file, judgement in zip(messages, files, judgements, strict=True)
     ]
 
