@@ -25,7 +25,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from spamnb.base.label import How, Label, Verdict
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.filter.judge import Filter
 from spamnb.ledger.ledger import Ledger
@@ -74,7 +74,7 @@ def _online(contender: common.Contender, messages: Sequence[Labelled]) -> Iterat
 
 def _spamnb_online(contender: common.Spamnb, messages: Sequence[Labelled]) -> Iterator[common.Scored]:
     with Ledger(str(contender.ledger)) as ledger:
-        judge = Filter(ledger.lessons, Scoring()).judge
+        judge = Filter(ledger.lessons, Scoring(), Senders()).judge
         for start in range(0, len(messages), _COMMIT):
             with ledger.transaction():
                 for number, message in enumerate(messages[start : start + _COMMIT], start):

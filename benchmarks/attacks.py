@@ -49,7 +49,7 @@ from attacked import (
 )
 
 from spamnb.base.label import How, Label
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.filter.judge import Filter
@@ -173,7 +173,7 @@ class _InProcess:
 
     def score(self, messages: Sequence[Labelled], *_options: str) -> list[str]:
         """A line for each message, as `spamnb score --json` prints it."""
-        judge = Filter(self._lessons, Scoring()).judge
+        judge = Filter(self._lessons, Scoring(), Senders()).judge
         found = (judge(self._read(message)) for message in messages)
         return [json.dumps({"verdict": one.verdict, "log_odds": one.log_odds}) for one in found]
 

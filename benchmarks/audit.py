@@ -21,7 +21,7 @@ import numpy as np
 
 from spamnb.acts import training
 from spamnb.base.label import How, Label
-from spamnb.config import Config, Scoring
+from spamnb.config import Config, Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.filter.judge import FrozenFilter, Judgement
@@ -64,7 +64,7 @@ def reviewed(read: Sequence[Sample], seed: int, choose: Choose) -> tuple[list[Sa
         lessons.learn([one.reading], one.label, "benchmark", 1.0, how=How.HAND)
     pool, asked = random.Random(seed).sample(ordered[_LEARNED:], len(read) - _LEARNED), []
     while len(asked) < _ANSWERS:
-        judged = FrozenFilter(lessons, Scoring()).judge_all([Content(one.reading.tokens) for one in pool])
+        judged = FrozenFilter(lessons, Scoring(), Senders()).judge_all([Content(one.reading.tokens) for one in pool])
         answered = choose(pool, judged, min(_ROUND, _ANSWERS - len(asked)))
         for one in answered:
             lessons.learn([one.reading], one.label, "benchmark", 2.0, how=How.HAND)
@@ -123,7 +123,9 @@ def _after_answers(read: Sequence[Sample], seeds: int) -> dict[str, object]:
         rest = [one for one in read if one.reading.digest not in known]
         y = np.array([one.label for one in rest], dtype=bool)
         for name, lessons in {"no answers": none, **{name: lessons for name, (_, lessons) in done.items()}}.items():
-            judged = FrozenFilter(lessons, Scoring()).judge_all([Content(one.reading.tokens) for one in rest])
+            judged = FrozenFilter(lessons, Scoring(), Senders()).judge_all(
+                [Content(one.reading.tokens) for one in rest]
+            )
             values.setdefault(name, []).append(one_minus_roca(np.array([one.log_odds for one in judged]), y))
     return {f"(1-ROCA)% {name}": float(np.mean(some)) for name, some in values.items()}
 

@@ -33,7 +33,7 @@ import numpy as np
 from attacked import with_fields_of
 
 from spamnb.base.label import How, Label, Verdict
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
@@ -252,7 +252,7 @@ class _Filters:
 
 
 def _called_spam(lessons: MemoryLessons, readings: Iterable[Reading]) -> int:
-    judge = Filter(lessons, Scoring()).judge
+    judge = Filter(lessons, Scoring(), Senders()).judge
     return sum(judge(reading).verdict is Verdict.SPAM for reading in readings)
 
 

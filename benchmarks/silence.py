@@ -42,7 +42,7 @@ from attacked import Vocabulary, lines, with_fields_of, with_text
 
 from spamnb.acts import reconsider
 from spamnb.base.label import How, Label, Verdict
-from spamnb.config import Breaker, Learning, Scoring
+from spamnb.config import Breaker, Learning, Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import one_minus_roca
@@ -252,7 +252,7 @@ def _filled(corpus: str, other: str, number: int, seed: int) -> Iterator[dict[st
 
 def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
     """Learn from silence what is beyond doubt; how many that are."""
-    judge, taught = Filter(lessons, Scoring()).judge, 0
+    judge, taught = Filter(lessons, Scoring(), Senders()).judge, 0
     waiting: deque[tuple[Reading, float]] = deque()
     for reading in [*sent, *[None] * weak_lessons.SILENT_MESSAGES]:
         if reading is not None:
@@ -267,7 +267,7 @@ def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
 
 
 def _of_half(lessons: MemoryLessons, judged: Sequence[tuple[Label, Reading]]) -> dict[str, object]:
-    judge = Filter(lessons, Scoring()).judge
+    judge = Filter(lessons, Scoring(), Senders()).judge
     found = [(label, judge(reading)) for label, reading in judged]
     verdicts = {label: [one.verdict for true, one in found if true is label] for label in Label}
     return {

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from spamnb.acts.training import learn
 from spamnb.base.label import How, Label
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.ledger import Ledger
@@ -191,7 +191,7 @@ def steps(path: Path, messages: list[str]) -> dict[str, Taken]:
         with _timed(found, "open"), Ledger(str(path)):
             pass
     with Ledger(str(path)) as ledger:
-        judge = Filter(ledger.lessons, Scoring())
+        judge = Filter(ledger.lessons, Scoring(), Senders())
         for number, name in enumerate(messages):
             reading = read(Path(name).read_bytes())
             with _timed(found, "judge one"):

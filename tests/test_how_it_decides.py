@@ -10,7 +10,7 @@ from typing import NamedTuple
 from spamnb.base.label import How, Label
 from spamnb.bayes.calibration import INTERCEPT, SLOPE
 from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, strength
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter, Judgement, judged
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -117,7 +117,7 @@ def worked(name: str) -> Worked:
     reading = read_message(block(DOCUMENT, name).encode())
     tokens = list(reading.tokens)
     evidence = lessons.evidence(tokens)
-    explanation = Filter(lessons, SCORING).explain(reading)
+    explanation = Filter(lessons, SCORING, Senders()).explain(reading)
     log_odds = {clue.token: clue.log_odds for clue in explanation.clues}
     words = mean_of([token for token in tokens if crowd_of(token) != GRAMS], evidence, log_odds)
     grams = mean_of([token for token in tokens if crowd_of(token) == GRAMS], evidence, log_odds)

@@ -127,7 +127,9 @@ def happen(desk: Desk) -> None:
     newest = [action for action in desk.ledger.journal.newest(12) if action.kind in ("learned", "moved")]
     for _ in range(2):
         ids = [action.id for action in newest]
-        assert {outcome.fault for outcome in undo(desk.ledger, of_ids(desk.ledger, ids), desk.now, not_now)} == {None}
+        assert {outcome.fault for outcome in undo(desk.ledger, {}, of_ids(desk.ledger, ids), desk.now, not_now)} == {
+            None
+        }
         newest = list(desk.ledger.journal.newest(len(ids)))
     for number, how in ((500, How.SILENCE), (501, How.SEEN)):
         raw = message("ham", number)

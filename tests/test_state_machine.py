@@ -640,7 +640,7 @@ class Sorting(RuleBasedStateMachine):
                 self.find_undone(action, places)
             return
         outcomes: list[UndoOutcome] = []
-        self.watch(lambda: outcomes.extend(undo(self.ledger, [action], self.now, lambda work: None)))
+        self.watch(lambda: outcomes.extend(undo(self.ledger, {}, [action], self.now, lambda work: None)))
         lesson = self.ledger.lessons.find(action.digest)
         if outcomes[0].fault is None:
             assert lesson is not None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from spamnb.acts import training
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
-from spamnb.acts.moves import Mover, bases_now, find_folder, message_at
+from spamnb.acts.moves import Mover, bases_now, find_folder, layouts_of, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label
 from spamnb.config import Config
@@ -71,7 +71,7 @@ class Answers:
         self._ledger = ledger
         self._config = config
         self._now = now
-        self._folder_of = find_folder(ledger)
+        self._folder_of = find_folder(ledger, layouts_of(config))
         self._mover = Mover(ledger, now, bases_now(), self._folder_of)
         self._mover.resolve()  # what an earlier process that was killed has left open would stand in the way
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from spamnb.acts.answers import ON_A_PAGE
+from spamnb.acts.moves import layouts_of
 from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.label import Label
@@ -59,7 +60,7 @@ def _value_of(kind: ChoiceKind, written: str) -> str | float:
         raise UsageError(escaped(str(fault))) from None
 
 
-def forget(ledger: Ledger, subject: str, now: Callable[[], float]) -> list[int]:
+def forget(ledger: Ledger, config: Config, subject: str, now: Callable[[], float]) -> list[int]:
     """Take back all choices of a pattern, or of a cutoff by its key. Returns the actions that do so.
 
     Raises NoEffectError where there are none.
@@ -69,7 +70,7 @@ def forget(ledger: Ledger, subject: str, now: Callable[[], float]) -> list[int]:
     if not chosen:
         raise NoEffectError(f"nothing is chosen of {name[:60]!r}: spamnb choose lists what is")
     before, ends = ledger.journal.newest_id(), of_ids(ledger, chosen)
-    for outcome in undo(ledger, ends, now):
+    for outcome in undo(ledger, layouts_of(config), ends, now):
         if outcome.fault is not None:
             raise outcome.fault
     return ledger.journal.undoing([action.id for action in ends], before)

@@ -18,11 +18,13 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import How, Label, Origin
+from spamnb.config import Config
+from spamnb.config.settings import Layout
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.journal import Action
@@ -34,6 +36,8 @@ from spamnb.maildir.messages import Entry, linked_until, locate, number_of_links
 from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letters, parse_name
 from spamnb.maildir.rename import finish, move, remove_drafts
 from spamnb.rules.consequence import MARKS
+
+Layouts = Mapping[str, Layout]  # by the mailbox's path; of one that is no longer configured, the disk tells
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
@@ -61,22 +65,28 @@ def bases_now() -> Iterator[str]:
     return fresh_bases(time.time_ns, os.getpid(), socket.gethostname())
 
 
-def known_folder(ledger: Ledger, folder: int) -> KnownFolder | None:
+def layouts_of(config: Config) -> Layouts:
+    """The layouts of the mailboxes as they are configured."""
+    return {str(mailbox.path): mailbox.layout for mailbox in config.mailboxes}
+
+
+def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder | None:
     """A folder of any mailbox by the ledger's id, or None where it is not on disk any more."""
     root, name = ledger.locations.where(folder)
     try:
-        folders = find_folders(root)
+        folders = find_folders(root, layouts.get(root, "auto"))
     except FolderUnavailableError:
         return None
-    return next((KnownFolder(name, on_disk.path, folder) for on_disk in folders if on_disk.name == name), None)
+    found = next((on_disk for on_disk in folders if on_disk.name == name), None)
+    return None if found is None else KnownFolder(name, found.path, folder, levels=found.levels)
 
 
 FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id
 
 
-def find_folder(ledger: Ledger) -> FindFolder:
+def find_folder(ledger: Ledger, layouts: Layouts) -> FindFolder:
     """Finds folders on disk by the ledger's ids, each of them once."""
-    return functools.cache(lambda folder: known_folder(ledger, folder))
+    return functools.cache(lambda folder: known_folder(ledger, folder, layouts))
 
 
 @dataclass(frozen=True, slots=True)

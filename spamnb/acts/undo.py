@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spamnb.acts.moves import MovedSinceError, Mover, bases_now, find_folder
+from spamnb.acts.moves import Layouts, MovedSinceError, Mover, bases_now, find_folder
 from spamnb.acts.training import relabel, take_back_import
 from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
 from spamnb.ledger.history.journal import Action, Kind
@@ -102,6 +102,7 @@ def _ends(ledger: Ledger, actions: Sequence[Action]) -> list[Action]:
 
 def undo(
     ledger: Ledger,
+    layouts: Layouts,
     actions: Iterable[Action],
     now: Callable[[], float] = time.time,
     later: Later = lambda work: work(),
@@ -113,7 +114,7 @@ def undo(
     Learnings that follow each other are taken back in one transaction. Moves are not, since an intent has to be on the
     disk before the file is renamed. Raises LedgerError where the ledger cannot be used any more.
     """
-    mover = Mover(ledger, now, bases_now(), find_folder(ledger))
+    mover = Mover(ledger, now, bases_now(), find_folder(ledger, layouts))
     mover.resolve()  # what an earlier undo that was killed has left open would stand in the way
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
@@ -125,9 +126,9 @@ def undo(
     later(lambda: mover.departures.touch_all(time.sleep))
 
 
-def foresee(ledger: Ledger, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
+def foresee(ledger: Ledger, layouts: Layouts, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
     """What would come of taking back actions, as far as can be told without doing it. Each folder is listed once."""
-    folder_of = find_folder(ledger)
+    folder_of = find_folder(ledger, layouts)
 
     @functools.cache
     def bases(folder: int) -> frozenset[str] | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spamnb.acts.may_move import Stop, missing, stop_of
-from spamnb.acts.moves import FindFolder, Mover, bases_now, find_folder, message_at
+from spamnb.acts.moves import FindFolder, Mover, bases_now, find_folder, layouts_of, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role, Verdict
 from spamnb.config import Config, Mailbox
@@ -71,7 +71,7 @@ def move_withheld(
     May be called while the service runs. Raises LedgerError where the ledger cannot be used any more. later: as for
     `undo.undo`.
     """
-    folder_of = find_folder(ledger)
+    folder_of = find_folder(ledger, layouts_of(config))
     mover = Mover(ledger, now, bases_now(), folder_of)
     review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), folder_of, mover)
     mover.resolve()  # what an earlier call that was killed has left open would stand in the way

@@ -79,16 +79,20 @@ def _error(code: int, path: str) -> OSError:
     return OSError(code, os.strerror(code), path)
 
 
-def sync(path: str) -> None:
-    """Wait until the content of a file, or the names in a directory ("": the current one), are on the disk."""
-    descriptor = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
+def sync(path: str | int) -> None:
+    """Wait until the content of a file, or the names in a directory, are on the disk.
+
+    path: "" for the current directory, or a descriptor of what is open already.
+    """
+    descriptor = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC) if isinstance(path, str) else path
     try:
         os.fsync(descriptor)
     except OSError as fault:
         if fault.errno != errno.EINVAL:  # some network file systems: it is for files only
             raise
     finally:
-        os.close(descriptor)
+        if descriptor != path:
+            os.close(descriptor)
 
 
 def name(part: str, final: str, *, replace: bool = True) -> None:

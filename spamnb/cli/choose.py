@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     config = configuration(options)
     with Ledger(str(config.ledger)) as ledger:
         if options.forget:
-            actions = [action for name in options.forget for action in choices.forget(ledger, name, time.time)]
+            actions = [action for name in options.forget for action in choices.forget(ledger, config, name, time.time)]
         else:
             actions = choices.choose(ledger, config, options.kind, options.values, "prompt", time.time())
         for action in ledger.journal.those(actions).values():

@@ -14,6 +14,7 @@ import collections
 import sys
 import time
 
+from spamnb.acts.moves import Layouts, layouts_of
 from spamnb.acts.undo import NoSuchActionError, of_ids, since, undos_since, why_not_undone
 from spamnb.acts.undo import undo as take_back
 from spamnb.base.errors import UsageError
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("undo takes the ids that `spamnb history` shows, or --since WHEN")
     if options.ids and (options.kinds or options.undos):
         raise UsageError("--moves, --learned and --undos choose among what was done --since WHEN")
-    _, ledger = open_to_read(options) if options.dry_run else open_ledger(options)
+    config, ledger = open_to_read(options) if options.dry_run else open_ledger(options)
     if ledger is None:
         print(_NOTHING)
         return 0
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         if actions and not _is_agreed(actions, options):
             print("Nothing was undone.")
             return 0
-        return _undo(ledger, actions, options)
+        return _undo(ledger, layouts_of(config), actions, options)
 
 
 def _chosen(ledger: Ledger, options: argparse.Namespace) -> list[Action]:
@@ -120,12 +121,14 @@ def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
     return True
 
 
-def _undo(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:
+def _undo(ledger: Ledger, layouts: Layouts, actions: list[Action], options: argparse.Namespace) -> int:
     failed = undone = 0
     start = time.time()
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     lines = ledger.journal.lines(actions)  # as they were before
-    for outcome, line in zip(progress(take_back(ledger, actions), "undoing", quiet, len(actions)), lines, strict=True):
+    for outcome, line in zip(
+        progress(take_back(ledger, layouts, actions), "undoing", quiet, len(actions)), lines, strict=True
+    ):
         if outcome.left:
             print(f"left {line.action.id}: {escaped(str(outcome.fault))}: {escaped(line.action.summary)}")
         elif outcome.fault is not None:

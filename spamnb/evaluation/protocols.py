@@ -12,7 +12,7 @@ import numpy as np
 
 from spamnb.base.errors import UsageError
 from spamnb.base.label import How, Label
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
@@ -28,7 +28,7 @@ class Learner:
 
     def __init__(self, scoring: Scoring, train: Train = "everything") -> None:
         self._learned = MemoryLessons()
-        self._filter = Filter(self._learned, scoring)
+        self._filter = Filter(self._learned, scoring, Senders())
         self._train = train
 
     def judge(self, sample: Sample) -> Outcome:

@@ -22,7 +22,7 @@ from spamnb.acts import reconsider
 from spamnb.acts.may_move import lacks
 from spamnb.acts.reconsider import Trace
 from spamnb.base.label import How, Label, Role, Verdict
-from spamnb.config import Breaker, Learning, Scoring
+from spamnb.config import Breaker, Learning, Scoring, Senders
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import Outcome, one_minus_roca
@@ -125,7 +125,7 @@ class _Mailbox:
         self._samples, self._scoring, self._learning, self._breaker = samples, scoring, learning, breaker
         self._habit, self._choose, self._a_day, self._run = habit, choose, messages_a_day, run
         self._lessons = MemoryLessons()
-        self._filter = Filter(self._lessons, scoring)
+        self._filter = Filter(self._lessons, scoring, Senders())
         self._now = 0  # the message that comes next
         self._later: list[
             tuple[int, int, Callable[[int], None], int]

@@ -81,7 +81,6 @@ class Explanation(NamedTuple):
         return len(self.clues)
 
 
-_NOBODY = Senders()
 _MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
 UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 
@@ -89,7 +88,7 @@ UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 class Filter:
     """Judges messages, each by the counts of its tokens as they are at that moment, and gives reasons."""
 
-    def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders = _NOBODY) -> None:
+    def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders) -> None:
         self._lessons = lessons
         self._scoring = scoring
         self._senders = senders
@@ -132,7 +131,7 @@ class Filter:
 class FrozenFilter:
     """Judges many messages by lessons that do not change meanwhile: each token is looked up once."""
 
-    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders = _NOBODY) -> None:
+    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders) -> None:
         self._lessons = lessons
         self._scoring = scoring
         self._senders = senders

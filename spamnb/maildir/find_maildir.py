@@ -24,7 +24,7 @@ def find_maildirs(asked: Sequence[str], environ: Mapping[str, str] = os.environ)
     refused: MaildirError | None = None
     for root in (Path(os.path.expanduser(place)) for place in places):
         try:
-            if root.is_absolute() and find_folders(str(root)):
+            if root.is_absolute() and find_folders(str(root), "auto"):
                 return [_with_inbox(root)]
         except FolderUnavailableError:
             continue
@@ -43,7 +43,7 @@ def _asked(path: str) -> Path:
     root = absolute(path)
     if not root.is_dir():
         raise MaildirError(f"there is no directory {escaped(str(root))}: give the path of your Maildir")
-    if not find_folders(str(root)):
+    if not find_folders(str(root), "auto"):
         raise MaildirError(f"{escaped(str(root))} is not a Maildir: it has no folders with new/ and cur/ in them")
     return _with_inbox(root)
 
@@ -53,12 +53,12 @@ def _with_inbox(root: Path) -> Path:
 
     The home directory, and one that holds several accounts, look like a Maildir in the layout fs. Raises MaildirError.
     """
-    folders = find_folders(str(root))
+    folders = find_folders(str(root), "auto")
     if any(folder.name == INBOX for folder in folders):
         return _above_dots(root, folders)
     inner = list(dict.fromkeys(filter(None, map(_account_of, folders))))
     if len(inner) == 1:
-        return _above_dots(Path(inner[0]), find_folders(inner[0]))
+        return _above_dots(Path(inner[0]), find_folders(inner[0], "auto"))
     step = "write a configuration in which the folder where new mail arrives is the inbox: see config.example.yaml"
     if inner:
         accounts = [escaped(shlex.quote(path)) for path in inner]
@@ -70,12 +70,12 @@ def _above_dots(root: Path, folders: Sequence[Folder]) -> Path:
     """The directory that holds the folders: mbsync's `SubFolders Maildir++` has them all inside INBOX."""
     (first, *others) = folders
     is_root = others or first.path == str(root) or detect_layout(first.path) == "fs"
-    return root if is_root or len(find_folders(first.path)) == 1 else Path(first.path)
+    return root if is_root or len(find_folders(first.path, "auto")) == 1 else Path(first.path)
 
 
 def _account_of(folder: Folder) -> str:
     """The Maildir with folders that a folder looks to be the inbox of; "" where it looks like one more folder."""
     if os.path.basename(folder.path).upper() == INBOX:
         return os.path.dirname(folder.path)
-    has_folders = len(find_folders(folder.path)) > 1
+    has_folders = len(find_folders(folder.path, "auto")) > 1
     return folder.path if has_folders or f"~/{os.path.basename(folder.path)}" in _USUAL_PLACES else ""

@@ -6,10 +6,11 @@ in directories. Both read as `Archive/2024` here. Below the root no symbolic lin
 """
 
 import binascii
+import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from spamnb.base.errors import MaildirError, next_step
@@ -22,6 +23,8 @@ MAX_DEPTH = 16  # directories below the root that an `fs` layout is searched to
 
 _SUBDIRS = ("cur", "new", "tmp")
 _LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # of this process or machine: they say nothing of a directory
+_NO_DIRECTORY = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _SHIFT = lazy_pattern(r"&([A-Za-z0-9+,]*)-")
 _TO_SHIFT = lazy_pattern(r"&|[^\x20-\x7e]+")
 
@@ -38,14 +41,43 @@ class FolderNameError(MaildirError):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder: its name as it is shown, parts divided by `/`, and its directory."""
+    """A folder: its name as it is shown, parts divided by `/`, and its directory.
+
+    levels: how many of the last parts of `path` are below the root, so that none of them may be a symbolic link.
+    """
 
     name: str
     path: str
+    levels: int = field(default=0, kw_only=True, compare=False)
 
     def subdir(self, which: str) -> str:
         """The path of its `new`, `cur` or `tmp`."""
         return os.path.join(self.path, which)
+
+    @contextlib.contextmanager
+    def opened(self, which: str) -> Iterator[int]:
+        """A descriptor of its `new`, `cur` or `tmp`: of that directory, whatever takes its place meanwhile.
+
+        Raises FolderUnavailableError where there is none, or where a symbolic link stands for a part of its path.
+        """
+        path, parts = self.path, [which]
+        for _ in range(self.levels):
+            path, part = os.path.split(path)
+            parts.insert(0, part)
+        with contextlib.ExitStack() as stack:
+            try:
+                descriptor = os.open(path, _OPEN_DIRECTORY)
+                stack.callback(os.close, descriptor)
+                for part in parts:
+                    path = os.path.join(path, part)
+                    descriptor = os.open(part, _OPEN_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+                    stack.callback(os.close, descriptor)
+            except OSError as error:
+                if error.errno not in _NO_DIRECTORY:
+                    raise
+                what = link_in_the_way(path) if os.path.islink(path) else f"there is no directory {path!r}"
+                raise FolderUnavailableError(f"cannot move mail there: {what}") from error
+            yield descriptor
 
 
 class Directory(NamedTuple):
@@ -106,17 +138,19 @@ def _readable(disk_name: str) -> str:
     return decode(os.fsencode(disk_name).decode("utf-8", "backslashreplace"))
 
 
+_Found = tuple[str, str, int]  # a folder's name, path and levels
+
 # --- finding ------------------------------------------------------------------------------------------------
 
 
-def find_folders(root: str, layout: Layout | Literal["auto"] = "auto") -> tuple[Folder, ...]:
+def find_folders(root: str, layout: Layout | Literal["auto"]) -> tuple[Folder, ...]:
     """All folders below `root`, INBOX first, the others by name; no two have the same name.
 
     Raises `FolderUnavailableError` when `root` cannot be listed, or too many files are open. A directory below it that
     cannot be listed for another reason is left out.
     """
     chosen = detect_layout(root) if layout == "auto" else layout
-    inbox = [(INBOX, root)] if is_maildir(root) else []
+    inbox = [(INBOX, root, 0)] if is_maildir(root) else []
     found = [*inbox, *(_find_dotted(root) if chosen == "maildir++" else _find_nested(root))]
     return tuple(sorted(_named_once(root, found), key=lambda folder: (folder.name != INBOX, folder.name)))
 
@@ -136,15 +170,15 @@ def is_maildir(path: str) -> bool:
     return _is_directory(os.path.join(path, "cur")) and _is_directory(os.path.join(path, "new"))
 
 
-def _find_dotted(root: str) -> Iterator[tuple[str, str]]:
+def _find_dotted(root: str) -> Iterator[_Found]:
     for entry in _directories(root, is_root=True):
         path = os.path.join(root, entry)
         # QUIRK: Dovecot deletes a folder by way of `..DOVECOT-TRASHED`: no folder has a name that begins with a dot.
         if entry.startswith(".") and not entry.startswith("..") and is_maildir(path):
-            yield _readable(entry[1:].replace(".", "/")), path
+            yield _readable(entry[1:].replace(".", "/")), path, 1
 
 
-def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[_Found]:
     for entry in _directories(directory, is_root=not above):
         if entry.startswith(".") or entry in _SUBDIRS:
             continue
@@ -153,13 +187,13 @@ def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[tuple[
             part = INBOX  # RFC 3501 section 5.1: INBOX in any case; mbsync users write `Inbox`
         path, parts = os.path.join(directory, entry), (*above, part)
         if is_maildir(path):
-            yield "/".join(parts), path
+            yield "/".join(parts), path, len(parts)
         # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` makes such.
         if len(parts) < MAX_DEPTH:
             yield from _find_nested(path, parts)
 
 
-def find_directories(root: str, layout: Layout | Literal["auto"] = "auto") -> Iterator[Directory]:
+def find_directories(root: str, layout: Layout | Literal["auto"]) -> Iterator[Directory]:
     """All directories that tell of changes in a mailbox: the root, its folders, what may become one, and their mail.
 
     Each comes before it is listed. So who watches a directory when it comes misses nothing in it: what is there by then
@@ -184,16 +218,16 @@ def _directories_from(path: str, layout: Layout | Literal["auto"], depth: int) -
             yield from _directories_from(below, layout, depth + 1)
 
 
-def _named_once(root: str, found: Iterable[tuple[str, str]]) -> Iterator[Folder]:
+def _named_once(root: str, found: Iterable[_Found]) -> Iterator[Folder]:
     """Folders with names that differ.
 
     QUIRK: two directories can decode to one name (`.INBOX` beside the root; plain UTF-8 beside modified
     UTF-7). The second goes by its path, `./` first, which no decoded name has.
     """
     taken: set[str] = set()
-    for name, path in found:
+    for name, path, levels in found:
         other = "./" + os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
-        yield Folder(other if name in taken else name, path)
+        yield Folder(other if name in taken else name, path, levels=levels)
         taken.add(name)
 
 
@@ -242,11 +276,13 @@ def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Fol
 
 def _new_folder(root: str, layout: Layout, name: str) -> Folder:
     levels = [] if name == INBOX else list(map(encode, check_name(name, layout)))
+    if levels and layout == "maildir++":
+        levels = ["." + ".".join(levels)]
     path = root
-    for level in ["." + ".".join(levels)] if levels and layout == "maildir++" else levels:
+    for level in levels:
         path = os.path.join(path, level)
         _make_directory(path)
-    return Folder(name, path)
+    return Folder(name, path, levels=len(levels))
 
 
 def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:

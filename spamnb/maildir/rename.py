@@ -6,7 +6,8 @@ replacing, it has exactly one. If the source is gone when its turn comes (a clie
 copy we made is removed again, and `FileNotFoundError` is raised. But not where the message has no other name by then:
 NFS may answer "not there" for a name that it removed for us, having lost its first answer.
 
-Nothing is ever replaced. Content, mtime and mode stay as they are.
+Nothing is ever replaced. Content, mtime and mode stay as they are. The destination is opened without following a link,
+and all that is done there is done by its descriptor: whoever puts a link in its place gets no mail.
 """
 
 import contextlib
@@ -14,15 +15,15 @@ import errno
 import functools
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from spamnb.base import durable
 from spamnb.base.durable import sync
 from spamnb.base.errors import MaildirError
 from spamnb.maildir.departures import touch_cur
-from spamnb.maildir.folders import Folder, FolderUnavailableError
+from spamnb.maildir.folders import Folder
 from spamnb.maildir.names import parse_name
 
 _AT_FDCWD = -100
@@ -43,25 +44,20 @@ def move(source: str, folder: Folder, subdir: str, name: str) -> str:
     source removed: killed before that, both files exist, and `finish` completes the move.
 
     Raises `FileExistsError` when the name is taken, `FileNotFoundError` when the source vanished, and
-    `FolderUnavailableError` when the destination is not there. An `OSError` from making a directory durable
-    can come after the file has moved: look where it is.
+    `FolderUnavailableError` when the destination is not there, or a symbolic link is. An `OSError` from making a
+    directory durable can come after the file has moved: look where it is.
     """
-    directory = folder.subdir(subdir)
-    destination = os.path.join(directory, name)
-    try:
+    destination = os.path.join(folder.subdir(subdir), name)
+    with folder.opened(subdir) as directory:
         try:
-            rename_noreplace(source, destination)
+            rename_noreplace(source, destination, dst_dir_fd=directory)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            _move_across(source, folder.subdir("tmp"), destination)
+            with folder.opened("tmp") as tmp:
+                _move_across(source, tmp, destination, directory)
         _touch_if_new(source)
         sync(directory)
-    except FileNotFoundError as error:
-        for needed in (directory, folder.subdir("tmp")):
-            if not os.path.isdir(needed):
-                raise FolderUnavailableError(f"cannot move mail there: no directory {needed!r}") from error
-        raise
     # A client may remove a folder once its last message has left; then nothing there needs to be durable.
     with contextlib.suppress(FileNotFoundError):
         sync(os.path.dirname(source))
@@ -100,9 +96,18 @@ def _draft_prefix(base: str) -> str:
     return f"move.{hashlib.blake2b(os.fsencode(base), digest_size=8).hexdigest()}."
 
 
-def _remove(path: str) -> None:
-    os.unlink(path)
+def _remove(path: str, directory: int | None = None) -> None:
+    os.unlink(_within(path, directory), dir_fd=directory)
     _touch_if_new(path)
+
+
+def _within(path: str, directory: int | None) -> str:
+    """A file's name for a call that gets its directory as it is open, or None."""
+    return path if directory is None else os.path.basename(path)
+
+
+def _status(path: str, directory: int | None) -> os.stat_result:
+    return os.stat(_within(path, directory), dir_fd=directory, follow_symlinks=False)
 
 
 def _touch_if_new(source: str) -> None:
@@ -111,8 +116,12 @@ def _touch_if_new(source: str) -> None:
         touch_cur(folder)
 
 
-def rename_noreplace(source: str, destination: str) -> None:
-    """Rename within a file system; `FileExistsError` when the destination exists. What each way guarantees:
+def rename_noreplace(
+    source: str, destination: str, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+) -> None:
+    """Rename within a file system; `FileExistsError` when the destination exists.
+
+    src_dir_fd, dst_dir_fd: the directory of a path as it is open; its name alone counts then. What each way guarantees:
 
     - `renameat2(RENAME_NOREPLACE)`: atomic, never replaces; killed at any point, exactly one name exists.
     - `link` and `unlink`, where flags are unknown: never replaces; killed between the two, both names exist
@@ -122,60 +131,70 @@ def rename_noreplace(source: str, destination: str) -> None:
       only a program that broke that rule could make one.
     """
     try:
-        _rename_flagged(source, destination)
+        _rename_flagged(source, destination, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
     except OSError as error:
         if error.errno not in _NO_RENAMEAT2:
             raise
-        _rename_by_link(source, destination)
+        _rename_by_link(source, destination, src_dir_fd, dst_dir_fd)
 
 
-def _rename_by_link(source: str, destination: str) -> None:
+def _rename_by_link(source: str, destination: str, src_dir_fd: int | None, dst_dir_fd: int | None) -> None:
+    names = _within(source, src_dir_fd), _within(destination, dst_dir_fd)
     try:
         try:
-            os.link(source, destination, follow_symlinks=False)
+            os.link(*names, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd, follow_symlinks=False)
         except FileExistsError:  # by our own first attempt, of which NFS lost the answer?
-            if not os.path.samestat(os.lstat(source), os.lstat(destination)):
+            if not os.path.samestat(_status(source, src_dir_fd), _status(destination, dst_dir_fd)):
                 raise
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        if os.path.lexists(destination):
+        with contextlib.suppress(FileNotFoundError):
+            _status(destination, dst_dir_fd)
             taken = os.strerror(errno.EEXIST)
             raise FileExistsError(errno.EEXIST, taken, source, None, destination) from None
-        os.rename(source, destination)
+        os.rename(*names, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
     else:
-        _give_up_source(source, destination, lambda: os.lstat(destination).st_nlink - 1)
+        take_back = functools.partial(_remove, destination, dst_dir_fd)
+        _give_up_source(source, src_dir_fd, take_back, lambda: _status(destination, dst_dir_fd).st_nlink - 1)
 
 
-def _give_up_source(source: str, destination: str, others: Callable[[], int]) -> None:
-    """Remove the source; `others` gives the number of names the message has besides the destination."""
+def _give_up_source(
+    source: str, directory: int | None, take_back: Callable[[], None], others: Callable[[], int]
+) -> None:
+    """Remove the source; take_back removes the destination; others gives how many names the message has besides it."""
     try:
-        os.unlink(source)
+        os.unlink(_within(source, directory), dir_fd=directory)
     except OSError as fault:
         number = 0
         with contextlib.suppress(OSError):  # from NFS, for a file that is gone
             number = others()
         if number > 0:
             with contextlib.suppress(OSError):
-                _remove(destination)
+                take_back()
         elif isinstance(fault, FileNotFoundError):
             return
         raise
 
 
-def _move_across(source: str, tmp: str, destination: str) -> None:
+def _move_across(source: str, tmp: int, destination: str, directory: int) -> None:
+    """tmp, directory: those of the destination, as they are open."""
     with open_message(source) as file:
-        prefix = _draft_prefix(parse_name(os.path.basename(destination)).key)
-        with durable.scratch(tmp, prefix) as draft:  # one left by a killed move: `remove_drafts`
-            copied = _copy(file, draft)
+        draft = f"{_draft_prefix(parse_name(os.path.basename(destination)).key)}{secrets.token_hex(8)}.part"
+        try:  # one left by a killed move: `remove_drafts`
+            copied = _copy(file, draft, tmp)
             sync(tmp)
-            rename_noreplace(draft, destination)
-        sync(os.path.dirname(destination))
+            rename_noreplace(draft, destination, src_dir_fd=tmp, dst_dir_fd=directory)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(draft, dir_fd=tmp)
+        sync(directory)
         status = os.fstat(file.fileno())
         if (status.st_size, status.st_mtime_ns) != copied:
-            _remove(destination)
+            _remove(destination, directory)
             raise MaildirError(f"{source!r} is still being written: it stays where it is")
-        _give_up_source(source, destination, lambda: os.fstat(file.fileno()).st_nlink)
+        take_back = functools.partial(_remove, destination, directory)
+        _give_up_source(source, None, take_back, lambda: os.fstat(file.fileno()).st_nlink)
 
 
 @contextlib.contextmanager
@@ -187,10 +206,10 @@ def open_message(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _copy(file: BinaryIO, draft: str) -> tuple[int, int]:
-    """Copy content, mode and times, durably; the size and the mtime of what was copied."""
+def _copy(file: BinaryIO, draft: str, directory: int) -> tuple[int, int]:
+    """Copy content, mode and times, durably, to a new file; the size and the mtime of what was copied."""
     status, size = os.fstat(file.fileno()), 0
-    writing = os.open(draft, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    writing = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
         while chunk := file.read(_CHUNK):
             size += len(chunk)
@@ -215,26 +234,28 @@ def _is_same_content(one: str, other: str) -> bool:
         return False
 
 
-def _rename_flagged(source: str, destination: str) -> None:
-    if (failure := _renameat2()(os.fsencode(source), os.fsencode(destination))) != 0:
+def _rename_flagged(source: str, destination: str, *, src_dir_fd: int | None, dst_dir_fd: int | None) -> None:
+    names = os.fsencode(_within(source, src_dir_fd)), os.fsencode(_within(destination, dst_dir_fd))
+    if (failure := _renameat2()(*names, src_dir_fd, dst_dir_fd)) != 0:
         raise OSError(failure, os.strerror(failure), source, None, destination)
 
 
 @functools.cache
-def _renameat2() -> Callable[[bytes, bytes], int]:
-    """The C library's renameat2 with RENAME_NOREPLACE, as a function from two paths to an errno or 0."""
+def _renameat2() -> Callable[[bytes, bytes, int | None, int | None], int]:
+    """The C library's renameat2 with RENAME_NOREPLACE, from two paths and their directories to an errno or 0."""
     import ctypes  # noqa: PLC0415 - 10 ms that only a program that moves mail should pay
 
     library = ctypes.CDLL(None, use_errno=True)
     try:
         function = library.renameat2
     except AttributeError:  # glibc before 2.28
-        return lambda source, destination: errno.ENOSYS
+        return lambda *_: errno.ENOSYS
     function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
     function.restype = ctypes.c_int
 
-    def rename(source: bytes, destination: bytes) -> int:
-        failed = function(_AT_FDCWD, source, _AT_FDCWD, destination, _RENAME_NOREPLACE)
+    def rename(source: bytes, destination: bytes, src_dir_fd: int | None, dst_dir_fd: int | None) -> int:
+        above = (_AT_FDCWD if descriptor is None else descriptor for descriptor in (src_dir_fd, dst_dir_fd))
+        failed = function(next(above), source, next(above), destination, _RENAME_NOREPLACE)
         return ctypes.get_errno() if failed else 0
 
     return rename

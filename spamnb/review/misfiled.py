@@ -25,7 +25,8 @@ class Misfiled:
     """A message that a person is to be asked about.
 
     label: what it is learned as, or what its folder says. weak: no person may have decided that. judgement: without
-    itself and its near-copies, where it is learned. place: one of its files, or None where none is known.
+    itself and its near-copies, where it is learned. place: one of its files, or None where none is known. is_learned:
+    without that nobody has called it anything.
     """
 
     digest: bytes
@@ -35,6 +36,7 @@ class Misfiled:
     judgement: Judgement
     clues: tuple[Clue, ...] = ()
     place: CurrentFile | None = None
+    is_learned: bool = True
 
     @property
     def question(self) -> Question:

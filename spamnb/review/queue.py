@@ -146,7 +146,8 @@ def _in_order(asked: Sequence[Misfiled], kept: Collection[bytes]) -> list[Misfil
 def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int = WEAK) -> list[Misfiled]:
     """Of the newest mail that was learned weakly that about which the filter, without it, is not of that opinion.
 
-    Without its near-copies either. since: seconds since the epoch. Without clues and places.
+    Without its near-copies either, and by the tokens alone, whatever `senders` says: a lesson speaks to all senders.
+    since: seconds since the epoch. Without clues and places.
     """
     with ledger.snapshot():
         doubtful = []
@@ -176,7 +177,7 @@ def _with_clues(ledger: Ledger, config: Config, finding: Misfiled) -> Misfiled:
     content = None if location is None else places.read(location, finding.digest)
     if content is None:
         return finding
-    explained = Filter(ledger.lessons, config.scoring).explain(read(content[1]), strongest=0)
+    explained = Filter(ledger.lessons, config.scoring, config.senders).explain(read(content[1]), strongest=0)
     side = [clue for clue in explained.clues if clue.contribution * explained.judgement.log_odds > 0]
     return replace(finding, clues=tuple(side[:CLUES]))
 
@@ -218,9 +219,9 @@ def _judged_now(
             messages.append(candidate.known)
             files.append(content[0])
             readings.append(read_content(content[1]))
-    judgements = FrozenFilter(ledger.lessons, config.scoring).judge_all(readings)
+    judgements = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all(readings)
     return [
-        Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file)
+        Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file, is_learned=False)
         for known, file, judgement in zip(messages, files, judgements, strict=True)
     ]
 

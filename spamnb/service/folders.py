@@ -115,7 +115,11 @@ class Folders:
         ids = self._context.ledger.locations
         self.by_path = {
             folder.path: WatchedFolder(
-                folder.name, folder.path, ids.folder(self.id, folder.name), *self._context.role_of(self.id, folder.name)
+                folder.name,
+                folder.path,
+                ids.folder(self.id, folder.name),
+                *self._context.role_of(self.id, folder.name),
+                levels=folder.levels,
             )
             for folder in there
         }

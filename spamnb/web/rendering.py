@@ -15,6 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from spamnb.base import wording
+from spamnb.web import runs
+from spamnb.web.http import MAX_BODY
 from spamnb.web.outcome import FIELD
 
 _HERE = os.path.dirname(__file__)
@@ -101,6 +103,7 @@ def _environment() -> Environment:
     made.globals["plural"] = wording.plural
     for function in (printable, percent, clock, shortly, iso, day, wording.megabytes):
         made.filters[function.__name__] = function
+    made.filters["runs"] = lambda ids: runs.written(ids, MAX_BODY // 2)[0]
     return made
 
 

@@ -20,15 +20,14 @@ from spamnb.base.errors import LedgerError, SpamnbError
 from spamnb.config import Config, Learning, Scoring
 from spamnb.host.host import Host
 from spamnb.ledger.ledger import Ledger
+from spamnb.web import runs
 from spamnb.web.access import Access
-from spamnb.web.http import HttpError, Request, Response
+from spamnb.web.http import Request, Response
 from spamnb.web.kept_values import KeptValues
 from spamnb.web.outcome import FIELD, Seal
 from spamnb.web.parts.banner import banner
 from spamnb.web.parts.lines import flash
 from spamnb.web.rendering import Pages, relative
-
-_MOST_NAMED = 400  # actions in the address of an answer
 
 
 class NothingYetError(LedgerError):
@@ -173,8 +172,8 @@ class Visit:
         page, query = self._back(back)
         if order:
             query["order"] = order
-        query["did"] = ".".join(map(str, list(actions)[:_MOST_NAMED]))
-        query[FIELD] = self.site.seal.written(outcome)
+        query["did"], more = runs.written(actions)
+        query[FIELD] = self.site.seal.written({"more": more, **outcome})
         return self.redirect(page, **query)
 
     def outcome(self, name: str) -> int:
@@ -188,9 +187,5 @@ class Visit:
 
     def did(self) -> list[int]:
         """The actions that this page is to tell of, by their ids, the oldest first."""
-        text = self.request.query.text("did", 16 * _MOST_NAMED)
-        if not text:
-            return []
-        if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in text.split(".")):
-            raise HttpError(400, "A number was expected in the address.", "Go back to the page that you came from.")
-        return sorted({int(part) for part in text.split(".")})[:_MOST_NAMED]
+        text = self.request.query.text("did", runs.LONGEST)
+        return runs.read(text) if text else []

@@ -1,6 +1,7 @@
 """What follows from an answer, in real folders, and that all of it can be undone."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Mailbox
+from spamnb.config import Config, Mailbox, Senders
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import read
@@ -64,7 +65,7 @@ class Asked(Desk):
 
     def take_back(self, action: int) -> None:
         """Undo an action, and what belongs to it."""
-        assert {one.fault for one in undo(self.ledger, of_ids(self.ledger, [action]), self.now)} == {None}
+        assert {one.fault for one in undo(self.ledger, {}, of_ids(self.ledger, [action]), self.now)} == {None}
 
     def state(self, content: bytes) -> tuple[object, ...]:
         """What a message is learned as, where it lies, and whether it is asked about again."""
@@ -269,6 +270,15 @@ def test_read_and_kept_spam_is_asked_about_first(desk: Asked) -> None:
     assert second.judgement.verdict == "unsure"
     assert len(first.clues) == 3
     assert [one.digest for one in to_answer(desk.ledger, desk.config, 1)] == [first.digest]
+
+
+def test_whose_mail_is_ham_is_not_asked_about(desk: Asked) -> None:
+    """What the configuration says of a sender holds for what is asked, as it does for new mail."""
+    content = kept_spam(desk)
+    (asked,) = to_answer(desk.ledger, desk.config)
+    assert asked.digest == read(content).digest
+    named = replace(desk.config, senders=Senders(ham=(read(content).relations.sender,)))
+    assert to_answer(desk.ledger, named) == []
 
 
 def test_an_answer_about_what_is_not_learned(desk: Asked) -> None:

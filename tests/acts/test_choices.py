@@ -58,7 +58,7 @@ def test_a_sender_is_blocked_at_once_until_that_is_undone(ledger: Ledger) -> Non
     assert verdict(ledger, "a@shop.example") == "spam"
     assert verdict(ledger, "a@other.example", "news.shop.example") == "unsure"
     for expected in ("unsure", "spam", "unsure"):
-        (outcome,) = undo(ledger, of_ids(ledger, [action]), time.time)
+        (outcome,) = undo(ledger, {}, of_ids(ledger, [action]), time.time)
         assert (outcome.fault, verdict(ledger, "a@shop.example")) == (None, expected)
         action = ledger.journal.newest_id()
     assert chosen(ledger) == []
@@ -76,7 +76,7 @@ def test_the_last_choice_of_a_pattern_counts(ledger: Ledger) -> None:
     pick(ledger, "allow", "shop.example")
     (second,) = pick(ledger, "block", "shop.example")
     assert (verdict(ledger, "a@shop.example"), chosen(ledger)) == ("spam", [("block", "shop.example", "")])
-    list(undo(ledger, of_ids(ledger, [second]), time.time))
+    list(undo(ledger, {}, of_ids(ledger, [second]), time.time))
     assert verdict(ledger, "a@shop.example") == "ham"
 
 
@@ -144,16 +144,16 @@ def test_forget(ledger: Ledger) -> None:
     pick(ledger, "block", "x.example")
     pick(ledger, "spam_cutoff", "0.9")
     pick(ledger, "spam_cutoff", "0.99")
-    actions = forget(ledger, " X.example", time.time)
+    actions = forget(ledger, CONFIG, " X.example", time.time)
     assert (len(actions), verdict(ledger, "a@x.example")) == (2, "unsure")
-    forget(ledger, "spam_cutoff", time.time)
+    forget(ledger, CONFIG, "spam_cutoff", time.time)
     assert chosen(ledger) == []
     for nothing in ("x.example", "spam_cutoff", "\x1b"):
         with pytest.raises(NoEffectError):
-            forget(ledger, nothing, time.time)
-    list(undo(ledger, of_ids(ledger, actions), time.time))
+            forget(ledger, CONFIG, nothing, time.time)
+    list(undo(ledger, {}, of_ids(ledger, actions), time.time))
     assert verdict(ledger, "a@x.example") == "spam"
-    forget(ledger, "x.example", time.time)
+    forget(ledger, CONFIG, "x.example", time.time)
     assert chosen(ledger) == []
     assert ledger.verify() == []
 

@@ -350,9 +350,9 @@ def test_find_a_folder(site: Site, tmp_path: Path) -> None:
     """A folder of the ledger is found on disk as long as it is there."""
     root = str(tmp_path / "Maildir")
     folder = site.ledger.locations.folder(site.ledger.locations.mailbox(root)[0], "Junk")
-    assert known_folder(site.ledger, folder) == KnownFolder("Junk", site.folders["Junk"].path, folder)
+    assert known_folder(site.ledger, folder, {}) == KnownFolder("Junk", site.folders["Junk"].path, folder)
     os.rename(root, root + ".away")
-    assert known_folder(site.ledger, folder) is None
+    assert known_folder(site.ledger, folder, {}) is None
 
 
 # Ending what was interrupted.
@@ -770,7 +770,7 @@ def touches(site: Site, now: list[float]) -> int:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the three ways to rename."""
 
-    def no_flags(source: str, destination: str) -> None:
+    def no_flags(source: str, destination: str, **_: object) -> None:
         raise OSError(errno.EINVAL, "no flags here")
 
     def no_link(source: str, destination: str, **_: object) -> None:

@@ -82,7 +82,7 @@ def test_a_list_decides_the_verdict_and_not_the_probability() -> None:
         alone, together = Filter(lessons, Scoring(), senders), FrozenFilter(lessons, Scoring(), senders)
         for sender, verdict in (("ann@example.org", "ham"), ("bob@example.org", "spam")):
             reading = Reading(b"1", "", {"x": 1}, Relations(sender))
-            plain = Filter(lessons, Scoring()).judge(reading)
+            plain = Filter(lessons, Scoring(), Senders()).judge(reading)
             (bulk,) = together.judge_all([Content(reading.tokens, reading.relations)])
             for found in (alone.judge(reading), alone.explain(reading).judgement, bulk):
                 assert found.verdict == verdict

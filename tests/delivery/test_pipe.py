@@ -19,7 +19,7 @@ from spamnb.base.errors import ConfigError, LedgerError
 from spamnb.base.label import Verdict
 from spamnb.bayes.calibration import SLOPE
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Scoring, Spamd
+from spamnb.config import Config, Scoring, Senders, Spamd
 from spamnb.delivery import judge, pipe
 from spamnb.delivery.pipe import Filtered, filtered
 from spamnb.delivery.verdict import Delivered, Format, fields, read_verdict
@@ -59,7 +59,7 @@ def whole(found: Filtered) -> bytes:
 def test_a_spam_and_a_ham(config: Config) -> None:
     """The verdict is that of `score`; the fields are those that other programs look for; nothing else is changed."""
     with Ledger(str(config.ledger)) as ledger:
-        judge = Filter(ledger.lessons, config.scoring)
+        judge = Filter(ledger.lessons, config.scoring, Senders())
         judged = {kind: judge.judge(read_message(message(kind, 700))) for kind in ("spam", "ham")}
     for kind, status in (("spam", b"Yes"), ("ham", b"No")):
         found = filtered(FORGED + message(kind, 700), lambda: config, "anna")

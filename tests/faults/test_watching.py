@@ -51,7 +51,7 @@ def test_no_watches_left_for_a_new_folder(site: Faulty) -> None:
     """Where a folder that is new cannot be watched all of them are polled from then on."""
     site.configure("service:\n  poll_seconds: 0.5\n")
     site.teach()
-    directories = len(list(find_directories(str(site.root))))
+    directories = len(list(find_directories(str(site.root), "auto")))
     site.by = with_limit("max_inotify_watches", directories + 1)
     site.start()
     assert "watching 6 folders" in site.log()
@@ -72,15 +72,15 @@ from spamnb.maildir.folders import find_directories
 from spamnb.service.watcher import Watcher
 watcher, patience, (one, other) = Watcher("auto"), float(sys.argv[1]), sys.argv[2:]
 watcher.start()
-assert watcher.watch(one, find_directories(one))
+assert watcher.watch(one, find_directories(one, "auto"))
 for _ in range(2):
-    assert not watcher.watch(other, find_directories(other))
+    assert not watcher.watch(other, find_directories(other, "auto"))
 assert watcher.polling
 open(f"{other}/new/1.a", "x").close()
 open(f"{one}/new/1.a", "x").close()
 assert watcher.next(patience).root == one, "what can only be watched in part is not watched"
 watcher.unwatch(one)
-assert watcher.watch(other, find_directories(other))
+assert watcher.watch(other, find_directories(other, "auto"))
 assert not watcher.polling
 open(f"{other}/new/2.b", "x").close()
 assert watcher.next(patience).root == other

@@ -10,7 +10,7 @@ import spamnb.filter.judge
 from spamnb.base.label import How, Label, Verdict
 from spamnb.bayes import score_plain
 from spamnb.bayes.calibration import SLOPE
-from spamnb.config import Model, Scoring
+from spamnb.config import Model, Scoring, Senders
 from spamnb.filter.explain import sides
 from spamnb.filter.judge import Filter, FrozenFilter
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -39,7 +39,7 @@ def test_every_event_model_that_may_be_configured_judges(model: Model) -> None:
     """Each event model that `scoring.model` may name judges a message, and the filter knows no other."""
     assert list(spamnb.filter.judge.ESTIMATES) == list(get_args(Model))
     learned = taught([(0, {"x": 1}), (1, {"y": 1})])
-    judge = Filter(learned, Scoring(model=model)).judge
+    judge = Filter(learned, Scoring(model=model), Senders()).judge
     assert judge(reading({"x": 2})).log_odds < 0 < judge(reading({"y": 2})).log_odds
 
 
@@ -50,7 +50,7 @@ def test_many_messages_are_judged_as_each_by_itself(
 ) -> None:
     """Judged in batches, however few tokens are kept in mind between them, a message gets the judgement of its own."""
     learned = taught(lessons)
-    alone, together = Filter(learned, Scoring()), FrozenFilter(learned, Scoring())
+    alone, together = Filter(learned, Scoring(), Senders()), FrozenFilter(learned, Scoring(), Senders())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spamnb.filter.judge, "_MOST_REMEMBERED", remembered)
         patch.setattr(score_plain, "LEAST_GRAMS", 2)
@@ -69,8 +69,8 @@ def test_a_filter_that_knows_one_class_is_unsure(label: int) -> None:
     """Without a learned message of both classes every message is unsure, one by one and together."""
     learned = taught([(label, {"x": 1})])
     message = reading({"x": 1})
-    assert Filter(learned, Scoring()).judge(message).verdict is Verdict.UNSURE
-    both = FrozenFilter(learned, Scoring()).judge_all([Content(message.tokens)] * 2)
+    assert Filter(learned, Scoring(), Senders()).judge(message).verdict is Verdict.UNSURE
+    both = FrozenFilter(learned, Scoring(), Senders()).judge_all([Content(message.tokens)] * 2)
     assert [found.verdict for found in both] == ["unsure"] * 2
 
 
@@ -80,9 +80,9 @@ def test_the_shares_are_of_the_whole_score(grams: int, means: int) -> None:
     of_ham = dict.fromkeys(["x", "tag:x", *(f"4:{chr(97 + n)}ab " for n in range(grams))], 1)
     learned = taught([(0, of_ham), (1, {"y": 1, "subject:y": 1})])
     message = reading(of_ham | {"y": 1, "new": 1})
-    explanation = Filter(learned, Scoring()).explain(message)
+    explanation = Filter(learned, Scoring(), Senders()).explain(message)
     judgement = explanation.judgement
-    assert judgement == Filter(learned, Scoring()).judge(message)
+    assert judgement == Filter(learned, Scoring(), Senders()).judge(message)
     assert sum(clue.share for clue in explanation.clues) == pytest.approx(SLOPE * judgement.log_odds)
     assert [SLOPE * clue.contribution for clue in explanation.clues] == pytest.approx(
         [clue.share for clue in explanation.clues]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spamnb.base.label import How, Label, Verdict
 from spamnb.bayes import score_plain
-from spamnb.config import Model, Scoring
+from spamnb.config import Model, Scoring, Senders
 from spamnb.filter.judge import Filter, Judgement
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
 from spamnb.ledger.ledger import Ledger
@@ -79,7 +79,7 @@ def after_forgetting(messages: Drawn, number: int, gone: Sequence[int], scoring:
     lessons = MemoryLessons()
     teach(lessons, messages)
     lessons.forget([bytes([n] * 16) for n in gone], "a test", 2.0, how=How.HAND)
-    return Filter(lessons, scoring).judge(readings(messages)[number])
+    return Filter(lessons, scoring, Senders()).judge(readings(messages)[number])
 
 
 def same(one: Judgement, other: Judgement) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.base.label import How, Label
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter
 from spamnb.filter.telling_words import TellingWords
 from spamnb.ledger.ledger import Ledger
@@ -53,7 +53,7 @@ def test_of_one_kind(ledger: Ledger) -> None:
 def test_one_word(ledger: Ledger) -> None:
     """A word has the log-odds that the filter gives it; one never learned is none."""
     telling = TellingWords(ledger, Scoring())
-    clues = Filter(ledger.lessons, Scoring()).explain(Reading(b"x", "", {"pills": 1})).clues
+    clues = Filter(ledger.lessons, Scoring(), Senders()).explain(Reading(b"x", "", {"pills": 1})).clues
     found = telling.word("pills")
     assert found is not None
     assert (found.ham, found.spam, found.log_odds) == (0, 10, pytest.approx(clues[0].log_odds, rel=1e-12))

@@ -33,8 +33,8 @@ def in_force(ledger: Ledger) -> list[tuple[str, str | float]]:
 
 def take_back(ledger: Ledger, actions: list[Action]) -> None:
     """Undo, without a fault."""
-    assert [outcome.fault for outcome in foresee(ledger, actions)] == [None] * len(actions)
-    assert [outcome.fault for outcome in undo(ledger, actions, lambda: LATER)] == [None] * len(actions)
+    assert [outcome.fault for outcome in foresee(ledger, {}, actions)] == [None] * len(actions)
+    assert [outcome.fault for outcome in undo(ledger, {}, actions, lambda: LATER)] == [None] * len(actions)
 
 
 def test_in_the_history(ledger: Ledger) -> None:

@@ -97,7 +97,7 @@ def test_undone_and_killed_before_the_record(path: str) -> None:
     with Ledger(path) as ledger:
         first, second = ledger.journal.of_message(1)
         assert (first.state, second.takes_back, second.after) == ("undone", 1, None)
-        assert [one.fault for one in undo.undo(ledger, [second])] == [None]
+        assert [one.fault for one in undo.undo(ledger, {}, [second])] == [None]
         assert ledger.messages.get(1).label is Label.HAM
         assert [one.state for one in ledger.journal.of_message(1)] == ["done", "undone", "done"]
 

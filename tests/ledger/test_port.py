@@ -362,6 +362,16 @@ def test_learned_in_batches(lessons: Lessons) -> None:
     assert lessons.verify() == []
 
 
+def test_learned_beside_a_batcher(lessons: Lessons) -> None:
+    """A batcher of an empty store learns on after messages were learned past it, with tokens that it has not met."""
+    batcher = lessons.batcher()
+    batcher.learn([Batch.of([reading(1, a=1)])], HAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(2, b=1)], HAM, "a test", 2.0, how=How.HAND)
+    batcher.learn([Batch.of([reading(3, b=1, c=1)])], HAM, "a test", 3.0, how=How.HAND)
+    assert lessons.counts(["a", "b", "c"]).messages.tolist() == [[1, 2, 1], [0, 0, 0]]
+    assert lessons.verify() == []
+
+
 def test_tokens_are_looked_up(lessons: Lessons) -> None:
     """Tokens are found by how many messages hold them, by their kind, and by how they begin."""
     names = ["subject:offer", "sub", "subject:lunch", "from:sub", "subway"]

@@ -51,7 +51,7 @@ def test_one_meaning_of_a_correction(ledger: Ledger, verdict: Verdict, label: La
     (judged,) = ledger.figures.judged([0.0, 2.0])
     assert sender.corrected == judged.corrected == (verdict not in ("unsure", label.word))
     (action,) = ledger.journal.since(0.0)
-    assert [outcome.fault for outcome in undo(ledger, [action])] == [None]
+    assert [outcome.fault for outcome in undo(ledger, {}, [action])] == [None]
     (sender,) = ledger.senders.page(1)
     assert sender.corrected == len(ledger.journal.page(9, Wanted(corrected=True))) == 0
     assert ledger.verify() == []

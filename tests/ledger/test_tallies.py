@@ -101,7 +101,7 @@ def shown(ledger: Ledger) -> list[int]:
 
 def taken_back(ledger: Ledger, number: int, at: float) -> None:
     """The newest actions are taken back."""
-    outcomes = list(undo(ledger, list(ledger.journal.newest(number)), lambda: at))
+    outcomes = list(undo(ledger, {}, list(ledger.journal.newest(number)), lambda: at))
     assert [one.fault for one in outcomes] == [None] * number
 
 

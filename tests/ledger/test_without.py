@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.evidence import Evidence
@@ -20,13 +20,13 @@ def test_the_judgement_without_itself(ledger: Ledger) -> None:
     known = ledger.messages.find(reading.digest)
     assert known is not None
     before = ledger.lessons.totals().tolist()
-    without = Filter(ledger.lessons, Scoring()).explain(reading, without_itself=True)
-    taught = Filter(ledger.lessons, Scoring()).explain(reading)
+    without = Filter(ledger.lessons, Scoring(), Senders()).explain(reading, without_itself=True)
+    taught = Filter(ledger.lessons, Scoring(), Senders()).explain(reading)
     assert ledger.lessons.totals().tolist() == before
     assert taught.judgement.log_odds > without.judgement.log_odds
     assert not any(reading.summary == one.summary for teachers in without.teachers.values() for one in teachers)
     set_label(ledger, known.id, None, 2.0, "forgotten")
-    forgotten = Filter(ledger.lessons, Scoring()).explain(reading)
+    forgotten = Filter(ledger.lessons, Scoring(), Senders()).explain(reading)
     assert (without.judgement, without.clues) == (forgotten.judgement, forgotten.clues)
 
 
@@ -43,9 +43,9 @@ def test_an_explanation_is_of_one_moment(ledger: Ledger) -> None:
 
     memory = Counted(ledger._connection)
     reading = read(message("spam", 50))
-    explained = Filter(memory, Scoring()).explain(reading)
+    explained = Filter(memory, Scoring(), Senders()).explain(reading)
     assert memory.asked == 1
-    assert explained.judgement == Filter(ledger.lessons, Scoring()).judge(reading)
+    assert explained.judgement == Filter(ledger.lessons, Scoring(), Senders()).judge(reading)
     parts = [clue.contribution for clue in explained.clues]
     assert parts == sorted(parts, key=abs, reverse=True)
 
@@ -53,4 +53,5 @@ def test_an_explanation_is_of_one_moment(ledger: Ledger) -> None:
 def test_a_filter_without_a_ledger(ledger: Ledger) -> None:
     """A filter that has no ledger says what one with an empty ledger says."""
     reading = read(message("spam", 1))
-    assert Filter(MemoryLessons(), Scoring()).explain(reading) == Filter(ledger.lessons, Scoring()).explain(reading)
+    in_memory, on_disk = (Filter(lessons, Scoring(), Senders()) for lessons in (MemoryLessons(), ledger.lessons))
+    assert in_memory.explain(reading) == on_disk.explain(reading)

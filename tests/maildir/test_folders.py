@@ -92,7 +92,7 @@ def test_maildirpp(tmp_path: Path) -> None:
     (tmp_path / ".notmuch" / "xapian").mkdir(parents=True)
     assert detect_layout(str(tmp_path)) == "maildir++"
     assert names(tmp_path) == ["INBOX", "Archive/2024", "Entwürfe", "Junk"]
-    assert find_folders(str(tmp_path))[1] == Folder("Archive/2024", str(tmp_path / ".Archive.2024"))
+    assert find_folders(str(tmp_path), "auto")[1] == Folder("Archive/2024", str(tmp_path / ".Archive.2024"))
 
 
 def test_fs(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     """A directory name in Latin-1 is shown with its bytes escaped, and its path still leads there."""
     for subdir in (b"cur", b"new"):
         os.makedirs(os.path.join(os.fsencode(tmp_path), b"caf\xe9 \n", subdir))
-    (folder,) = find_folders(str(tmp_path))
+    (folder,) = find_folders(str(tmp_path), "auto")
     assert folder.name == "caf\\xe9 \n"
     assert os.path.isdir(folder.subdir("cur"))
 
@@ -228,7 +228,7 @@ def test_a_directory_comes_before_it_is_listed(tmp_path: Path, layout: folders.L
 def test_absent_root(tmp_path: Path) -> None:
     """A root that is not there is unavailable, not empty."""
     with pytest.raises(FolderUnavailableError, match="mounted"):
-        find_folders(str(tmp_path / "gone"))
+        find_folders(str(tmp_path / "gone"), "auto")
 
 
 @contextlib.contextmanager
@@ -259,7 +259,11 @@ def test_too_many_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, be
             return scandir(path)
 
     monkeypatch.setattr(os, "scandir", list_later)
-    for look in (find_folders, detect_layout, lambda root: create_folder(root, "auto", "Junk")):
+    for look in (
+        lambda root: find_folders(root, "auto"),
+        detect_layout,
+        lambda root: create_folder(root, "auto", "Junk"),
+    ):
         listed: list[str] = []
         with pytest.raises(FolderUnavailableError, match="raise the limit of open files"):
             look(str(tmp_path))

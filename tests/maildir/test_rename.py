@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ MTIME_NS = 1_234_567_890_123_456_789
 SHM = "/dev/shm"
 
 
-def no_renameat2(source: str, destination: str) -> None:
+def no_renameat2(source: str, destination: str, **_: object) -> None:
     raise OSError(errno.EINVAL, "no flags here")
 
 
@@ -109,7 +110,7 @@ def test_rename_of_nothing(tmp_path: Path, way: str) -> None:
 def test_other_faults_are_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk is not taken for an old kernel."""
 
-    def full(source: str, destination: str) -> None:
+    def full(source: str, destination: str, **_: object) -> None:
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(rename, "_rename_flagged", full)
@@ -163,11 +164,59 @@ def test_move_to_a_vanished_folder(message: str, junk: Folder) -> None:
     assert is_intact(message)
 
 
+@pytest.mark.parametrize("replaced", [".Junk", ".Junk/cur"])
+@pytest.mark.parametrize("is_far", [False, True])
+def test_no_link_is_followed(
+    message: str, junk: Folder, far: Folder, tmp_path: Path, way: str, replaced: str, is_far: bool
+) -> None:
+    """Where a symbolic link has taken the place of the destination, nothing is moved through it, nor written there."""
+    folder = far if is_far else junk
+    other = create_folder(str(tmp_path / "other"), "maildir++", "Junk")
+    in_the_way, target = (Path(each.path).parent / replaced for each in (folder, other))
+    shutil.rmtree(in_the_way)
+    in_the_way.symlink_to(target)
+    with pytest.raises(FolderUnavailableError, match=f"{in_the_way}'?, a symbolic link, is in the way"):
+        move(message, folder, "cur", "x:2,")
+    assert is_intact(message)
+    assert [path for path in Path(other.path).rglob("*") if path.is_file() and path.name != "maildirfolder"] == []
+
+
+def test_no_link_above_the_folder_is_followed(message: str, tmp_path: Path) -> None:
+    """A folder in a folder is not reached by a link in the other's place; the root itself may be one."""
+    root = tmp_path / "by-a-link"
+    root.symlink_to(tmp_path / "mail")
+    folder = create_folder(str(root), "fs", "Old/Junk")
+    message = move(message, folder, "cur", "1.host:2,S")
+    assert is_intact(str(tmp_path / "mail/Old/Junk/cur/1.host:2,S"))
+    (root / "Old").rename(root / "Aside")
+    (root / "Old").symlink_to("Aside")
+    with pytest.raises(FolderUnavailableError, match=r"Old'?, a symbolic link"):
+        move(str(root / "Aside/Junk/cur/1.host:2,S"), folder, "cur", "2.host:2,S")
+
+
+def test_a_link_comes_at_the_rename(
+    message: str, junk: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes the place of the destination after our look at it gets nothing: the folder itself does."""
+    other = create_folder(str(tmp_path / "other"), "maildir++", "Junk")
+    flagged = rename._rename_flagged
+
+    def too_late(source: str, destination: str, **where: int | None) -> None:
+        os.rename(junk.path, tmp_path / "aside")
+        os.symlink(other.path, junk.path)
+        flagged(source, destination, **where)
+
+    monkeypatch.setattr(rename, "_rename_flagged", too_late)
+    move(message, junk, "cur", "x:2,")
+    assert files(other) == []
+    assert is_intact(str(tmp_path / "aside/cur/x:2,"))
+
+
 def test_a_source_folder_removed_after_the_move(message: str, junk: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that a client removes once its last message has left does not make the move look failed."""
     durable = rename.sync
 
-    def removed_behind_us(path: str) -> None:
+    def removed_behind_us(path: str | int) -> None:
         if path == os.path.dirname(message):
             os.rmdir(path)
         durable(path)
@@ -183,10 +232,10 @@ def test_a_source_taken_by_another_hand(
     renamed = os.path.join(inbox.subdir("cur"), "1.M2P3.host:2,S")
     unlink = os.unlink
 
-    def client_is_first(path: str) -> None:
+    def client_is_first(path: str, **where: int | None) -> None:
         if path == message:
             os.rename(message, renamed)
-        unlink(path)
+        unlink(path, **where)
 
     monkeypatch.setattr(os, "unlink", client_is_first)
     with pytest.raises(FileNotFoundError):
@@ -223,8 +272,8 @@ def test_written_while_it_is_copied(message: str, far: Folder, monkeypatch: pyte
     """A message to which something is still written when it has been copied stays, with all of it."""
     final = rename.rename_noreplace
 
-    def writer_goes_on(source: str, destination: str) -> None:
-        final(source, destination)
+    def writer_goes_on(source: str, destination: str, **where: int | None) -> None:
+        final(source, destination, **where)
         with open(message, "ab") as file:
             file.write(b"and the rest")
 

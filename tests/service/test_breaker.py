@@ -134,12 +134,12 @@ def test_after_a_resume_that_was_killed(site: Site) -> None:
     with Ledger(str(site.ledger)) as dead:
         (action,) = dead.journal.withheld()
         assert action.source is not None
-        source = known_folder(dead, action.source)
+        source = known_folder(dead, action.source, {})
         assert source is not None
         mailbox = dead.locations.mailbox(str(site.root))[0]
-        junk = known_folder(dead, dead.locations.folder(mailbox, "Junk"))
+        junk = known_folder(dead, dead.locations.folder(mailbox, "Junk"), {})
         assert junk is not None
-        mover = Mover(dead, time.time, bases_now(), find_folder(dead))
+        mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}))
         mover.intend((action.message, action.digest), source, Entry("new", action.source_base), junk, "spam")
     assert site.spamnb("resume", "--move") == 0
     assert site.contents("Junk") == [content]

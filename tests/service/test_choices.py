@@ -42,7 +42,7 @@ def test_in_the_service(desk: Desk) -> None:
         assert (where, "by your choice: *@shop.example" in why) == (["Junk"], True)
         where, why = judged_after("allow", "*@shop.example", letters[1])
         assert (where, "by your choice: *@shop.example" in why) == (["INBOX"], True)
-        forget(other, "*@shop.example", desk.now)
+        forget(other, CONFIG, "*@shop.example", desk.now)
         desk.deliver(letters[2])
         assert desk.where(letters[2]) == ["Junk"]
         judged_after("ham_cutoff", "0", letters[3])

@@ -22,7 +22,7 @@ def test_a_touch_is_no_event(tmp_path: Path) -> None:
     inbox = create_folder(str(tmp_path), "maildir++", "INBOX")
     watcher = Watcher("inotify")
     watcher.start()
-    watcher.watch(inbox.path, find_directories(inbox.path))
+    watcher.watch(inbox.path, find_directories(inbox.path, "auto"))
     with contextlib.ExitStack() as stack:
         stack.callback(watcher.stop)
         touch_cur(inbox.path)

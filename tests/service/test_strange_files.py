@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.acts import training
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.reading import read
+from spamnb.maildir.folders import create_folder
+from spamnb.maildir.messages import deliver, scan
 from tests.patience import until
-from tests.service.conftest import Site
+from tests.service.conftest import Site, until
+from tests.service.desk import Desk
 
 
 def put_strange_files(new: Path, outside: Path) -> list[str]:
@@ -80,3 +87,23 @@ def test_mail_of_nuls_and_from_lines_is_judged(site: Site) -> None:
     until(lambda: site.log().count("stays in INBOX") + site.log().count("moved from INBOX") == len(odd), "all judged")
     assert site.end() == 0
     assert site.everything() == sorted(odd)
+
+
+def test_a_link_in_the_place_of_the_spam_folder(tmp_path: Path) -> None:
+    """Spam that comes in the moment after somebody has put a link in the place of Junk stays in the inbox."""
+    desk = Desk(tmp_path, "Maildir")
+    for label in Label:
+        some = [read(message(label.word, number)) for number in range(30)]
+        training.learn_batches(desk.ledger, [Batch.of(some)], label, "a test", 1.0, how=How.HAND)
+    desk.deliver(message("spam", 100))
+    assert desk.number("Junk") == 1
+    other = create_folder(str(tmp_path / "other"), "maildir++", "Junk")
+    desk.directory_of("Junk").rename(tmp_path / "aside")
+    desk.directory_of("Junk").symlink_to(other.path)
+    inbox = desk.folder("INBOX")
+    deliver(inbox, message("spam", 101), next(desk.bases))
+    (entry,) = scan(inbox)
+    desk.mailboxes.look(str(desk.roots[0]), inbox.path, entry)
+    assert (scan(other), scan(inbox)) == ([], [entry])
+    desk.stop()
+    desk.ledger.close()

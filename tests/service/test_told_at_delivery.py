@@ -11,7 +11,7 @@ import pytest
 from spamnb.acts.may_move import stop_of
 from spamnb.base.label import How
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.early_verdicts import LASTING, EarlyVerdict
@@ -25,7 +25,7 @@ SPAM, HAM = message("spam", 950), message("ham", 950)
 def tell(desk: Desk, mail: bytes, **other: object) -> EarlyVerdict:
     """A mail server has asked for the verdict on this message."""
     reading = read(mail)
-    judged = Filter(desk.ledger.lessons, Scoring()).judge(reading)
+    judged = Filter(desk.ledger.lessons, Scoring(), Senders()).judge(reading)
     told = EarlyVerdict(judged.verdict, judged.probability, judged.log_odds, "spamd for bob", How.SPAMD, desk.now())
     told = replace(told, **other)  # type: ignore[arg-type]
     desk.ledger.early_verdicts.remember(reading.digest, told)

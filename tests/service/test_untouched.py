@@ -13,7 +13,7 @@ from spamnb.acts.training import learn, relabel
 from spamnb.acts.undo import since, undo
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.state import MissedSpam
@@ -105,7 +105,7 @@ def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPat
     assert together == [4 // times] * times
     before = desk.ledger.lessons.totals().tolist()
     (action,) = [one for one in desk.ledger.journal.newest(4) if one.digest == identity(ham[1])]
-    assert [outcome.fault for outcome in undo(desk.ledger, [action], desk.now)] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, {}, [action], desk.now)] == [None]
     assert [desk.lesson(one)[0] for one in ham] == [Label.HAM, None, Label.HAM, Label.HAM]
     assert desk.ledger.lessons.totals()[0] == before[0] - 1
     assert desk.ledger.verify() == []
@@ -125,7 +125,7 @@ def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
 
 def fill_spam(desk: Desk, first: int, number: int) -> list[bytes]:
     """So many spam that the filter moves to Junk, and has no doubt of; the first messages from `first` on."""
-    judge = Filter(desk.ledger.lessons, Scoring()).judge
+    judge = Filter(desk.ledger.lessons, Scoring(), Senders()).judge
     candidates = (message("spam", each) for each in range(first, first + 50))
     contents = list(islice((one for one in candidates if judge(read(one)).probability > 0.985), number))
     for content in contents:
@@ -232,7 +232,7 @@ def test_weak_lessons_give_way(desk: Desk) -> None:
     assert desk.lesson(content) == (None, True)
     assert desk.ledger.lessons.verify() == []
     newest = since(desk.ledger, 0.0)[:1] or since(desk.ledger, -1e10)[:1]
-    assert [outcome.fault for outcome in undo(desk.ledger, newest, desk.now)] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, {}, newest, desk.now)] == [None]
     assert desk.lesson(content) == (Label.HAM, True)
     assert not weak.step_if_due(desk.now()), "not before ten days are over"
 
@@ -252,11 +252,11 @@ def test_what_the_filter_has_forgotten_is_learned_again(desk: Desk) -> None:
     later(desk, 2)
     assert desk.lesson(content) == (Label.HAM, True)
     again = since(desk.ledger, desk.now() - DAY)
-    assert [outcome.fault for outcome in undo(desk.ledger, again, desk.now)] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, {}, again, desk.now)] == [None]
     later(desk, 2)
     assert desk.lesson(content)[0] is None
     everything = [one for one in since(desk.ledger, 0.0) if one.digest == identity(content)]
-    assert [outcome.fault for outcome in undo(desk.ledger, everything, desk.now)] == [None] * len(everything)
+    assert [outcome.fault for outcome in undo(desk.ledger, {}, everything, desk.now)] == [None] * len(everything)
     assert desk.ledger.lessons.verify() == []
 
 

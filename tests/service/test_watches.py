@@ -47,7 +47,7 @@ def root(tmp_path: Path) -> str:
 
 def watch(watcher: Watcher, root: str) -> bool:
     """Watch a mailbox as the service does."""
-    return watcher.watch(root, find_directories(root))
+    return watcher.watch(root, find_directories(root, "auto"))
 
 
 _NUMBERS = iter(range(10**9))
@@ -167,7 +167,7 @@ def test_a_folder_changes(watching: Watcher, root: str, name: str, happens: Call
     assert set(hints(watching, root)) == {Hint(root)}
     watch(watching, root)
     assert set(hints(watching, root)) <= {Hint(root)}
-    folders = [folder.path for folder in find_folders(root)]
+    folders = [folder.path for folder in find_folders(root, "maildir++")]
     for folder in folders:
         Path(folder, "new", "1.a").touch()
     assert hints(watching, root) == [Hint(root, folder, Entry("new", "1.a")) for folder in folders]

@@ -4,11 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spamnb.acts import withheld
+from spamnb.acts import training, withheld
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.reading import Reading
+from spamnb.web import runs
 from tests.ledger.test_choices import choose, in_force
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
@@ -192,6 +197,52 @@ def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
     assert (desk.where(moved), desk.where(old)) == (["INBOX"], ["Junk"])
     assert desk.browser.get("/undo?span=hour&what=moved").words.count("nothing to undo") == 1
     assert desk.browser.get("/undo?span=nonsense").status == 404
+
+
+def learn_a_thousand(desk: WebDesk) -> int:
+    """The filter learns 1,000 messages; the first of these actions."""
+    before = desk.ledger.journal.newest_id()
+    some = [Reading(number.to_bytes(16, "big"), "a summary", {"word": 1}) for number in range(1000)]
+    training.learn_batches(desk.ledger, [Batch.of(some)], HAM, "a test", desk.now(), how=How.HAND)
+    return before + 1
+
+
+def test_many_are_undone_and_done_again(desk: WebDesk) -> None:
+    """The page after an act tells of all that it did, however much, and its button takes back all of it."""
+    first = learn_a_thousand(desk)
+    page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id()))
+    assert page.words.startswith("1000 forgotten Do it again")
+    ids = undo_of(page)
+    assert sum(map(len, ids)) < 100, "they are written short"
+    page = desk.browser.follow(desk.browser.post("/undo", id_=ids))
+    assert page.words.startswith("1000 learned back as ham")
+    assert desk.ledger.lessons.counts(["word"]).messages.tolist() == [[1000], [0]]
+
+
+def test_more_than_an_address_can_say(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what has no room in the address the page says how much it is, and that History has it."""
+    first = learn_a_thousand(desk)
+    monkeypatch.setattr(runs, "MOST", 600)
+    page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id()))
+    assert page.words.startswith("600 forgotten and 400 more: see History")
+
+
+@pytest.mark.parametrize("written", ["1-999999999999999", "2-1", "1-", "-1", "1-2-3", "1..2", "1-4000.5001-5002"])
+def test_an_address_of_no_act(desk: WebDesk, written: str) -> None:
+    """An address that names actions in no way that the pages write is refused, however many they would be."""
+    assert desk.browser.get(f"/history?did={written}").status == 400
+    assert desk.browser.post("/undo", id_=written).status == 400
+
+
+@given(st.sets(st.integers(1, 3000)) | st.sets(st.integers(1, 10**9), max_size=2000))
+def test_runs(ids: set[int]) -> None:
+    """Ids are written as runs, the lowest first, as long as there is room; what is written is read as it was."""
+    text, left_out = runs.written(ids)
+    told = runs.read(text) if text else []
+    assert told == sorted(ids)[: len(told)]
+    assert len(told) + left_out == len(ids)
+    assert len(text) <= 3000
+    assert left_out == 0 or len(text) > 2900
 
 
 def test_nothing_to_take_back(desk: WebDesk) -> None:

@@ -75,7 +75,7 @@ def as_object(one: Misfiled) -> dict[str, object]:
     """A finding for JSON."""
     return {
         "path": None if one.place is None else one.place.path,
-        "label": one.label.word,
+        "label": one.label.word if one.is_learned else None,
         "probability": round(one.judgement.probability, 6),
         "weak": one.weak,
         "clues": [
@@ -167,9 +167,10 @@ class _Dialogue:
 
 
 def _lines(one: Misfiled, number: str) -> Iterable[str]:
-    how = " weakly" if one.weak else ""
+    weakly = " weakly" if one.weak else ""
+    called = f"called {one.label.word}{weakly}; without it," if one.is_learned else "not learned;"
     yield f"{number} {escaped(one.summary)}"
-    yield f"   called {one.label.word}{how}; without it, the probability of spam is {one.judgement.probability:.4f}"
+    yield f"   {called} the probability of spam is {one.judgement.probability:.4f}"
     yield f"   {'where it lies is not known' if one.place is None else escaped(one.place.path)}"
     if one.clues:
         yield f"   {'; '.join(map(_clue, one.clues))}"

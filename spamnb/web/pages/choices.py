@@ -24,7 +24,9 @@ def choose(visit: Visit) -> Response:
 
 def forget(visit: Visit) -> Response:
     """Take back all that was chosen of a pattern or a cutoff."""
-    actions = choices.forget(visit.ledger, visit.request.form.text("value", _LONGEST), visit.site.now)
+    actions = choices.forget(
+        visit.ledger, visit.site.config(), visit.request.form.text("value", _LONGEST), visit.site.now
+    )
     return visit.done(actions, back="senders")
 
 

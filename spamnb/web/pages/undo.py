@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spamnb.acts import undo as taking_back
+from spamnb.acts.moves import layouts_of
 from spamnb.base.wording import plural
 from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
-from spamnb.web.http import HttpError, Response, Values, whole_number
+from spamnb.web import runs
+from spamnb.web.http import HttpError, Response, Values
 from spamnb.web.parts.lines import history_lines
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -70,7 +72,7 @@ def preview(visit: Visit) -> Response:
         raise HttpError(404, "There is no such action in the history (any more).", "Choose another one there.")
     what, span = asked.one_of("what", KINDS), asked.one_of("span", SPANS)
     actions = _all_since(ledger, since, what)
-    outcomes = list(taking_back.foresee(ledger, actions))
+    outcomes = list(taking_back.foresee(ledger, layouts_of(visit.config), actions))
     numbers = Counter(outcome.action.kind for outcome in outcomes if outcome.fault is None)
     lines = history_lines(ledger, ledger.journal.lines(actions[:_SHOWN]))
     return visit.page(
@@ -101,7 +103,9 @@ def undo(visit: Visit) -> Response:
     actions = _chosen(visit)
     ledger = visit.ledger
     before = ledger.journal.newest_id()
-    outcomes = list(taking_back.undo(ledger, actions, visit.site.now, later=visit.after.append))
+    outcomes = list(
+        taking_back.undo(ledger, layouts_of(visit.config), actions, visit.site.now, later=visit.after.append)
+    )
     faults = [outcome.fault for outcome in outcomes if outcome.fault is not None]
     if faults and len(faults) == len(outcomes):
         raise HttpError(409, str(faults[0]), "Nothing was changed.")
@@ -117,7 +121,7 @@ def _chosen(visit: Visit) -> Sequence[Action]:
         actions = [action for action in all_of_them if action.id <= upto]
     else:
         try:
-            actions = taking_back.of_ids(ledger, [whole_number(text) for text in form.all("id")])
+            actions = taking_back.of_ids(ledger, [number for text in form.all("id") for number in runs.read(text)])
         except taking_back.NoSuchActionError as fault:
             raise HttpError(404, str(fault), "Look at the history as it is now.") from fault
     if not actions:

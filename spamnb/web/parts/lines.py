@@ -146,7 +146,8 @@ class Flash:
 
 def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
     """What these actions did, in a sentence; None where none of them is known (any more)."""
-    actions = [action for action in map(ledger.journal.get, ids) if action is not None]
+    known = ledger.journal.those(ids)
+    actions = [known[number] for number in sorted(known)]
     lines = history_lines(ledger, ledger.journal.lines(actions))
     if not lines:
         return None

@@ -156,7 +156,7 @@ class Disk:
         found = []
         with Ledger(str(self.ledger(name))) as ledger:
             mailbox, _ = ledger.locations.mailbox(str(self.root(name)))
-            for folder in find_folders(str(self.root(name))):
+            for folder in find_folders(str(self.root(name)), "auto"):
                 known = ledger.locations.files_in(ledger.locations.folder(mailbox, folder.name))
                 found += [entry.name for entry in scan(folder) if parse_name(entry.name).key not in known]
         return found

@@ -55,7 +55,7 @@ def test_verdict(service: Service, command: str) -> None:
     """Every command tells the verdict that `spamnb score` gives, and points on the same side of 5.0."""
     for mail in (SPAM, HAM, UNSURE):
         with service.ledger() as ledger:
-            verdict = Filter(ledger.lessons, Scoring()).judge(read(mail)).verdict
+            verdict = Filter(ledger.lessons, Scoring(), Senders()).judge(read(mail)).verdict
         is_spam, points = told(service.ask(request(command, mail)))
         assert is_spam == (verdict is Verdict.SPAM) == (points >= 5.0)
 
@@ -233,7 +233,7 @@ def test_tell_is_undone(service: Service) -> None:
         tell(service, UNSURE, "Message-class: spam", "Set: local", user="../../x\x1b[2J" + "y" * 100)
         (action,) = ledger.journal.newest(1)
         assert action.why == "spamc -L for ../../x [2J" + "y" * 53
-        assert [outcome.fault for outcome in undo(ledger, [action])] == [None]
+        assert [outcome.fault for outcome in undo(ledger, {}, [action])] == [None]
         assert ledger.lessons.totals().tolist()[:2] == before[:2]
         assert ledger.lessons.verify() == []
 

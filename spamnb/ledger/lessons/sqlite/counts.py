@@ -37,7 +37,7 @@ class Dictionary:
         self._hashes = np.zeros(0, dtype=np.int64)  # sorted
         self._ids = np.zeros(0, dtype=np.int64)
         self._version = 0
-        self._are_all = False  # that are remembered: the ledger had none when it was asked
+        self._all_until = -1  # the id up to which all are remembered: the ledger had none when it was asked
 
     def ids(
         self, tokens: Sequence[str], hashes: NDArray[np.int64], met: NDArray[np.int64]
@@ -53,8 +53,8 @@ class Dictionary:
         unknown = sorted(text_of, key=text_of.__getitem__)  # quick where runs are sorted
         places = np.array(unknown, dtype=np.int64)
         (last,) = total(self._db, "last_token")
-        self._are_all |= not last
-        if not self._are_all:  # neighbours in the index come together: a page is read once
+        are_all = last in (0, self._all_until)  # this very connection may have given others without us
+        if not are_all:  # neighbours in the index come together: a page is read once
             known = np.array(look_up_ids(self._db, [text_of[place] for place in unknown]), dtype=np.int64)
             asked, ids_known = known.reshape(-1, 2).T
             ids[places[asked]] = ids_known
@@ -62,6 +62,7 @@ class Dictionary:
         ids[new[np.argsort(met[new])]] = np.arange(last + 1, last + 1 + len(new))
         if self._is_kept:
             self._remember(hashes[places], ids[places])
+            self._all_until = last + len(new) if are_all else -1
         return ids, list(zip([text_of[place] for place in new.tolist()], ids[new].tolist(), strict=True))
 
     def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -71,7 +72,7 @@ class Dictionary:
         (version,) = self._db.row("PRAGMA data_version")
         if version != self._version or len(self._ids) > _MOST_REMEMBERED:
             self._hashes, self._ids = self._hashes[:0], self._ids[:0]
-            self._version, self._are_all = version, False
+            self._version, self._all_until = version, -1
         places = np.searchsorted(self._hashes, hashes)
         ids = np.append(self._ids, 0)[places]
         ids[np.append(self._hashes, 0)[places] != hashes] = 0
