@@ -16,7 +16,7 @@ from itertools import chain
 from spamnb.base.errors import UsageError
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
-from spamnb.bulk.mapping import PROCESSES, each, executor_at, read_batch
+from spamnb.bulk.mapping import PROCESSES, each, executor_at, read_batch, read_learned_batch
 from spamnb.bulk.sources import KINDS, Source, how_many, in_file
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_executor
@@ -88,7 +88,7 @@ def _read_again(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(options.executor))
         sources = chain.from_iterable(map(in_file, files))
-        read = stack.enter_context(each(read_batch, sources, executor))
+        read = stack.enter_context(each(read_learned_batch, sources, executor))
         ledger = stack.enter_context(open_ledger(options)[1])
         shown = progress(
             read, "reading again", options.quiet, len(files), lambda batch: len(batch[0].digests) + len(batch[1])
