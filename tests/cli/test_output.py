@@ -6,8 +6,10 @@ import pytest
 
 from spamnb.base.label import Role
 from spamnb.base.wording import escaped
+from spamnb.cli.common.message_text import screens
 from spamnb.cli.common.output import as_json, table
 from spamnb.config import folder_names
+from spamnb.mail.limits import DEFAULT_LIMITS
 
 
 @pytest.mark.parametrize(
@@ -96,3 +98,19 @@ def test_table_cuts_what_is_endless() -> None:
 def test_usual_roles(name: str, role: Role) -> None:
     """Folders are known by the names that mail programs give them; an ordinary name means ham."""
     assert folder_names.usual_role(name) is role
+
+
+def test_the_size_of_an_attachment_that_is_not_read_to_its_end() -> None:
+    """Of an attachment of which only the beginning is read the terminal says that it is larger than that."""
+    attached = b"Content-Disposition: attachment; filename=a.pdf\nContent-Type: application/pdf\n\n"
+    start = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + attached
+    small, large = b"short", b"x" * (DEFAULT_LIMITS.message_bytes + 1)
+    lines = [
+        line
+        for content in (large, small + b"\n--b\n" + attached + large, small)
+        for screen in screens(start + content, 100, 50)
+        for line in screen.splitlines()
+        if line.startswith("Attached: ")
+    ]
+    whole, cut = ("Attached: a.pdf (application/pdf, 0 KB)", "Attached: a.pdf (application/pdf, more than 1.0 MB)")
+    assert lines == [cut, whole, cut, whole]

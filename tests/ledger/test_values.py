@@ -241,7 +241,7 @@ def test_state_of_ours(ledger: Ledger) -> None:
         setattr(state, name, value)
     for job in Job:
         state.set_done(job, 0.0)
-    assert ledger._connection.row("SELECT count(*) FROM state") == (0,)
+    assert ledger._connection.all("SELECT name FROM state") == [("mark",)], "which it has from the start"
 
 
 VALUES = {

@@ -17,7 +17,7 @@ from spamnb.ledger.sqlite_errors import damage
 
 _T = TypeVar("_T")
 _SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
-_RESTORED = "restored at"
+_RESTORED, _KEPT = "restored at", "former kept"
 _UNREADABLE = (TypeError, ValueError, RecursionError)  # what a text may raise that is none of ours
 
 
@@ -95,6 +95,8 @@ class State:
     begun_with: the `learning.minimum_messages` with which moving began, or None.
     missed_spam: what this person does about it, as last seen.
     restored_at: when an earlier ledger was put in the place of another, or None.
+    former_kept: whether that other one was kept beside it.
+    mark: which ledger this is, at random; its exports and its copies have it too. "" in one that was made before 0.1.0.
     recorded: the number of the last lesson that the history knows.
     tallied: the last action that is in the tallies.
     read_again: the tokenizer's version with which all mail was read again that is there; 0 where none was.
@@ -116,6 +118,8 @@ class State:
     begun_with = _Value[int | None]("begun with", int, None)
     missed_spam = _Value("missed spam", MissedSpam, MissedSpam.UNKNOWN)
     restored_at = _Value[float | None](_RESTORED, _finite, None)
+    former_kept = _Value(_KEPT, int, 0)
+    mark = _Value("mark", str, "")
     recorded = _Value("recorded", int, 0)
     tallied = _Value("tallied", int, 0)
     read_again = _Value("read again", int, 0)
@@ -143,9 +147,10 @@ _DONE = {job: _Value(f"{job} done at", _finite, 0.0) for job in Job}
 _VALUES = {value.name: value for value in (*vars(State).values(), *_DONE.values()) if isinstance(value, _Value)}
 
 
-def set_restored(sqlite: sqlite3.Connection, at: float) -> None:
-    """Set `State.restored_at` in a copy that is about to become the ledger, and that nothing else has open."""
+def set_restored(sqlite: sqlite3.Connection, at: float, *, former_kept: bool) -> None:
+    """Set `restored_at` and `former_kept` in a copy that is about to become the ledger, and that nobody has open."""
     sqlite.execute(_SET, (_RESTORED, str(at)))
+    sqlite.execute(_SET, (_KEPT, str(int(former_kept))))
 
 
 def odd_values(db: Connection) -> Iterator[str]:
