@@ -137,15 +137,16 @@ def _messages(name: str, folders: list[Folder]) -> Iterator[Finding]:
     for folder in folders:
         for entry in _listed(folder):
             path = entry.path(folder)
-            if (why := why_unread(path)) is not None:
-                found.setdefault(why, []).append(shlex.quote(path))
+            if (unread := why_unread(path)) is not None:
+                found.setdefault(unread, []).append(shlex.quote(path))
     steps = {
         Unread.FORBIDDEN: f"make each readable for {name_of(os.geteuid())}: chmod, or chown",
         Unread.EMPTY: "a power cut may have left it: get it from a backup of your mail, or delete it",
     }
-    for why, paths in found.items():
-        means = f"{plural(len(paths), 'message')} {why.value}, so neither judged nor learned: {some(paths)}"
-        yield warning(name, means, steps[why]) if why in steps else ok(name, means)
+    for unread, paths in found.items():
+        means = f"{plural(len(paths), 'message')} {unread.value}, so neither judged nor learned: {some(paths)}"
+        step = steps.get(unread)
+        yield ok(name, means) if step is None else warning(name, means, step)
 
 
 def _listed(folder: Folder) -> list[Entry]:

@@ -16,6 +16,7 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.sqlite_errors import damage
 
 _T = TypeVar("_T")
+LONGEST = 1 << 20  # bytes of a value: the names of files that are skipped, some hundreds
 _SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
 _RESTORED, _KEPT = "restored at", "former kept"
 _UNREADABLE = (TypeError, ValueError, RecursionError)  # what a text may raise that is none of ours
@@ -154,8 +155,9 @@ def set_restored(sqlite: sqlite3.Connection, at: float, *, former_kept: bool) ->
 
 
 def odd_values(db: Connection) -> Iterator[str]:
-    """The values that hold what spamnb never writes."""
-    for row in db.all("SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM state"):
+    """The values that hold what spamnb never writes; but those that are too long, which `ledger.values` finds."""
+    read = "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM state WHERE length(CAST(value AS BLOB)) <= ?"
+    for row in db.all(read, (LONGEST,)):
         name, text = (part.decode(errors="backslashreplace") for part in row)
         try:
             if name in _VALUES:
