@@ -20,6 +20,8 @@ from spamnb.cli.common.output import inform
 from spamnb.ledger.lessons.export_format import with_mark
 from spamnb.ledger.lessons.memory import MemoryLessons
 
+INTERRUPTED = "nothing was written"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

@@ -23,6 +23,8 @@ from spamnb.cli.common.arguments import add_executor
 from spamnb.cli.common.named_messages import MESSAGES, messages, report_left_out
 from spamnb.cli.common.output import inform, progress
 
+INTERRUPTED = "no message was learned"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -52,6 +54,7 @@ def learn(
 ) -> int:
     """Learn messages, on all cores, and report how many. Returns the exit code."""
     seen = changed = corrected = read_again = left_out = 0
+    before = getattr(options, "learned", "")  # `init` learns ham, then spam
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))
@@ -68,6 +71,8 @@ def learn(
             report_left_out(done.left_out)
             seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
+            options.learned = f"{before}learned {plural(changed, 'message')} as {label.word}, "
+            options.interrupted = f"{options.learned}which is kept"
         may_move.begin(ledger, config.scoring, config.learning)  # that it may move mail is written down here
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
@@ -110,5 +115,6 @@ def _read_once_again(options: argparse.Namespace) -> tuple[int, LeftOut, bool]:
         )
         for done in learning.read_again(ledger, shown):
             read_again += done.read_again
+            options.interrupted = f"read {plural(read_again, 'message')} again, which is kept"
             left_out += done.left_out
         return read_again, left_out, bool(ledger.lessons.read_otherwise())
