@@ -321,9 +321,9 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
     pause = "Move nothing for an hour"
     assert heading(desk.browser) == ("The service is not running", ["What to do", pause])
     with only_service(desk.ledger.path):
-        desk.browser._application._site.kept.badges["review"] = 3
+        desk.browser._application._site.kept.counted("review", desk.ledger, 3)
         assert heading(desk.browser) == ("3 to review", ["Review them", pause])
-        desk.browser._application._site.kept.badges["review"] = 1
+        desk.browser._application._site.kept.counted("review", desk.ledger, 1)
         assert heading(desk.browser) == ("1 to review", ["Review it", pause])
         desk.browser.post("/pause", span="1h")
         assert heading(desk.browser) == ("Moving is paused", ["Move again"])

@@ -109,7 +109,9 @@ class Figures:
             Bin(
                 place / bins,
                 (place + 1) / bins,
-                *(decided[place, label] for label in (*Label, None)),
+                decided[place, Label.HAM],
+                decided[place, Label.SPAM],
+                decided[place, None],
                 (judged[place, _VERDICTS[0]], judged[place, _VERDICTS[1]], judged[place, _VERDICTS[2]]),
             )
             for place in range(bins)
