@@ -72,6 +72,15 @@ def megabytes(size: float) -> str:
     return f"{size / 1e3:.0f} KB"
 
 
+def size_of(size: float, *, is_cut: bool) -> str:
+    """A number of bytes in words; of what was not read to its end only that there are more.
+
+    >>> size_of(775_300, is_cut=True)
+    'more than 775 KB'
+    """
+    return f"{'more than ' if is_cut else ''}{megabytes(size)}"
+
+
 def days(seconds: float) -> str:
     """An age in words.
 

@@ -10,6 +10,7 @@ from spamnb.base.errors import MailError, SpamnbError
 from spamnb.bulk.sources import Source
 from spamnb.identity.digests import identity
 from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.parsing.header_block import begins_as_mail
 from spamnb.mail.reading import Reading, read
 
 if TYPE_CHECKING:
@@ -79,8 +80,22 @@ def read_all(chunk: list[Source]) -> list[Done[Reading]]:
 
 
 def read_batch(chunk: list[Source]) -> list[tuple[Batch, LeftOut]]:
-    """Read messages that are to be learned: a batch, and those that cannot be read."""
-    done = read_all(chunk)
+    """Read messages that are to be learned: a batch, and those that cannot be read or are no messages."""
+    return _batch(one_by_one(lambda source: read(_checked(source.read())), chunk))
+
+
+def read_learned_batch(chunk: list[Source]) -> list[tuple[Batch, LeftOut]]:
+    """Read messages that were learned once: a batch, and those that cannot be read."""
+    return _batch(read_all(chunk))
+
+
+def _checked(raw: bytes) -> bytes:
+    if not begins_as_mail(raw):
+        raise MailError("it is not a message: its first line is neither a header field nor a `From ` line")
+    return raw
+
+
+def _batch(done: list[Done[Reading]]) -> list[tuple[Batch, LeftOut]]:
     found = [(source.path, got) for source, got in done if not isinstance(got, MailError)]
     return [(Batch.of((got for _, got in found), [path for path, _ in found]), left_out(done))]
 

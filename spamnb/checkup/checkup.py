@@ -20,8 +20,9 @@ from spamnb.ledger.file.locks import is_running
 def checkup(path: Path, environ: Mapping[str, str], user: str = "", *, whole: bool = True) -> list[Finding]:
     """Check the configuration at that path and all that it names; first that no mail is moved, where it is so.
 
-    user: of a mail host, whose mailbox and ledger are checked; without one the host itself is. whole: the ledger and
-    its newest copy are read to their ends, and the sums proved, which may take a minute. Raises as `load_user` does,
+    user: of a mail host, whose mailbox and ledger are checked; without one the host itself is. whole: each message
+    file is looked at, the ledger and its newest copy are read to their ends, and the sums proved, which may take a
+    minute. Raises as `load_user` does,
     but for a ConfigError.
     """
     return sorted(
@@ -39,7 +40,7 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         yield ok("configuration", str(path))
         for line in wrong.splitlines():
             yield fault("own settings", line, "fix that line; until then the settings of all users hold")
-        yield from _guarded(of_mailboxes(config))
+        yield from _guarded(of_mailboxes(config, whole=whole))
         yield from _guarded(of_spamd(config.spamd, is_running(str(config.claim))))
     except ConfigError as error:
         for line in str(error).splitlines():

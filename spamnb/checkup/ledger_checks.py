@@ -63,6 +63,7 @@ def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterat
                 in_force = None if config is None else ledger.choices.over(config)
                 scoring, learning = (in_force.scoring, in_force.learning) if in_force else (Scoring(), Learning())
                 yield from _lessons(ledger, scoring, learning)
+                yield from _restored(ledger, path)
                 yield from _moving(ledger, running)
         for damage in faults[:3]:
             yield fault("ledger", damage, "start the service, which restores its newest copy, or: spamnb restore FILE")
@@ -112,9 +113,13 @@ def _permissions(path: str, file: str) -> Iterator[Finding]:
         yield warning("ledger", "file and directory belong to two users", "correct the owner: chown")
 
 
+def _former_files(path: str) -> list[str]:
+    return sorted(file for word in ("damaged", "replaced") for file in glob.glob(f"{glob.escape(path)}.{word}-*"))
+
+
 def _former(path: str) -> Iterator[Finding]:
     """Former ledgers beside this one."""
-    left = sorted(file for word in ("damaged", "replaced") for file in glob.glob(f"{glob.escape(path)}.{word}-*"))
+    left = _former_files(path)
     files = [file for file in left if not file.endswith(SQLITE_PARTS)]
     if not files:
         return
@@ -124,6 +129,17 @@ def _former(path: str) -> Iterator[Finding]:
         yield warning("ledger", means, step)
     else:
         yield ok("ledger", f"{means}; {step}")
+
+
+def _restored(ledger: Ledger, path: str) -> Iterator[Finding]:
+    """That a copy was restored: for a week, or until the person has removed the ledger that was kept beside it."""
+    at, was_kept = ledger.state.restored_at, bool(ledger.state.former_kept)
+    if at is None or time.time() - at >= _RECENT or (was_kept and not _former_files(path)):
+        return
+    means = f"a copy was restored on {clock(at)}: what was learned after the copy was made is missing"
+    ends = "; this warning ends when you remove the former ledger, or" if was_kept else "; this warning ends"
+    step = f"correct what is judged wrongly by moving it{ends} {days(_RECENT)} after the restore"
+    yield warning("ledger", means, step)
 
 
 def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[Finding]:
@@ -151,10 +167,6 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
             yield ok("learned", f"{means}, of which no file was found: when one is back, spamnb train --again")
         else:
             yield warning("learned", f"{means}, which helps less", "spamnb train --again", "spamnb train --again")
-    restored = ledger.state.restored_at
-    if restored is not None and time.time() - restored < _RECENT:
-        means = f"a copy was restored on {clock(restored)}: what was learned after the copy was made is missing"
-        yield warning("ledger", means, "correct what is judged wrongly by moving it")
 
 
 def _moving(ledger: Ledger, running: bool) -> Iterator[Finding]:

@@ -1,10 +1,12 @@
 """Checks of the mailboxes: folders, roles, permissions, file systems, watching."""
 
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Iterator
 
 from spamnb.base.label import Role
+from spamnb.base.wording import plural
 from spamnb.checkup import inotify
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
 from spamnb.config import Config, Mailbox
@@ -19,16 +21,17 @@ from spamnb.maildir.folders import (
     find_directories,
     find_folders,
 )
+from spamnb.maildir.messages import Entry, Unread, scan, why_unread
 
 
-def of_mailboxes(config: Config) -> Iterator[Finding]:
-    """All checks of the mailboxes of a configuration."""
+def of_mailboxes(config: Config, *, whole: bool = True) -> Iterator[Finding]:
+    """All checks of the mailboxes of a configuration; whole: each message file is looked at, too."""
     for mailbox in config.mailboxes:
-        yield from _of_mailbox(mailbox, trusted=config.learning.trust_delivery)
+        yield from _of_mailbox(mailbox, trusted=config.learning.trust_delivery, whole=whole)
     yield from list(_watching(config)) or [_watches(config)]
 
 
-def _of_mailbox(mailbox: Mailbox, *, trusted: bool) -> Iterator[Finding]:
+def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool) -> Iterator[Finding]:
     root = str(mailbox.path)
     name = f"mailbox {root}"
     try:
@@ -41,6 +44,7 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool) -> Iterator[Finding]:
         *_odd_roles(name, mailbox, folders),
         *_permissions(name, list(folders.values()), root),
         *_file_systems(name, mailbox, folders),
+        *(_messages(name, list(folders.values())) if whole else ()),
     ]
     yield from findings or [ok(name, f"{len(folders)} folders, spam goes to {mailbox.spam_folder}")]
     training = [folder for folder in folders if mailbox.role_of(folder) in (Role.TRAIN_SPAM, Role.TRAIN_HAM)]
@@ -125,6 +129,31 @@ def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Findin
     if others:
         means = f"does not belong to the owner of the mailbox: {some(others)}"
         yield warning(name, means, "correct the owner with chown, or moves between them may fail")
+
+
+def _messages(name: str, folders: list[Folder]) -> Iterator[Finding]:
+    """Messages that the service leaves where they are, since it cannot read them."""
+    found: dict[Unread, list[str]] = {}
+    for folder in folders:
+        for entry in _listed(folder):
+            path = entry.path(folder)
+            if (unread := why_unread(path)) is not None:
+                found.setdefault(unread, []).append(shlex.quote(path))
+    steps = {
+        Unread.FORBIDDEN: f"make each readable for {name_of(os.geteuid())}: chmod, or chown",
+        Unread.EMPTY: "a power cut may have left it: get it from a backup of your mail, or delete it",
+    }
+    for unread, paths in found.items():
+        means = f"{plural(len(paths), 'message')} {unread.value}, so neither judged nor learned: {some(paths)}"
+        step = steps.get(unread)
+        yield ok(name, means) if step is None else warning(name, means, step)
+
+
+def _listed(folder: Folder) -> list[Entry]:
+    try:
+        return scan(folder)
+    except FolderUnavailableError:  # `_permissions` tells it
+        return []
 
 
 def _file_systems(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterator[Finding]:

@@ -18,6 +18,8 @@ from spamnb.cli.common.output import inform
 from spamnb.ledger.copies.copy import Held, send, write
 from spamnb.ledger.ledger import Ledger
 
+INTERRUPTED = "no copy was written"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from spamnb.evaluation.comparison import Trial
 
 
+INTERRUPTED = "the measurement has no result"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option = parser.add_argument

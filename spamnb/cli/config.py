@@ -24,6 +24,8 @@ from spamnb.host.host import ANYBODY, load_user
 from spamnb.ledger.file.readonly import size_of
 from spamnb.ledger.file.replacement import present
 
+INTERRUPTED = "nothing was changed"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

@@ -26,6 +26,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 
+INTERRUPTED = "the demonstration is over, and nothing of it is left"
 _LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 of each
 _PATIENCE = 30.0
 _DWELL = 1.0

@@ -21,6 +21,8 @@ from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.output import as_json, inform
 
+INTERRUPTED = "nothing was changed"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from spamnb.evaluation.runs import Figures
     from spamnb.evaluation.user import UserRun
 
+INTERRUPTED = "the measurement has no result"
 CORPUS = "a directory with a file `index`, or with ham/ and spam/"
 
 

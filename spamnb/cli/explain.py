@@ -32,6 +32,7 @@ from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
 from spamnb.mail.tokens.kinds import visible
 
+INTERRUPTED = "nothing was changed"
 _DIGITS = 2
 _TOTAL = (
     "That is the log-odds of the probability. {silent:.0f} % of the weight speaks for nothing: the score's caution, and"

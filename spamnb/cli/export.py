@@ -17,7 +17,10 @@ from spamnb.base.wording import named
 from spamnb.cli.common import output_files
 from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import inform
+from spamnb.ledger.lessons.export_format import with_mark
 from spamnb.ledger.lessons.memory import MemoryLessons
+
+INTERRUPTED = "nothing was written"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +38,8 @@ def run(options: argparse.Namespace) -> int:
             output_files.refuse_ledger(str(config.ledger), options.file)
             output_files.check(options.file, replace=options.force)
             lessons = MemoryLessons() if ledger is None else ledger.lessons
-            spool.writelines(line.encode() for line in lessons.export())
+            mark = "" if ledger is None else ledger.state.mark
+            spool.writelines(line.encode() for line in with_mark(lessons.export(), mark))
             ham, spam, *_, tokens = lessons.totals().tolist()
         spool.seek(0)
         with output_files.opened(options.file, replace=options.force) as file:

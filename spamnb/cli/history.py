@@ -21,6 +21,8 @@ from spamnb.ledger.history.describe import as_object, in_words
 from spamnb.ledger.history.journal import Kind, Line, Wanted
 from spamnb.ledger.ledger import Ledger
 
+INTERRUPTED = "nothing was changed"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

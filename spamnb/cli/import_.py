@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     file = "what `spamnb export` has written, or - for standard input"
     parser.add_argument("file", metavar="FILE", help=file)
-    parser.add_argument("--force", action="store_true", help="add it even if it was added before")
+    parser.add_argument("--force", action="store_true", help="add it even if it was added before, or is of this ledger")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,6 +38,12 @@ def run(options: argparse.Namespace) -> int:
         # lines of a limited length: a file without line ends must not fill the memory
         counts = parse(iter(lambda: file.readline(_LONGEST_LINE), b""), escaped(name))
     with open_ledger(options)[1] as ledger:
+        if counts.mark and counts.mark == ledger.state.mark and not options.force:
+            raise LedgerError(
+                f"{escaped(name)} is an export of this ledger: all that it holds would count twice, so nothing was"
+                " imported. To go back to an earlier state: spamnb restore FILE, with a copy that `spamnb backup` has"
+                " written. To add it nevertheless: --force"
+            )
         before = ledger.journal.import_of(counts.digest)
         if before is not None and not options.force:
             raise LedgerError(

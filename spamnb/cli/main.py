@@ -34,7 +34,7 @@ def main(typed: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has seen enough: end as programs do that SIGPIPE ends
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
-        return _interrupted()
+        return _interrupted(getattr(options, "interrupted", ""))
     except OSError as fault:
         where = f" ({fault.filename})" if fault.filename else ""
         is_full = fault.errno in {errno.ENOSPC, errno.EDQUOT}
@@ -58,8 +58,9 @@ def _go_on_as_owner(options: argparse.Namespace) -> None:
     go_on_as_owner(options)
 
 
-def _interrupted() -> int:
-    return _failed("interrupted: what was done so far is kept", 128 + signal.SIGINT)
+def _interrupted(what: str = "") -> int:
+    """End by Ctrl-C. what: what became of the work, in the words of its command."""
+    return _failed(f"interrupted{what and ': '}{what}", 128 + signal.SIGINT)
 
 
 def _damage_behind(fault: Exception, options: argparse.Namespace | None) -> SpamnbError | None:

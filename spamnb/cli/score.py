@@ -31,6 +31,8 @@ from spamnb.ledger.evidence_to_read import evidence_to_read
 from spamnb.ledger.history.choices import in_force
 from spamnb.ledger.lessons.evidence import NoEvidence
 
+INTERRUPTED = "nothing was changed"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

@@ -40,6 +40,8 @@ from spamnb.monitoring.metrics import metrics
 from spamnb.monitoring.status import Status
 from spamnb.monitoring.status import status as status_of
 
+INTERRUPTED = "nothing was changed"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""

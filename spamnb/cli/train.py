@@ -16,12 +16,14 @@ from itertools import chain
 from spamnb.base.errors import UsageError
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
-from spamnb.bulk.mapping import PROCESSES, each, executor_at, read_batch
+from spamnb.bulk.mapping import PROCESSES, LeftOut, each, executor_at, read_batch, read_learned_batch
 from spamnb.bulk.sources import KINDS, Source, how_many, in_file
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_executor
 from spamnb.cli.common.named_messages import MESSAGES, messages, report_left_out
 from spamnb.cli.common.output import inform, progress
+
+INTERRUPTED = "no message was learned"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +54,7 @@ def learn(
 ) -> int:
     """Learn messages, on all cores, and report how many. Returns the exit code."""
     seen = changed = corrected = read_again = left_out = 0
+    before = getattr(options, "learned", "")  # `init` learns ham, then spam
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))
@@ -68,6 +71,8 @@ def learn(
             report_left_out(done.left_out)
             seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
+            options.learned = f"{before}learned {plural(changed, 'message')} as {label.word}, "
+            options.interrupted = f"{options.learned}which is kept"
         may_move.begin(ledger, config.scoring, config.learning)  # that it may move mail is written down here
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
@@ -77,26 +82,39 @@ def learn(
 
 
 def _read_again(options: argparse.Namespace) -> int:
-    """Read again what was learned with another tokenizer, on all cores. Returns the exit code."""
+    """Read again what was learned with another tokenizer. Returns the exit code.
+
+    Mail that could not be read is looked for once more: it may have been moved meanwhile.
+    """
+    read_again, left_out, is_left = _read_once_again(options)
+    if left_out:
+        more, left_out, is_left = _read_once_again(options)
+        read_again += more
+    report_left_out(left_out)
+    kept = "; mail of which no file could be read keeps its former tokens" if is_left else ""
+    inform(options, f"read {plural(read_again, 'message')} again{kept}")
+    return exit_codes.ERROR if left_out else 0
+
+
+def _read_once_again(options: argparse.Namespace) -> tuple[int, LeftOut, bool]:
+    """Do so on all cores: how many were read, which could not be, and whether any is left with former tokens."""
     from spamnb.bulk import learning
     from spamnb.cli.common.config_and_ledger import open_ledger
 
     config, ledger = open_ledger(options)
     with ledger:  # closed before processes are forked: see `each`
         files = learning.files_to_read_again(ledger, config)
-    read_again = left_out = 0
+    read_again, left_out = 0, LeftOut()
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(options.executor))
         sources = chain.from_iterable(map(in_file, files))
-        read = stack.enter_context(each(read_batch, sources, executor))
+        read = stack.enter_context(each(read_learned_batch, sources, executor))
         ledger = stack.enter_context(open_ledger(options)[1])
         shown = progress(
             read, "reading again", options.quiet, len(files), lambda batch: len(batch[0].digests) + len(batch[1])
         )
         for done in learning.read_again(ledger, shown):
-            report_left_out(done.left_out)
-            read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
-        is_left = bool(ledger.lessons.read_otherwise())
-    kept = "; mail of which no file could be read keeps its former tokens" if is_left else ""
-    inform(options, f"read {plural(read_again, 'message')} again{kept}")
-    return exit_codes.ERROR if left_out else 0
+            read_again += done.read_again
+            options.interrupted = f"read {plural(read_again, 'message')} again, which is kept"
+            left_out += done.left_out
+        return read_again, left_out, bool(ledger.lessons.read_otherwise())

@@ -14,6 +14,7 @@ from spamnb.cli.common import exit_codes
 from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import inform, progress, warn
 
+INTERRUPTED = "nothing was changed"
 _SHOWN = 20  # faults
 _SUM = "The counts of {tokens} tokens are the sum of {ham} ham and {spam} spam messages."
 

@@ -1,13 +1,15 @@
 """Why a message is judged as it is, for a person: clues in words, what it would be today, and what would change it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spamnb.base.label import Verdict
 from spamnb.bayes.score_plain import GRAMS
+from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Clue, Explanation, Filter, Judgement
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.mail.reading import Reading
-from spamnb.mail.tokens.kinds import Note, gram_in_words, row_of
+from spamnb.mail.tokens.kinds import Note, gram_in_words, number_in_words, row_of
 
 _MOST_REMOVED = 12
 _SAID = 3
@@ -55,6 +57,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
         return Named(clue, row.words, "", share)
     if clue.token.startswith(GRAMS):
         return Named(clue, *gram_in_words(clue.token), share)
+    if (number := number_in_words(clue.token)) is not None:
+        return Named(clue, *number, share)
     text = clue.token.removeprefix(f"{row.prefix}:")
     if row.first and text.startswith(_FIRST):
         return Named(clue, row.first, text.removeprefix(_FIRST), share)
@@ -74,14 +78,20 @@ def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:
 
 
 def main_reasons(explanation: Explanation) -> list[Named]:
-    """The strongest clue of each of the three strongest kinds that speak for the verdict; for an unsure one, none."""
+    """The first clue of each of the first three kinds that speak for the verdict; for an unsure one, none."""
     judgement = explanation.judgement
     if judgement.verdict is Verdict.UNSURE or judgement.listed:
         return []
     strongest: dict[str, Named] = {}
     for clue in sides(explanation)[judgement.verdict]:
         strongest.setdefault(clue.kind, clue)
-    return list(strongest.values())[:_SAID]
+    return first_named(strongest.values(), _SAID)
+
+
+def first_named(side: Iterable[Named], most: int) -> list[Named]:
+    """As `first_clues`, of clues that have words."""
+    by_clue = {one.clue: one for one in side}
+    return [by_clue[clue] for clue in first_clues(by_clue, most)]
 
 
 def kept_reading(lessons: Lessons, digest: bytes) -> Reading | None:

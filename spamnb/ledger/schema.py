@@ -204,6 +204,8 @@ _STEPS = (
     f"{_LESSONS};{_HISTORY};{_SENDERS}",
 )  # step n makes version n + 1 out of version n; steps are only ever added
 
+_MARK = "INSERT INTO state VALUES ('mark', lower(hex(randomblob(16))))"  # `State.mark`
+
 VERSION = len(_STEPS)
 APPLICATION_ID = 0x736E6232  # "snb2": what file(1) and SQLite call a file format's mark
 _STATISTICS = {"sqlite_stat1", "sqlite_stat4"}
@@ -271,6 +273,8 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     former = version_of(connection)  # another process may have been first
     _run_steps(connection, former, VERSION)
+    if not former:
+        connection.execute(_MARK)
     if former < VERSION:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -23,12 +23,15 @@ from spamnb.ledger.sqlite_errors import damage
 _OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
 _TIMES = "BETWEEN -6e10 AND 2.5e11"  # seconds since the epoch: the years 68 to 9892, which every calendar can print
 _LARGEST = 2 * MOST_TOTAL  # a sum: what is learned may come on top of the most that can be imported
+_LONGEST = 1 << 16  # bytes of a text or a blob: a path has at most 4 KB, a reason some hundred letters
+_LONGEST_LESSON = 1 << 20  # bytes: a message has at most 4,000 tokens, of 12 bytes each before they are packed
 _TYPES = {
     "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}",
     "REAL": f"typeof({{0}}) = 'real' AND {{0}} {_TIMES}",
-    "TEXT": "typeof({0}) = 'text'",
-    "BLOB": "typeof({0}) = 'blob'",
+    "TEXT": f"typeof({{0}}) = 'text' AND length(CAST({{0}} AS BLOB)) <= {_LONGEST}",
+    "BLOB": f"typeof({{0}}) = 'blob' AND length({{0}}) <= {_LONGEST}",
 }
+_QUOTED = """quote(CASE WHEN typeof("{0}") IN ('text', 'blob') THEN substr("{0}", 1, 60) ELSE "{0}" END)"""
 _ANY_INTEGER = "typeof({0}) = 'integer'"
 _PROBABILITY = "typeof({0}) = 'real' AND {0} BETWEEN 0 AND 1"
 
@@ -59,10 +62,16 @@ _RULES = {
     ("file", "origin"): _one_of(*get_args(Origin)),
     ("folder", "sent_read"): "{0} IN (0, 1)",
     ("lesson", "how"): _one_of(*LEARNED_BY),
+    ("import", "tokens"): "typeof({0}) = 'blob'",  # whose size is checked where it is unpacked
     ("lesson", "sender_over_path"): _ANY_INTEGER,
+    ("lesson", "tokens"): f"typeof({{0}}) = 'blob' AND length({{0}}) <= {_LONGEST_LESSON}",
     ("message", "probability"): _PROBABILITY,
     ("message", "verdict"): _VERDICT,
     ("sent", "answer"): _ANY_INTEGER,
+    (
+        "state",
+        "value",
+    ): f"typeof({{0}}) = 'text' AND length(CAST({{0}} AS BLOB)) <= {state.LONGEST}",
     ("token", "id"): "typeof({0}) = 'integer' AND {0} BETWEEN 1 AND 4294967295",
     ("total", "last_token"): "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 4294967295",
 }
@@ -97,9 +106,10 @@ def _odd_in(db: Connection, table: str) -> Iterator[str]:
     # All columns in one pass; which of them it is is asked only where there is one.
     if db.row(f'SELECT 1 FROM "{table}" WHERE NOT ({" AND ".join(rule for _, rule in rules)}) LIMIT 1'):  # noqa: S608
         for name, rule in rules:
-            found = db.row(f'SELECT quote("{name}") FROM "{table}" WHERE NOT {rule} LIMIT 1')  # noqa: S608
+            found = db.row(f'SELECT {_QUOTED.format(name)} FROM "{table}" WHERE NOT {rule} LIMIT 1')  # noqa: S608
             if found is not None:
                 yield f"{table}.{name} holds {_shown(found[0])}, which is none of its values"
+        return  # a text that is too long is not to be read
     texts = " || ".join(f'ifnull("{name}", 0)' for name, kind in columns if kind == "TEXT")
     try:
         for _ in db.rows(f'SELECT {texts or 1} FROM "{table}"'):  # noqa: S608

@@ -6,6 +6,7 @@ from spamnb.identity.digests import Digester, Start
 from spamnb.mail.limits import DEFAULT_LIMITS
 
 _READ = DEFAULT_LIMITS.message_bytes + 1  # bytes for the reader; the last one tells it that there are more
+_BLANKS = b"\0 \t\n\r\f\v"
 _PIECE = 1 << 16  # bytes digested at once of what comes in short lines
 
 
@@ -47,3 +48,12 @@ def take(chunks: Iterable[bytes]) -> bytes:
     for chunk in chunks:
         intake.feed(chunk)
     return intake.finish()
+
+
+def is_blank(content: bytes) -> bool:
+    """Whether there is no message in a file: it is empty, or a power cut has left zeros in place of what was written.
+
+    >>> is_blank(b"\\0\\0\\n"), is_blank(b"\\0To: a\\n")
+    (True, False)
+    """
+    return not content.strip(_BLANKS)

@@ -5,6 +5,7 @@ import os
 import stat
 import string
 from collections.abc import Iterator
+from enum import Enum
 from typing import BinaryIO, NamedTuple
 
 from spamnb.base import durable
@@ -138,6 +139,25 @@ def read_chunks(path: str) -> Iterator[bytes]:
             size += len(chunk)
             _check_size(size, path)  # it may grow meanwhile
             yield chunk
+
+
+class Unread(Enum):
+    """Why a message file is not read, as far as its status tells."""
+
+    FORBIDDEN = "may not be read"
+    EMPTY = "of no bytes"
+    LONG = f"longer than {_MOST_BYTES >> 20} MB"
+
+
+def why_unread(path: str) -> Unread | None:
+    """Why a message file will not be read; None where nothing stands in the way, or it has just been moved."""
+    try:
+        size = os.lstat(path).st_size
+    except OSError:
+        return None
+    if not os.access(path, os.R_OK):
+        return Unread.FORBIDDEN
+    return Unread.LONG if size > _MOST_BYTES else None if size else Unread.EMPTY
 
 
 def _check_size(size: int, path: str) -> None:

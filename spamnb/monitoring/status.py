@@ -55,7 +55,7 @@ def status(
         is_running(claim),
         running_since(claim),
         watched,
-        tuple(str(mailbox.path) for mailbox in config.mailboxes if not _has_inbox(mailbox)),
+        without_inbox(config),
         missing_lessons(0, 0, config.learning),
     )
     if ledger is None:
@@ -75,6 +75,11 @@ def status(
             last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
             shared=None if config.exchange.database is None else ledger.shared(),
         )
+
+
+def without_inbox(config: Config) -> tuple[str, ...]:
+    """The paths of the mailboxes that are not there."""
+    return tuple(str(mailbox.path) for mailbox in config.mailboxes if not _has_inbox(mailbox))
 
 
 def _has_inbox(mailbox: Mailbox) -> bool:

@@ -11,6 +11,7 @@ from spamnb.acts.answers import Question
 from spamnb.acts.current_files import CurrentFile, CurrentFiles, current_path
 from spamnb.base.label import Label, contradicts
 from spamnb.config import Config, Scoring
+from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Clue, Judgement
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
 from spamnb.ledger.ledger import Ledger
@@ -18,6 +19,7 @@ from spamnb.ledger.lessons.port import Lessons
 from spamnb.review.near_copies import groups
 
 CLUES = 3
+_LOOKED_AT = 30  # clues of a message, the strongest, of which these are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def with_clues(
     """Findings of learned messages with the clues against their labels; `copies` as in `complete`."""
     wanted = {finding.digest for finding in findings}
     concerned = (group for group in copies if not wanted.isdisjoint(group))
-    clues = {left.lesson.digest: left.clues for left in without_groups(lessons, scoring, concerned, CLUES)}
+    left = without_groups(lessons, scoring, concerned, _LOOKED_AT)
+    clues = {one.lesson.digest: tuple(first_clues(one.clues, CLUES)) for one in left}
     return [replace(finding, clues=clues[finding.digest]) for finding in findings]
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.label import Label, Verdict
 from spamnb.config import Config, Scoring
+from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Filter, FrozenFilter, Judgement
 from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.history.locations import Location
@@ -179,7 +180,7 @@ def _with_clues(ledger: Ledger, config: Config, finding: Misfiled) -> Misfiled:
         return finding
     explained = Filter(ledger.lessons, config.scoring, config.senders).explain(read(content[1]), strongest=0)
     side = [clue for clue in explained.clues if clue.contribution * explained.judgement.log_odds > 0]
-    return replace(finding, clues=tuple(side[:CLUES]))
+    return replace(finding, clues=tuple(first_clues(side, CLUES)))
 
 
 def _copies(ledger: Ledger, digests: Iterable[bytes]) -> list[list[bytes]]:

@@ -12,7 +12,7 @@ from spamnb.acts.moves import KnownFolder
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
 from spamnb.config import Mailbox
-from spamnb.mail.intake import take
+from spamnb.mail.intake import is_blank, take
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import (
     Folder,
@@ -33,6 +33,7 @@ _log = logging.getLogger(__name__)
 QUIET_SECONDS = 10.0
 _CHUNKS = 16  # of a message that are read in one go: 4 MB, 40 ms
 _MOST_NAMED = 20  # files that cannot be read, each with a line in the log
+_BLANK = "it is empty or holds zero bytes only, as after a power cut; delete it if its content does not come back"
 _SKIPPED = "to let it be read again, with another version perhaps: spamnb users retry"
 
 
@@ -144,7 +145,10 @@ class Folders:
         raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def read(self, folder: WatchedFolder, entry: Entry) -> LazyReading | None:
-        """The message in a file; None where it is gone, is no regular file, or cannot be read. Not in a transaction."""
+        """The message in a file; None where it is gone, is no regular file, cannot be read, or is blank.
+
+        Not in a transaction.
+        """
         path = entry.path(folder)
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -157,6 +161,9 @@ class Folders:
             return None
         except (OSError, MaildirError) as fault:
             self.unreadable.log(path, str(fault))
+            return None
+        if is_blank(raw):
+            self.unreadable.log(path, f"{path} is not judged: {_BLANK}")
             return None
         self.unreadable.over(path)
         return LazyReading(raw)

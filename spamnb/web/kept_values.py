@@ -13,7 +13,7 @@ from spamnb.acts import may_move
 from spamnb.checkup.finding import Finding
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled
+from spamnb.review.misfiled import Misfiled, still_asked
 from spamnb.review.queue import LASTING, waiting, weak_lessons
 from spamnb.web.background import Run, Tell, here
 from spamnb.web.kept import After, Looked, Worked
@@ -27,6 +27,7 @@ _UNKNOWN = "it is being looked at whether your ham would be taken for spam"
 # Of one of many users: what is kept of that takes at most 0.5 MB, and a second to find.
 _MOST_OF_MANY = 5_000
 _Judged = tuple[str, int, Scoring]  # the ledger's path, and the number of its last lesson
+_State = tuple[str, int, int]  # the ledger's path, and the numbers of its last action and its last lesson
 _Minute = tuple[str, dict[str, str], str, float]  # what the configuration is read from, the user, and the minute
 
 
@@ -40,8 +41,7 @@ class Checked(NamedTuple):
 class KeptValues:
     """The values of one person's pages. run: where what takes memory or seconds is done. user: of a mail host.
 
-    is_of_many: this server shows the pages of all its users. badges: how many messages wait on a page, by its name, as
-    it has said last; for Review they are counted once a minute too.
+    is_of_many: this server shows the pages of all its users.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class KeptValues:
         is_of_many: bool = False,
     ) -> None:
         self._of_config = config_path, dict(environ), user
-        self.badges: dict[str, int] = {}
+        self._counted: dict[str, tuple[_State, int]] = {}  # by page: how many messages waited there, and when
         self._own_mail = Worked(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
         self._missing = Worked(_missing, run)
         self._weak = Worked(_weak_lessons, run)
@@ -103,16 +103,32 @@ class KeptValues:
     def _minute(self, now: Callable[[], float]) -> _Minute:
         return *self._of_config, now() // _MINUTE
 
-    def count_waiting(self, config: Config, now: float, after: After) -> None:
-        """Let it be counted what waits for Review, unless that was done in this minute.
+    def counted(self, page: str, ledger: Ledger, number: int) -> None:
+        """That so many messages wait on a page, by what the ledger says now."""
+        self._counted[page] = _state(ledger), number
+
+    def badges(self, ledger: Ledger, scoring: Scoring) -> dict[str, int]:
+        """How many messages wait on Review and Audit, where that is known of the ledger as it is now."""
+        self._count_misfiled(ledger, scoring)
+        now = _state(ledger)
+        return {page: number for page, (then, number) in self._counted.items() if then == now}
+
+    def _count_misfiled(self, ledger: Ledger, scoring: Scoring) -> None:
+        then, _ = self._counted.get("audit", (None, 0))
+        looked = self._own_mail.look(_as_learned(ledger, scoring))
+        if then != _state(ledger) and looked.is_current and looked.value is not None:
+            self.counted("audit", ledger, sum(one.is_clear for one in still_asked(ledger, looked.value.findings)))
+
+    def count_waiting(self, ledger: Ledger, config: Config, now: float, after: After) -> None:
+        """Let it be counted what waits for Review, unless that was done in this minute, and nothing was done since.
 
         Where the ledger is busy or damaged it is tried again in the next minute, not by each page.
         """
-        self._waiting.ensure_once((str(config.ledger), config, now // _MINUTE), after)
+        self._waiting.ensure_once((str(config.ledger), config, now // _MINUTE, _state(ledger)), after)
 
-    def _count(self, key: tuple[str, Config, float], _: Tell) -> int:
+    def _count(self, key: tuple[str, Config, float, _State], _: Tell) -> int:
         """How many messages wait for Review; what was learned weakly is judged before, where it has to be."""
-        path, config, minute = key
+        path, config, minute, _then = key
         now, first = minute * _MINUTE, After()
         with _opened(path) as ledger:
             self.weak_lessons(ledger, config.scoring, now, first)
@@ -120,13 +136,17 @@ class KeptValues:
                 work()
             weak = self.weak_lessons(ledger, config.scoring, now, []).value or ()
             number = len(waiting(ledger, config, now - LASTING, weak).asked)
-        self.badges["review"] = number
+            self.counted("review", ledger, number)
         return number
 
 
 def not_checked(looked: Looked[Checked]) -> str:
     """The heading of a page for which there is no current check-up."""
     return "Not checked" if looked.has_failed else "Being checked"
+
+
+def _state(ledger: Ledger) -> _State:
+    return ledger.path, ledger.journal.newest_id(), ledger.lessons.last_change()
 
 
 def _as_learned(ledger: Ledger, scoring: Scoring) -> _Judged:

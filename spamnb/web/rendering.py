@@ -101,7 +101,7 @@ def _environment() -> Environment:
         finalize=_final,
     )
     made.globals["plural"] = wording.plural
-    for function in (printable, percent, clock, shortly, iso, day, wording.megabytes):
+    for function in (printable, percent, clock, shortly, iso, day, wording.megabytes, wording.size_of):
         made.filters[function.__name__] = function
     made.filters["runs"] = lambda ids: runs.written(ids, MAX_BODY // 2)[0]
     return made

@@ -59,7 +59,7 @@ def test_paths_without_mail(odd: Path, run: Run, command: tuple[str, ...], path:
 
 
 def test_any_bytes_are_a_message(taught: Path, run: Run) -> None:
-    """Damaged messages are judged, learned and explained like any other."""
+    """Damaged messages are judged and explained like any other, and learned if they begin as a message does."""
     contents = (b"\0" * 5000, b"\xff\xfe" * 99, b"Subject: =?x?q?=", b"From: \n\n\n\n.", b"a" * 3_000_000, b"From x\n")
     for number, content in enumerate(contents):
         (taught / "odd").mkdir(exist_ok=True)
@@ -68,7 +68,11 @@ def test_any_bytes_are_a_message(taught: Path, run: Run) -> None:
     assert (result.code, result.err, len(result.out.splitlines())) == (0, "", len(contents))
     for number in range(len(contents)):
         assert run("explain", f"odd/{number}").code == 0
-    assert run("train", "--spam", "odd").code == 0
+    learning = run("train", "--spam", "odd")
+    assert (learning.code, learning.out) == (3, "learned 3 messages as spam\n")
+    assert [line.split(":")[1].strip() for line in learning.err.splitlines()] == [
+        f"left out odd/{number}" for number in (0, 1, 4)
+    ]
     assert run("verify").code == 0
 
 

@@ -15,6 +15,7 @@ from spamnb.checkup import inotify
 from spamnb.checkup import ledger_checks as of_ledger
 from spamnb.checkup import mailbox_checks as of_mailboxes
 from spamnb.checkup.finding import name_of, network_file_system
+from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.copies.recovery import recover
@@ -184,6 +185,24 @@ def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         assert said(run, "warning", "does not belong to the owner of the mailbox: Junk/cur")
 
 
+def test_messages_that_cannot_be_read(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages that may not be read, empty ones and those that are too long are named, with what to do."""
+    new = well / "Maildir/.Junk/new"
+    for name in ("forbidden", "empty", "long"):
+        (new / name).write_bytes(b"" if name == "empty" else message("ham", 1))
+    os.truncate(new / "long", 219_000_000)
+    access, me = os.access, name_of(os.geteuid())
+    monkeypatch.setattr(
+        of_mailboxes.os,
+        "access",
+        lambda path, *mode, **named: "forbidden" not in str(path) and access(path, *mode, **named),
+    )
+    assert said(run, "warning", f"1 message may not be read, so neither judged nor learned: {new}/forbidden")
+    assert said(run, "warning", f"1 message of no bytes, so neither judged nor learned: {new}/empty")
+    assert said(run, "ok", f"1 message longer than 64 MB, so neither judged nor learned: {new}/long")
+    assert f"make each readable for {me}: chmod, or chown" in run("doctor").out
+
+
 def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Limits of inotify that are too low and network file systems are told, as faults where inotify is demanded."""
     for name, limit in (("max_user_watches", "3"), ("max_user_instances", "1")):
@@ -321,6 +340,13 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
         patch.setattr(of_ledger, "_RECENT", 0.0)
         assert not said(run, "warning", "was restored")
         assert said(run, "ok", "when nothing is missing, remove: ")
+    assert "this warning ends when you remove the former ledger, or 7 days after the restore" in run("doctor").out
+    for former in ledger_file(well).parent.glob("*.replaced-*"):
+        former.unlink()
+    assert not said(run, "warning", "was restored")
+    ledger_file(well).unlink()
+    run("restore", "copy.sqlite")
+    assert said(run, "warning", "was restored on"), "no former ledger was there, and what is missing may be much"
     with Ledger(str(ledger_file(well))) as ledger:
         ledger.state.stopped_at = time.time()
         seen = ledger.messages.ensure(b"a", "")

@@ -45,6 +45,25 @@ def test_export_and_import(taught: Path, run: Run, process: Run, monkeypatch: py
     assert run("verify").code == 0
 
 
+def test_an_export_of_this_ledger(taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own export is refused, as it would count all twice, also after more was learned or a copy was restored."""
+    run("backup", "copy.sqlite")
+    run("export", "counts.txt")
+    before = json.loads(run("status", "--json").out)["learned"]
+    refused = run("import", "counts.txt")
+    assert (refused.code, refused.out) == (3, "")
+    assert "counts.txt is an export of this ledger: all that it holds would count twice" in refused.err
+    assert "spamnb restore FILE" in refused.err
+    assert json.loads(run("status", "--json").out)["learned"] == before
+    run("restore", "copy.sqlite")
+    run("train", "--spam", mail(taught / "more", "spam", 5, 100))
+    assert run("import", "counts.txt").code == 3
+    assert run("import", "--force", "counts.txt").code == 0
+    assert json.loads(run("status", "--json").out)["learned"] == {"ham": 50, "spam": 55}
+    monkeypatch.setenv("XDG_DATA_HOME", str(taught / "other"))
+    assert run("import", "counts.txt").code == 0, "another ledger may have it"
+
+
 def test_export_replaces_nothing(taught: Path, run: Run) -> None:
     """A file that is there is replaced only with --force, and where nothing can be written nothing is left."""
     Path("counts.txt").write_text("mine")
@@ -109,6 +128,7 @@ def test_other_tokenizer(taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch
     run("export", "counts.txt")
     text = Path("counts.txt").read_text().replace(f'"tokenizer": [{VERSION}]', '"tokenizer": [77]')
     Path("counts.txt").write_text(text)
+    monkeypatch.setenv("XDG_DATA_HOME", str(taught / "other"))
     result = run("import", "counts.txt")
     assert result.code == 0
     assert "another tokenizer (77;" in result.err

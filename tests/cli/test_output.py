@@ -1,13 +1,21 @@
 """How results look."""
 
 import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spamnb.base.label import Role
 from spamnb.base.wording import escaped
+from spamnb.bulk import learning
+from spamnb.cli.common.message_text import screens
 from spamnb.cli.common.output import as_json, table
 from spamnb.config import folder_names
+from spamnb.mail.limits import DEFAULT_LIMITS
+from tests.cli.conftest import Run, mail
 
 
 @pytest.mark.parametrize(
@@ -96,3 +104,58 @@ def test_table_cuts_what_is_endless() -> None:
 def test_usual_roles(name: str, role: Role) -> None:
     """Folders are known by the names that mail programs give them; an ordinary name means ham."""
     assert folder_names.usual_role(name) is role
+
+
+def test_the_size_of_an_attachment_that_is_not_read_to_its_end() -> None:
+    """Of an attachment of which only the beginning is read the terminal says that it is larger than that."""
+    attached = b"Content-Disposition: attachment; filename=a.pdf\nContent-Type: application/pdf\n\n"
+    start = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + attached
+    small, large = b"short", b"x" * (DEFAULT_LIMITS.message_bytes + 1)
+    lines = [
+        line
+        for content in (large, small + b"\n--b\n" + attached + large, small)
+        for screen in screens(start + content, 100, 50)
+        for line in screen.splitlines()
+        if line.startswith("Attached: ")
+    ]
+    whole, cut = ("Attached: a.pdf (application/pdf, 0 KB)", "Attached: a.pdf (application/pdf, more than 1.0 MB)")
+    assert lines == [cut, whole, cut, whole]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where", "says"),
+    [
+        (("backup", "copy"), "spamnb.cli.backup.write", "no copy was written"),
+        (("demo",), "spamnb.cli.demo.bases_now", "the demonstration is over, and nothing of it is left"),
+        (("status",), "spamnb.cli.status.status_of", "nothing was changed"),
+        (("verify",), "spamnb.cli.verify.progress", "nothing was changed"),
+        (("undo", "--yes", "1"), "spamnb.ledger.ledger.Ledger.__init__", "what was done so far is kept"),
+    ],
+)
+def test_what_is_said_at_ctrl_c(
+    taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], where: str, says: str
+) -> None:
+    """Ctrl-C ends a command with 130, and its one line says what became of this command's work."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupt)
+    ended = run(*arguments)
+    assert (ended.code, ended.err) == (130, f"spamnb: interrupted: {says}\n")
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_what_train_says_at_ctrl_c(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """Interrupted, `train` says how many messages it has learned, and these are learned."""
+    learn = learning.learn
+
+    def interrupted(*given: Any) -> Iterator[learning.Committed]:
+        yield from islice(learn(*given), kept)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(learning, "learn", interrupted)
+    ended = run("train", "--ham", mail(home / "a", "ham", 3))
+    says = "learned 3 messages as ham, which is kept" if kept else "no message was learned"
+    assert (ended.code, ended.err) == (130, f"spamnb: interrupted: {says}\n")
+    assert json.loads(run("status", "--json").out)["learned"]["ham"] == 3 * kept

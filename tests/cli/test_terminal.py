@@ -69,5 +69,5 @@ def test_ctrl_c_at_the_question(home: Path, at_terminal: At, times: int) -> None
     maildir(home / "Maildir", INBOX=[message("ham", 1)])
     code, shown, _ = at_terminal("init", answers=["\x03"], times=times)
     assert code == 130
-    assert "interrupted: what was done so far is kept" in shown
+    assert "spamnb: interrupted" in shown
     assert "Traceback" not in shown

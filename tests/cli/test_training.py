@@ -81,6 +81,39 @@ def test_unreadable_messages_are_left_out_and_named(home: Path, run: Run) -> Non
     assert result.err == "spamnb: left out a/empty.eml: it is empty\n"
 
 
+_NO_MESSAGES = {
+    "program": b"\x7fELF\x02\x01\x01\0\0\0:\n",
+    "picture": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "text": b"Dear reader: this is no message.\n\nSubject: nor is this\n",
+    "index": b"ham 1.eml\nspam 2.eml\n",
+    "zeros": b"\0" * 5000,
+}
+
+
+@pytest.mark.parametrize("given", ["a", *(f"a/{name}" for name in _NO_MESSAGES), "-"])
+def test_what_does_not_begin_as_a_message_is_not_learned(home: Path, run: Run, given: str) -> None:
+    """A file whose first line is no header field and no `From ` line is named and left out; the exit code is 3."""
+    mail(home / "a", "ham", 2)
+    for name, content in _NO_MESSAGES.items():
+        (home / "a" / name).write_bytes(content)
+    result = run("train", "--ham", given, stdin=_NO_MESSAGES["text"])
+    count = 2 if given == "a" else 0
+    assert (result.code, result.out) == (3, f"learned {count} messages as ham\n")
+    why = "it is not a message: its first line is neither a header field nor a `From ` line"
+    named = [f"a/{name}" for name in sorted(_NO_MESSAGES)] if given == "a" else [given]
+    assert result.err.splitlines() == [f"spamnb: left out {name}: {why}" for name in named]
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b"\r\n \n", b"From a@b Mon Jan  1 00:00:00 2024\n", b"\xef\xbb\xbf", b">From a\n"]
+)
+def test_what_may_stand_before_the_first_field(home: Path, run: Run, start: bytes) -> None:
+    """Empty lines, lines of an mbox and a byte order mark before the first field are no fault."""
+    (home / "one").write_bytes(start + message("ham", 1))
+    result = run("train", "--ham", "one")
+    assert (result.code, result.out, result.err) == (0, "learned 1 message as ham\n", "")
+
+
 @pytest.mark.parametrize(
     "arguments", [("--spam", "a", "nope"), ("--spam", "nope", "a"), ("a",), ("--spam", "--ham", "a")]
 )

@@ -62,7 +62,7 @@ def test_nothing_yet(ledger: Ledger) -> None:
 def test_by_probability(ledger: Ledger) -> None:
     """The bins hold all judged messages; a probability of 1 is in the last one."""
     for number, probability in enumerate([0.0, 0.049, 0.05, 0.5, 0.95, 1.0]):
-        judge(ledger, str(number), "unsure", probability, 1.0)
+        judge(ledger, str(number), "spam" if probability == 1.0 else "unsure", probability, 1.0)
     decide(ledger, b"5", Label.SPAM)
     decide(ledger, b"0", Label.HAM)
     bins = ledger.figures.probabilities(20)
@@ -72,7 +72,10 @@ def test_by_probability(ledger: Ledger) -> None:
         (10, 1),
         (19, 2),
     ]
-    assert (bins[0], bins[19]) == (Bin(0.0, 0.05, ham=1, undecided=1), Bin(0.95, 1.0, spam=1, undecided=1))
+    assert (bins[0], bins[19]) == (
+        Bin(0.0, 0.05, ham=1, undecided=1, verdicts=(0, 2, 0)),
+        Bin(0.95, 1.0, spam=1, undecided=1, verdicts=(0, 1, 1)),
+    )
     assert len(ledger.figures.probabilities(1000)) == 1000
 
 

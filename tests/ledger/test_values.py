@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 import sqlite3
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +23,8 @@ DAY = 86_400.0
 ODD = {
     "INTEGER": ("'x'", "9e999", "-7", "x'00'"),
     "REAL": ("'x'", "9e999", "-9e999", "x'00'"),
-    "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)"),
-    "BLOB": ("'x'", "7"),
+    "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)", "printf('%.*c', 70000, 'x')"),
+    "BLOB": ("'x'", "7", "zeroblob(70000)"),
 }
 WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by", "how"}
 ANY_NUMBER = {("directory", "device"), ("directory", "inode"), ("lesson", "sender_over_path"), ("sent", "answer")}
@@ -138,6 +139,36 @@ COMMANDS = [
 HOW_MANY = pytest.mark.parametrize("how_many", [1, pytest.param(None, marks=pytest.mark.slow)], ids=["one", "all"])
 
 
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("message", "summary"),
+        ("action", "why"),
+        ("state", "value"),
+        ("token", "text"),
+        ("file", "base"),
+        ("lesson", "tokens"),
+    ],
+)
+def test_no_copy_with_endless_values_is_restored(whole: Path, tmp_path: Path, table: str, column: str) -> None:
+    """A copy with a text or a blob of 100 MB is refused, in few words and without reading all of it into memory."""
+    path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
+    shutil.copy(whole, copy)
+    make_odd(
+        copy, table, column, "zeroblob(100000000)" if column in {"base", "tokens"} else "printf('%.*c', 100000000, 'x')"
+    )
+    tracemalloc.start()
+    try:
+        with pytest.raises(LedgerError, match=rf"not restored, it is damaged \({table}\.{column} holds ") as raised:
+            restore(str(path), str(copy), DAY)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(str(raised.value)) < 500
+    assert most < 20_000_000
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("table", TABLES)
 @HOW_MANY
 def test_no_copy_with_odd_values_is_sound(whole: Path, tmp_path: Path, table: str, how_many: int | None) -> None:
@@ -241,7 +272,7 @@ def test_state_of_ours(ledger: Ledger) -> None:
         setattr(state, name, value)
     for job in Job:
         state.set_done(job, 0.0)
-    assert ledger._connection.row("SELECT count(*) FROM state") == (0,)
+    assert ledger._connection.all("SELECT name FROM state") == [("mark",)], "which it has from the start"
 
 
 VALUES = {

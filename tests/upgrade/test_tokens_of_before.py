@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.label import Label
+from spamnb.bulk import learning
+from spamnb.config import Config
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
@@ -86,6 +88,26 @@ def test_a_file_that_cannot_be_read(home: Path) -> None:
     assert "it is empty" in kept.spamnb(home, "train", "--again", code=3)
     assert "spamnb train --again" in kept.spamnb(home, "doctor")
     kept.spamnb(home, "verify")
+
+
+def test_mail_that_moves_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message whose file gets another name while mail is read again is looked for once more, and is read."""
+    find, moved = learning.files_to_read_again, []
+
+    def find_and_move(ledger: Ledger, config: Config) -> list[str]:
+        found = find(ledger, config)
+        if not moved:
+            for path in map(Path, found[:3]):
+                moved.append(path.rename(path.parent.parent / "cur" / f"{path.name.partition(':')[0]}:2,RS"))
+        return found
+
+    monkeypatch.setattr(learning, "files_to_read_again", find_and_move)
+    said = kept.spamnb(home, "train", "--again")
+    assert len(moved) == 3
+    assert "left out" not in said
+    with ledger_of(home) as ledger:
+        assert len(ledger.lessons.read_otherwise()) == _GONE
+        assert ledger.state.read_again == VERSION
 
 
 def test_all_mail_that_is_there_is_read_again(home: Path) -> None:

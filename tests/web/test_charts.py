@@ -37,11 +37,17 @@ def test_daily() -> None:
 
 
 def test_histogram() -> None:
-    """One message is seen beside a million, and the bars have the colour of their verdict."""
-    bins = [Bin(0.0, 0.05, undecided=1_000_000), Bin(0.5, 0.55, spam=1), Bin(0.95, 1.0, ham=2, spam=8)]
-    chart = histogram(bins, 0.1, 0.95, "How sure")
+    """One message is seen beside a million, and each has the colour of its verdict, whatever the cutoff in its bin."""
+    bins = [
+        Bin(0.0, 0.05, undecided=1_000_000, verdicts=(1_000_000, 0, 0)),
+        Bin(0.5, 0.55, spam=1, verdicts=(0, 1, 0)),
+        Bin(0.95, 1.0, ham=2, spam=8, verdicts=(0, 4, 6)),
+    ]
+    chart = histogram(bins, 0.1, 0.98, "How sure")
     heights = [float(bar.get("height")) for bar in bars(chart)]
-    assert [bar.get("class") for bar in bars(chart)] == ["bar ham", "bar unsure", "bar spam"]
+    assert [bar.get("class") for bar in bars(chart)] == ["bar ham", "bar unsure", "bar unsure", "bar spam"]
+    assert [bar.findtext("title") for bar in bars(chart)][2:] == ["95 % to 100 %: 4 unsure", "95 % to 100 %: 6 spam"]
+    assert heights[2] == pytest.approx(heights[3] * 4 / 6, abs=0.1)
     assert heights[0] == pytest.approx(132)
     assert heights[1] > 6
     assert len(tree(chart.svg).xpath("//line[@class='cutoff']")) == 2

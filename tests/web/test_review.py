@@ -226,3 +226,30 @@ def test_read_only(desk: WebDesk, asked: list[bytes]) -> None:
     page = type(desk.browser)(desk.application(read_only=True)).get("/review")
     assert page.tree.xpath("//*[@data-row]")
     assert not page.tree.xpath("//input | //button[@type='submit']")
+
+
+def badge(browser: Browser, page: str, of: str) -> str:
+    """What the menu of a page says that waits on another one; "" for nothing."""
+    found = browser.get(page).tree.xpath(f"//nav//a[contains(@href, '{of}')]/span[@class='badge']/text()")
+    return str(found[0]) if found else ""
+
+
+def test_no_badge_is_older_than_its_page(desk: WebDesk, asked: list[bytes]) -> None:
+    """The menu says how many messages wait by what the ledger says now, or nothing until they are counted anew."""
+    for number in range(3):
+        ham = message("ham", 500 + number)
+        desk.deliver(ham, "Archive")
+        with desk.ledger.transaction():
+            desk.ledger.lessons.learn([read(ham)], Label.SPAM, "a test", desk.now(), how=How.HAND)
+    browser = Browser(desk.application(at_once=True))
+    for page in ("/review", "/audit", "/audit"):
+        browser.get(page)
+    clear = int(badge(browser, "/words", "audit"))
+    assert clear
+    assert badge(browser, "/words", "review") == "3"
+    browser.post(f"/m/{desk.number_of(asked[0])}/teach", label="ham")
+    assert badge(browser, "/words", "review") in ("", "2")
+    assert badge(browser, "/words", "review") == "2"
+    assert badge(browser, "/words", "audit") == "", "its findings are to be looked for again"
+    title = browser.get("/audit").tree.findtext(".//title")
+    assert badge(browser, "/audit", "audit") in ("", str(title).partition(" ")[0])

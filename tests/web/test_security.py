@@ -245,6 +245,16 @@ def test_log_in(desk: WebDesk) -> None:
     assert desk.browser.get(f"/login?code={code}", NO_COOKIE).status == 401
 
 
+def test_a_login_that_is_only_looked_at(desk: WebDesk) -> None:
+    """HEAD, by which programs check links, neither uses a code up nor logs in nor counts as a wrong one."""
+    code = code_of()
+    for shown in (code, *[code_of(bytes(32))] * 20):
+        answer = desk.browser.get(f"/login?code={shown}", NO_COOKIE, method="HEAD")
+        assert (answer.status, answer.text, "Set-Cookie" in answer.headers) == (401, "", False)
+    assert desk.browser.get(f"/login?code={code_of(bytes(32))}", NO_COOKIE).status == 401
+    assert desk.browser.get(f"/login?code={code}", NO_COOKIE).status == 303
+
+
 def test_log_in_from_a_file(desk: WebDesk) -> None:
     """Where the address was opened by another page, the cookie comes with a page that leads on: a redirect has none."""
     answer = desk.browser.get(f"/login?code={code_of()}", {**NO_COOKIE, "sec-fetch-site": "cross-site"})

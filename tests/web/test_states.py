@@ -113,6 +113,9 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
         assert [page for page in PAGES if desk.browser.get(page).status != 200] == []
         words = desk.browser.get(f"/m/{number}").words
         assert f"Its mailbox {root} cannot be reached now: mount its disk" in words
+        review = desk.browser.get("/review").words
+        assert "Nothing is unsure" not in review
+        assert f"The mailbox {root} cannot be reached now, so its mail is not asked about" in review
         answer = desk.browser.post(f"/m/{number}/teach", label="ham")
         assert (answer.status, "nothing was learned" in answer.words) == (409, True)
     finally:
@@ -215,6 +218,22 @@ def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
     assert (title(), title()) != (before, before)
 
 
+def test_a_service_that_has_ended_since(desk: WebDesk, tmp_path: Path) -> None:
+    """Health does not say that the service runs where the banner says that it does not: it looks again."""
+    file = tmp_path / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    browser = Browser(pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True))
+
+    def services(page: str) -> list[str]:
+        return re.findall("(?:service running|service not running|It is being checked)", page)
+
+    with only_service(desk.ledger.path):
+        browser.get("/health")
+        assert services(browser.get("/health").words) == ["service running"]
+    assert services(browser.get("/health").words) == ["It is being checked"]
+    assert services(browser.get("/health").words) == ["service not running"]
+
+
 def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While all is checked anew, Health shows what was found before, under its time; the overview shows none of it."""
     file = tmp_path / "config.yaml"
@@ -302,9 +321,9 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
     pause = "Move nothing for an hour"
     assert heading(desk.browser) == ("The service is not running", ["What to do", pause])
     with only_service(desk.ledger.path):
-        desk.browser._application._site.kept.badges["review"] = 3
+        desk.browser._application._site.kept.counted("review", desk.ledger, 3)
         assert heading(desk.browser) == ("3 to review", ["Review them", pause])
-        desk.browser._application._site.kept.badges["review"] = 1
+        desk.browser._application._site.kept.counted("review", desk.ledger, 1)
         assert heading(desk.browser) == ("1 to review", ["Review it", pause])
         desk.browser.post("/pause", span="1h")
         assert heading(desk.browser) == ("Moving is paused", ["Move again"])

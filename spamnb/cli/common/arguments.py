@@ -128,7 +128,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     parser = _Parser(f"spamnb {command}", about.rstrip(), f"example:\n{examples}")
     if hasattr(module, "add_arguments"):
         module.add_arguments(parser)
-    parser.set_defaults(run=module.run)
+    parser.set_defaults(run=module.run, interrupted=getattr(module, "INTERRUPTED", "what was done so far is kept"))
     return parser
 
 

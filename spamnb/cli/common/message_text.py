@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 
 from spamnb.base.errors import MailError
-from spamnb.base.wording import escaped, megabytes
+from spamnb.base.wording import escaped, size_of
 from spamnb.bulk.sources import find_sources
 from spamnb.identity.digests import identity
 from spamnb.mail.excerpt import Excerpt, excerpt
@@ -41,7 +41,8 @@ def _lines(shown: Excerpt) -> Iterator[str]:
     for name, value in shown.fields:
         yield f"{name.title().replace('-Id', '-ID')}: {escaped(value)}"
     for one in shown.attachments[:_ATTACHMENTS]:
-        yield f"Attached: {escaped(one.filename or one.media_type)} ({escaped(one.media_type)}, {megabytes(one.size)})"
+        size = size_of(one.size, is_cut=one.is_cut)
+        yield f"Attached: {escaped(one.filename or one.media_type)} ({escaped(one.media_type)}, {size})"
     yield ""
     for line in shown.text.splitlines() or ["It has no text."]:
         yield escaped(line.expandtabs(_TAB))

@@ -180,7 +180,7 @@ def _put(ledger: str, draft: str, source: str, at: float, held: Held, *, why: st
         sqlite.execute("DELETE FROM file")
         sqlite.execute("UPDATE mailbox SET started_at = NULL")
         sqlite.execute("UPDATE action SET state = 'failed' WHERE state = 'intent'")
-        set_restored(sqlite, at)
+        set_restored(sqlite, at, former_kept=os.path.lexists(ledger))
         sqlite.execute("COMMIT")
     aside = put(ledger, draft, at, "replaced" if why is None else "damaged")
     return Restored(source, os.stat(source).st_mtime, aside, held, why)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import is_against
 
@@ -50,7 +50,7 @@ class Judged:
 class Bin:
     """Judged messages whose probability of spam was in [low, high), or [low, high] for the last bin.
 
-    ham, spam: by what a person has decided. undecided: the others.
+    ham, spam: by what a person has decided. undecided: the others. verdicts: how many were judged ham, unsure, spam.
     """
 
     low: float
@@ -58,6 +58,7 @@ class Bin:
     ham: int = 0
     spam: int = 0
     undecided: int = 0
+    verdicts: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def messages(self) -> int:
@@ -82,7 +83,8 @@ _JUDGED = (
     f" count(*) FILTER (WHERE verdict = 'ham' AND {_AGAINST}),"
     f" count(*) FILTER (WHERE verdict = 'unsure' AND label IS NOT NULL AND NOT weak) {_SPAN}"
 )
-_BINS = f"SELECT min(CAST(probability * ? AS INTEGER), ?), iif(weak, NULL, label) {_SPAN}"
+_BINS = f"SELECT min(CAST(probability * ? AS INTEGER), ?), iif(weak, NULL, label), verdict {_SPAN}"
+_VERDICTS = (Verdict.HAM, Verdict.UNSURE, Verdict.SPAM)
 _DAYS = f"SELECT CAST(judged_at / {_DAY} AS INTEGER), {_AGAINST} FROM message WHERE judged_at IS NOT NULL"  # noqa: S608
 
 
@@ -98,9 +100,20 @@ class Figures:
 
     def probabilities(self, bins: int, since: float = -math.inf, until: float = math.inf) -> list[Bin]:
         """The messages judged in a span by the probability of their verdict, in so many bins of equal width."""
-        numbers = Counter(self._db.rows(_BINS, (bins, bins - 1, since, until)))
+        decided, judged = Counter[tuple[int, int | None]](), Counter[tuple[int, str]]()
+        met = Counter(self._db.rows(_BINS, (bins, bins - 1, since, until)))
+        for (place, label, verdict), number in met.items():
+            decided[place, label] += number
+            judged[place, verdict] += number
         return [
-            Bin(place / bins, (place + 1) / bins, *(numbers[place, decided] for decided in (*Label, None)))
+            Bin(
+                place / bins,
+                (place + 1) / bins,
+                decided[place, Label.HAM],
+                decided[place, Label.SPAM],
+                decided[place, None],
+                (judged[place, _VERDICTS[0]], judged[place, _VERDICTS[1]], judged[place, _VERDICTS[2]]),
+            )
             for place in range(bins)
         ]
 

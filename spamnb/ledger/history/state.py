@@ -16,8 +16,9 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.sqlite_errors import damage
 
 _T = TypeVar("_T")
+LONGEST = 1 << 20  # bytes of a value: the names of files that are skipped, some hundreds
 _SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
-_RESTORED = "restored at"
+_RESTORED, _KEPT = "restored at", "former kept"
 _UNREADABLE = (TypeError, ValueError, RecursionError)  # what a text may raise that is none of ours
 
 
@@ -95,6 +96,8 @@ class State:
     begun_with: the `learning.minimum_messages` with which moving began, or None.
     missed_spam: what this person does about it, as last seen.
     restored_at: when an earlier ledger was put in the place of another, or None.
+    former_kept: whether that other one was kept beside it.
+    mark: which ledger this is, at random; its exports and its copies have it too. "" in one that was made before 0.1.0.
     recorded: the number of the last lesson that the history knows.
     tallied: the last action that is in the tallies.
     read_again: the tokenizer's version with which all mail was read again that is there; 0 where none was.
@@ -116,6 +119,8 @@ class State:
     begun_with = _Value[int | None]("begun with", int, None)
     missed_spam = _Value("missed spam", MissedSpam, MissedSpam.UNKNOWN)
     restored_at = _Value[float | None](_RESTORED, _finite, None)
+    former_kept = _Value(_KEPT, int, 0)
+    mark = _Value("mark", str, "")
     recorded = _Value("recorded", int, 0)
     tallied = _Value("tallied", int, 0)
     read_again = _Value("read again", int, 0)
@@ -143,14 +148,16 @@ _DONE = {job: _Value(f"{job} done at", _finite, 0.0) for job in Job}
 _VALUES = {value.name: value for value in (*vars(State).values(), *_DONE.values()) if isinstance(value, _Value)}
 
 
-def set_restored(sqlite: sqlite3.Connection, at: float) -> None:
-    """Set `State.restored_at` in a copy that is about to become the ledger, and that nothing else has open."""
+def set_restored(sqlite: sqlite3.Connection, at: float, *, former_kept: bool) -> None:
+    """Set `restored_at` and `former_kept` in a copy that is about to become the ledger, and that nobody has open."""
     sqlite.execute(_SET, (_RESTORED, str(at)))
+    sqlite.execute(_SET, (_KEPT, str(int(former_kept))))
 
 
 def odd_values(db: Connection) -> Iterator[str]:
-    """The values that hold what spamnb never writes."""
-    for row in db.all("SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM state"):
+    """The values that hold what spamnb never writes; but those that are too long, which `ledger.values` finds."""
+    read = "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM state WHERE length(CAST(value AS BLOB)) <= ?"
+    for row in db.all(read, (LONGEST,)):
         name, text = (part.decode(errors="backslashreplace") for part in row)
         try:
             if name in _VALUES:

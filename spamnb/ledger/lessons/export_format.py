@@ -2,13 +2,14 @@ r"""Counts as text, to be carried from one ledger to another.
 
 The format, version 1: JSON Lines in ASCII, with a line end after each line.
 
-    {"spamnb-counts": 1, "tokenizer": [1], "ham": 90, "spam": 45, "tokens": 1007}
+    {"spamnb-counts": 1, "tokenizer": [1], "ham": 90, "spam": 45, "tokens": 1007, "ledger": "9f2c…"}
     [12, 0, 14, 0, "subject:lunch"]
 
 The first line says what it is with the format's version, the versions of the tokenizer that read the messages, how many
-ham and spam messages were learned, and how many lines follow. Each of these is a token: ham messages, spam messages,
-occurrences in ham, occurrences in spam, and the token itself, in the order of the tokens' code points. A reader takes
-them in any order.
+ham and spam messages were learned, and how many lines follow. "ledger" is the mark of the ledger that has the counts
+(`State.mark`); it may be missing. Each line that follows is a token: ham
+messages, spam messages, occurrences in ham, occurrences in spam, and the token itself, in the order of the tokens' code
+points. A reader takes them in any order.
 
 An import takes some 210 bytes of memory a token, tokens of 21 characters; the limits below bound that.
 """
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from spamnb.base.errors import LedgerError
 
 FORMAT = 1
-_NAME = "spamnb-counts"
+_NAME, _MARK = "spamnb-counts", "ledger"
 _LONGEST_LINE = 4096  # bytes; a token has at most 100 characters, of twelve bytes each where they are escaped
 _MOST_TOKENS = 5_000_000
 _MOST_BYTES = 500_000_000
@@ -44,7 +45,7 @@ class ExportedCounts:
 
     tokens: in the order of their code points. counts: int64 (n_tokens, 4): ham messages, spam messages, ham
     occurrences, spam occurrences; ham and spam are numbers of messages, tokenizers the versions of the tokenizer that
-    read them.
+    read them. mark: of the ledger; "" where it is not told.
     """
 
     tokens: list[str]
@@ -52,6 +53,7 @@ class ExportedCounts:
     ham: int
     spam: int
     tokenizers: tuple[int, ...]
+    mark: str = ""
 
     @property
     def digest(self) -> bytes:
@@ -85,6 +87,14 @@ def write(
         yield json.dumps(row).replace("\x7f", "\\u007f") + "\n"
 
 
+def with_mark(lines: Iterable[str], mark: str) -> Iterator[str]:
+    """The lines of an export, the first of them with the mark of its ledger, if that has one."""
+    lines = iter(lines)
+    first = next(lines)
+    yield f"{json.dumps(json.loads(first) | {_MARK: mark})}\n" if mark else first
+    yield from lines
+
+
 class _Faults:
     """What is wrong, by line; too much of it ends the reading."""
 
@@ -108,6 +118,7 @@ class _Header:
     ham: int
     spam: int
     tokens: int
+    mark: str
 
 
 def parse(lines: Iterable[bytes], name: str) -> ExportedCounts:
@@ -148,7 +159,9 @@ def parse(lines: Iterable[bytes], name: str) -> ExportedCounts:
     if table.sum(axis=0, dtype=np.float64).max(initial=0) > MOST_TOTAL:
         faults.add(number, "the counts are too large to be added up")
     faults.end()
-    return ExportedCounts([tokens[place] for place in order], table, header.ham, header.spam, header.tokenizers)
+    return ExportedCounts(
+        [tokens[place] for place in order], table, header.ham, header.spam, header.tokenizers, header.mark
+    )
 
 
 def _within_bounds(numbered: Iterable[tuple[int, bytes]], faults: _Faults) -> Iterator[tuple[int, bytes]]:
@@ -191,7 +204,10 @@ def _header(line: bytes) -> _Header:
             raise ValueError(f"has no '{word}' with a number")
     if values["tokens"] > _MOST_TOKENS:
         raise ValueError(f"has more than {_MOST_TOKENS} tokens: prune the ledger that they come from first")
-    return _Header(tuple(versions), values["ham"], values["spam"], values["tokens"])
+    mark = values.get(_MARK, "")
+    if not isinstance(mark, str):
+        raise ValueError(f"has a '{_MARK}' that is no text")  # noqa: TRY004 - what the file says, not what was called
+    return _Header(tuple(versions), values["ham"], values["spam"], values["tokens"], mark)
 
 
 def _row(line: bytes, header: _Header) -> tuple[int, int, int, int, str]:

@@ -30,11 +30,12 @@ class Text(NamedTuple):
 
 
 class Attachment(NamedTuple):
-    """A part that is not shown: what it is declared as, and its size in bytes."""
+    """A part that is not shown: what it is declared as, and its size in bytes. is_cut: only its beginning was read."""
 
     media_type: str
     filename: str
     size: int
+    is_cut: bool = False
 
 
 class Message(NamedTuple):
@@ -89,6 +90,8 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         notes.extend(part.notes)
         if part.is_attached:
             attachments.append(Attachment(part.media_type, decode_field(part.filename, spoken), part.size))
+            if part is entity.parts[-1] and "limit:message_bytes" in notes:
+                attachments[-1] = attachments[-1]._replace(is_cut=True)
         if part.form in _SHOWN:
             texts.append(reader.text(part, work))
     some = work.quarter()  # what is attached must not use up what the text needs, and so comes behind it

@@ -13,7 +13,7 @@ class Kind(NamedTuple):
     words: what stands before the text, for a person; first, last: instead of it where the text is a pair whose place is
     the first or the last of all. of_header: it speaks of the header alone; Subject is read by a person and does not.
     page: under what the page Words shows it. code: the character for the prefix on disk, "" for none. crowd: what it is
-    weighed with, where that is not this kind alone.
+    weighed with, where that is not this kind alone. in_bits: the text is the power of two below which a number is.
     """
 
     prefix: str
@@ -24,6 +24,7 @@ class Kind(NamedTuple):
     last: str = ""
     code: str = ""
     crowd: str = ""
+    in_bits: bool = False
 
 
 class Note(NamedTuple):
@@ -34,7 +35,6 @@ class Note(NamedTuple):
     of_header: bool = False
 
 
-_TO_THE = "below 2 to the power of"  # of what is told in bits
 # All of them say that a message is HTML, which to a young filter is spam. (1−ROCA)% of csdmc2010 over four orders, as
 # crowds of their own 0.0193, as one 0.0186; without `mime:` in it 0.0187, without `image-*:` 0.0191. Enron has no HTML.
 _HTML = "html:"
@@ -56,16 +56,16 @@ _KINDS = (
     Kind("shout", "in capital letters,", code="L"),
     Kind("from", "the sender", of_header=True, page="sender", code="O"),
     Kind("from-name", "the sender's name", of_header=True, page="sender", code="K"),
-    Kind("from-number", f"the number of senders, {_TO_THE}", of_header=True),
+    Kind("from-number", "the number of senders, below", in_bits=True, of_header=True),
     Kind("reply-to", "the address for answers,", of_header=True, page="sender", code="Q"),
     Kind("reply-to-name", "the name for answers,", of_header=True),
-    Kind("reply-to-number", f"the number of addresses for answers, {_TO_THE}", of_header=True),
+    Kind("reply-to-number", "the number of addresses for answers, below", in_bits=True, of_header=True),
     Kind("to", "the recipient", of_header=True, code="S"),
     Kind("to-name", "the recipient's name", of_header=True, code="R"),
-    Kind("to-number", f"the number of recipients, {_TO_THE}", of_header=True),
+    Kind("to-number", "the number of recipients, below", in_bits=True, of_header=True),
     Kind("cc", "the recipient of a copy,", of_header=True),
     Kind("cc-name", "the name of a copy's recipient,", of_header=True),
-    Kind("cc-number", f"the number of copies, {_TO_THE}", of_header=True),
+    Kind("cc-number", "the number of copies, below", in_bits=True, of_header=True),
     Kind("known", "that you know its", page="sender"),
     Kind("message-id", "the Message-ID of", of_header=True, page="host", code="J"),
     Kind("message-id-shape", "the shape of the Message-ID,", of_header=True, code="N"),
@@ -101,11 +101,11 @@ _KINDS = (
     Kind("transfer", "the transfer encoding", of_header=True),
     Kind("charset", "the character set"),
     Kind("mime", "the structure", crowd=_HTML),
-    Kind("mime-parts", f"the number of parts, {_TO_THE}"),
+    Kind("mime-parts", "the number of parts, below", in_bits=True),
     Kind("attached", "an attachment of type"),
     Kind("attached-extension", "an attachment that ends in"),
     Kind("attached-name", "an attachment named"),
-    Kind("attached-size", f"an attachment's bytes, {_TO_THE}"),
+    Kind("attached-size", "an attachment's bytes, below", in_bits=True),
     Kind("attached-html", "in an attached page,"),
     Kind("attached-url", "an attached page with a link to", page="link"),
     Kind("organizer", "who invites,", page="sender"),
@@ -121,8 +121,8 @@ _KINDS = (
     Kind("image-url-scheme", "a picture whose address begins with", crowd=_HTML),
     Kind("image-mail", "a picture that leads to an address at", crowd=_HTML),
     Kind("html", "in the HTML,"),
-    Kind("html-images", f"the number of pictures, {_TO_THE}", crowd=_HTML),
-    Kind("html-links", f"the number of links, {_TO_THE}", crowd=_HTML),
+    Kind("html-images", "the number of pictures, below", in_bits=True, crowd=_HTML),
+    Kind("html-links", "the number of links, below", in_bits=True, crowd=_HTML),
     Kind("tag", "the HTML element", crowd=_HTML),
     Kind("limit", "more than is read,"),
     Kind("4", "at the ends of words,", code="U"),
@@ -216,6 +216,10 @@ _NOTES = (
 KINDS: Final = {kind.prefix: kind for kind in _KINDS}
 NOTES: Final = {note.token: note for note in _NOTES}
 _GRAM, _GRAM_CHARS = "4:", 4
+# Beside those that the page Words shows: what else of a message a person sees.
+_SEEN = frozenset(("opening", "opening-pair", "closing", "shout", "to", "to-name", "cc", "cc-name", "attached-name"))
+_ARRIVED = {"skew": "it arrived", "skew-first": "its first server had it"}
+_SPANS = ((19, "years"), (11, "days"), (6, "hours"), (1, "minutes"))  # from how many powers of two of minutes on
 _CROWDS = {f"{kind.prefix}:": kind.crowd for kind in _KINDS if kind.crowd}
 
 
@@ -272,6 +276,38 @@ def is_header(token: str) -> bool:
     """
     row = row_of(token)
     return row is not None and row.of_header
+
+
+def is_seen(token: str) -> bool:
+    """Whether a token is of what a person sees in a message: words, people, hosts and links.
+
+    >>> is_seen("hello"), is_seen("from:anna@example.org"), is_seen("date-zone:+0100"), is_seen("4:ing ")
+    (True, True, False, False)
+    """
+    row = row_of(token)
+    return isinstance(row, Kind) and (bool(row.page) or row.prefix in _SEEN)
+
+
+def number_in_words(token: str) -> tuple[str, str] | None:
+    """What a token that holds a power of two says, for a person, and the number; None for any other token.
+
+    >>> number_in_words("skew:-9"), number_in_words("to-number:3"), number_in_words("to-name:3")
+    (('its date is wrong by hours', ''), ('the number of recipients, below', '8'), None)
+    >>> number_in_words("skew-first:+2")
+    ('its first server had it minutes after its date', '')
+    """
+    prefix, _, text = token.partition(":")
+    row, digits = KINDS.get(prefix), text.lstrip("+-")
+    if row is None or not (digits.isascii() and digits.isdecimal() and len(digits) < 3):
+        return None  # an import may bring any text
+    if row.in_bits:
+        return row.words, str(2 ** int(digits))
+    if prefix not in _ARRIVED:
+        return None
+    span = next((word for least, word in _SPANS if int(digits) >= least), "")
+    if text.startswith("-") and span:
+        return f"its date is wrong by {span}{' at its first server' if prefix == 'skew-first' else ''}", ""
+    return f"{_ARRIVED[prefix]} {f'{span} after' if span else 'at the minute of'} its date", ""
 
 
 def crowd_of(token: str) -> str:

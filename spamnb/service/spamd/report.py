@@ -15,7 +15,9 @@ from spamnb.base.wording import adding_up, escaped
 from spamnb.bayes.calibration import exact_points
 from spamnb.config import Config
 from spamnb.delivery.judge import JudgedAtDelivery
-from spamnb.mail.tokens.kinds import visible
+from spamnb.filter.explain import named
+from spamnb.filter.first_clues import first_clues
+from spamnb.filter.judge import Clue
 
 _CLUES = 5
 _ROUNDING = 0.2  # points; more is not made by it
@@ -46,7 +48,8 @@ def report(judged: JudgedAtDelivery, config: Config) -> bytes:
 
 def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
     """What the points are made of, by clues, and by what is done to the sum of these."""
-    shown, rest = judged.clues[:_CLUES], judged.clues[_CLUES:]
+    shown = first_clues(judged.clues, _CLUES)
+    rest = [clue for clue in judged.clues if clue not in shown]
     start = exact_points(0.0, judged.scoring.spam_cutoff)
     exact = start + sum(clue.share for clue in judged.clues) if math.isfinite(start) else 0.0
     if math.isfinite(start):
@@ -54,9 +57,9 @@ def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
         for number, clue in enumerate(shown, 1):
             side = "Spam" if clue.log_odds > 0 else "Ham"
             learned = f"in {clue.ham} ham and {clue.spam} spam messages"
-            yield clue.share, f"SPAMNB_CLUE_{number}", f"{side}: {_plain(clue.token)}", learned
+            yield clue.share, f"SPAMNB_CLUE_{number}", f"{side}: {_plain(clue)}", learned
         if rest:
-            yield sum(clue.share for clue in rest), "SPAMNB_REST", f"Rest: {len(rest)} weaker clues", ""
+            yield sum(clue.share for clue in rest), "SPAMNB_REST", f"Rest: {len(rest)} other clues", ""
     points, most = judged.delivered.points, config.spamd.most_points
     limited = max(-most, min(most, exact))
     if judged.hindrance:
@@ -68,5 +71,7 @@ def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
         yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders", "of the configuration"
 
 
-def _plain(token: str) -> str:
-    return escaped(visible(token)).encode("ascii", "backslashreplace").decode("ascii")
+def _plain(clue: Clue) -> str:
+    one = named(clue)
+    met = f' "{escaped(one.text)}"' if one.text else ""
+    return f"{one.kind}{met}".encode("ascii", "backslashreplace").decode("ascii")

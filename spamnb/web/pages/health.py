@@ -1,13 +1,14 @@
 """Whether all is well, what to do where it is not, and the configuration."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from spamnb.acts.choices import in_short, standing
 from spamnb.base.errors import ConfigError
 from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, OK, WARNING, Finding
 from spamnb.config.writing import render_all
+from spamnb.ledger.file.locks import is_running
 from spamnb.web.http import Response
 from spamnb.web.kept_values import not_checked
 from spamnb.web.routes import Route
@@ -16,9 +17,15 @@ from spamnb.web.visit import Visit
 
 def health(visit: Visit) -> Response:
     """What was found in this minute; else what was found before that, as such, until it was looked again."""
-    looked = visit.site.kept.checkup(visit.site.now, visit.after)
+    kept = visit.site.kept
+    looked = kept.checkup(visit.site.now, visit.after)
     checked = looked.value
     findings = () if checked is None else checked.findings
+    is_over = _is_over(visit)
+    if looked.is_current and any(map(is_over, findings)):
+        kept.check_again()  # what else was found may have changed with it
+        looked = kept.checkup(visit.site.now, visit.after)
+    findings = tuple(finding for finding in findings if not is_over(finding))
     return visit.page(
         "health.html",
         title=_title(findings) if looked.is_current else not_checked(looked),
@@ -29,6 +36,15 @@ def health(visit: Visit) -> Response:
         config=_config(visit),
         chosen=_chosen(visit),
     )
+
+
+def _is_over(visit: Visit) -> Callable[[Finding], bool]:
+    """Whether a finding says of the service what is not so now: the banner says how it is."""
+    try:
+        is_down = bool(visit.config.mailboxes) and not is_running(str(visit.config.claim))
+    except ConfigError:
+        return lambda finding: False
+    return lambda finding: is_down and (finding.what, finding.state) == ("service", OK)
 
 
 def _title(findings: Sequence[Finding]) -> str:

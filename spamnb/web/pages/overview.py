@@ -41,7 +41,7 @@ def overview(visit: Visit) -> Response:
     looked = kept.glance(visit.site.now, visit.after)
     troubles = _troubles(looked)
     known = status(config, ledger, visit.now, visit.missing)
-    waiting = kept.badges.get("review", 0)
+    waiting = kept.badges(ledger, config.scoring).get("review", 0)
     heading = _heading(known, bool(config.mailboxes), waiting, troubles) or Heading(not_checked(looked))
     days = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[days])

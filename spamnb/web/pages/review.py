@@ -5,6 +5,7 @@ from collections.abc import Iterator, Set
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
+from spamnb.monitoring.status import without_inbox
 from spamnb.review.misfiled import Misfiled
 from spamnb.review.queue import LASTING, Queue, waiting
 from spamnb.web.http import HttpError, Response, Values, label_of
@@ -20,7 +21,7 @@ def review(visit: Visit) -> Response:
     """The queue."""
     weak = _weak_lessons(visit)
     queue = _queue(visit, weak)
-    visit.site.kept.badges["review"] = len(queue.asked)
+    visit.site.kept.counted("review", visit.ledger, len(queue.asked))
     asked = []
     for finding in queue.asked:
         number = visit.number_of(finding.digest)
@@ -36,6 +37,7 @@ def review(visit: Visit) -> Response:
         is_current=weak.is_current,
         has_failed=weak.has_failed,
         missing=visit.missing(visit.ledger, visit.config.scoring, visit.config.learning),
+        away=without_inbox(visit.config),
         failed=visit.outcome("failed"),
         answered=visit.outcome("answered"),
         moved=visit.outcome("moved"),

@@ -74,17 +74,22 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
 
 
 def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
-    """How many messages have which probability, on a logarithmic scale: else only the two outer bins would be seen."""
+    """How many messages have which probability, on a logarithmic scale: else only the two outer bins would be seen.
+
+    The parts of a bar are as long, one to another, as the numbers of their verdicts, which may be of other cutoffs.
+    """
     most = max((part.messages for part in bins), default=0)
     tallest = math.log1p(max(1, most))
     parts = [_grid([(math.log1p(n) / tallest, f"{n:,}") for n in _powers(most)])]
     for part in bins:
         x, width = _LEFT + _PLOT_WIDTH * part.low, _PLOT_WIDTH * (part.high - part.low)
-        middle, height = (part.low + part.high) / 2, _PLOT_HEIGHT * math.log1p(part.messages) / tallest
-        word = "spam" if middle >= spam_cutoff else "ham" if middle <= ham_cutoff else "unsure"
-        if part.messages:
-            words = f"{_percent(part.low)} to {_percent(part.high)}: {part.messages:,}"
-            parts.append(_rect(x + width * 0.08, _BASE - height, width * 0.84, height, word, words))
+        whole, top = _PLOT_HEIGHT * math.log1p(part.messages) / tallest, float(_BASE)
+        for word, number in zip(("ham", "unsure", "spam"), part.verdicts, strict=True):
+            if number:
+                height = whole * number / part.messages
+                top -= height
+                words = f"{_percent(part.low)} to {_percent(part.high)}: {number:,} {word}"
+                parts.append(_rect(x + width * 0.08, top, width * 0.84, height, word, words))
     for cutoff in (ham_cutoff, spam_cutoff):
         x = _LEFT + _PLOT_WIDTH * cutoff
         parts.append(_line(x, _TOP - 6, x, _BASE, "cutoff"))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from spamnb.base.label import Verdict
-from spamnb.filter.explain import Flip, Named, flip, main_reasons, sides
+from spamnb.filter.explain import Flip, Named, first_named, flip, main_reasons, sides
 from spamnb.filter.judge import Explanation, Filter
 from spamnb.mail.reading import Reading
 from spamnb.web.parts.offers import Said, said_of
@@ -16,15 +16,22 @@ CLUES = 10  # a side
 class Why:
     """A judgement with its reasons. is_itself_left_out: the message is learned, and judged as if it were not.
 
-    said: what the person has said of its sender or list, where that makes the verdict.
+    sides: all clues, the strongest first; first: those that are shown first. said: what the person has said of its
+    sender or list, where that makes the verdict.
     """
 
     explanation: Explanation
     reasons: list[Named]
     sides: dict[Verdict, list[Named]]
+    first: dict[Verdict, list[Named]]
     flip: Flip | None
     is_itself_left_out: bool
     said: Said | None
+
+    @property
+    def first_of(self) -> int:
+        """How many of each side are shown first."""
+        return CLUES
 
 
 def judge_of(visit: Visit) -> Filter:
@@ -39,4 +46,6 @@ def why(visit: Visit, reading: Reading, *, is_learned: bool) -> Why:
     explanation = judge.explain(reading, strongest=0, without_itself=is_learned)
     said = said_of(visit.config, relations.sender, relations.list_id)
     changed = flip(judge, reading, explanation, without_itself=is_learned)
-    return Why(explanation, main_reasons(explanation), sides(explanation), changed, is_learned, said)
+    both = sides(explanation)
+    first = {verdict: first_named(side, CLUES) for verdict, side in both.items()}
+    return Why(explanation, main_reasons(explanation), both, first, changed, is_learned, said)

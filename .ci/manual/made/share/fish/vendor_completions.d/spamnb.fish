@@ -203,7 +203,7 @@ complete -c spamnb -n '_shtab_spamnb_using export' -l force -d 'replace the file
 complete -c spamnb -n '_shtab_spamnb_using export; and test $_shtab_spamnb_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'where to; default: standard output'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a import -d 'add what another filter has learned'
 complete -c spamnb -n '_shtab_spamnb_using import' -s h -l help -d 'show this help message and exit'
-complete -c spamnb -n '_shtab_spamnb_using import' -l force -d 'add it even if it was added before'
+complete -c spamnb -n '_shtab_spamnb_using import' -l force -d 'add it even if it was added before, or is of this ledger'
 complete -c spamnb -n '_shtab_spamnb_using import; and test $_shtab_spamnb_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'what `spamnb export` has written, or - for standard input'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a exchange -d 'share what is learned with other hosts, now'
 complete -c spamnb -n '_shtab_spamnb_using exchange' -s h -l help -d 'show this help message and exit'
