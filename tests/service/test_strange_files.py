@@ -15,7 +15,7 @@ from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver, scan
 from tests.patience import until
-from tests.service.conftest import Site, until
+from tests.service.conftest import Site
 from tests.service.desk import Desk
 
 
