@@ -174,6 +174,16 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (filled(b"begin 644 ", BODY), filled(b"begin 644 a\r", BODY), filled(b"begin 644\n", BODY)),
     ),
+    "mail.transfer._UU_LINE": (
+        along,
+        (
+            filled(b"M", BODY, b"\n"),
+            filled(b"\n`", BODY),
+            filled(b"\r", BODY, b"\n"),
+            filled(b"begin 644 a\n#86)C\n", BODY, b"\n"),
+        ),
+    ),
+    "mail.transfer._UU_END": (along, (filled(b" ", BODY, b"\nend", b"x"), filled(b"\nend", BODY))),
     "mail.header_block._FIELD": (
         along,
         (
