@@ -170,6 +170,16 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"(.*)*", 190, b'Content-Type: multipart/mixed; boundary="', b'"\n\n') + filled(b"--(.*)*", BODY),
         ),
     ),
+    "mail.transfer._PADDED_BREAK": (
+        every,
+        (
+            filled(b" ", BODY, b"=", b"x"),
+            filled(b"\r", BODY, b"=", b"x"),
+            filled(b"=\r", BODY),
+            filled(b"= \t", BODY, b"", b"x"),
+            filled(b"\r", BODY, b"= ", b"x"),
+        ),
+    ),
     "mail.transfer._UU_BEGIN": (
         every,
         (filled(b"begin 644 ", BODY), filled(b"begin 644 a\r", BODY), filled(b"begin 644\n", BODY)),

@@ -96,6 +96,9 @@ def test_no_charset_yields_lone_surrogates():
         (b"QUI=QUI=", "base64", b"AB\x10P", "base64-broken:"),
         (b"a=3Db=\nc=ZZ=", "quoted-printable", b"a=bc=ZZ", ""),
         (b"caf=e9 =\r\nx", "quoted-printable", b"caf\xe9 x", ""),
+        (b"a= \nb=\t \r\nc= \r\r\nd=\r\r\ne= ", "quoted-printable", b"abcde", ""),
+        (b"a=\rb=\nc= \rd=\r\re\n", "quoted-printable", b"abcd\re\n", ""),
+        (b"=3= \nD= D=\t=41==\r\n", "quoted-printable", b"=3D= D=\tA=\r\n", ""),
         (b"begin 644 x\n#86)C\n`\nend\n", "x-uuencode", b"abc", ""),
         (b"\xff\xfe not uu", "x-uuencode", b"\xff\xfe not uu\n", ""),
         (b"as it is", "8bit", b"as it is", ""),
@@ -105,6 +108,12 @@ def test_no_charset_yields_lone_surrogates():
 def test_transfer_encodings(body, encoding, content, note):
     """Transfer encodings are undone; of broken ones, what can be had."""
     assert decode_transfer(body, encoding) == (content, note)
+
+
+def test_a_word_is_one_over_padded_soft_line_breaks():
+    """Blanks behind the mark of a soft line break do not part a word, and a lone return behind it hides nothing."""
+    opening = b"Content-Transfer-Encoding: quoted-printable\n\n"
+    assert {"pineapples", "plums"} <= read(opening + b"pine= \napp=\t\r\nles=\r plums\n").tokens.keys()
 
 
 def test_a_uuencoded_file_in_text_is_an_attachment_by_name_only():

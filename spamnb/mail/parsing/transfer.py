@@ -6,6 +6,9 @@ import re
 from spamnb.base.patterns import lazy_pattern
 
 _NOT_BASE64 = bytes(c for c in range(256) if not (chr(c).isalnum() and c < 128) and c not in b"+/")
+# Soft line breaks that `binascii` does not know: with blanks behind the mark, which are padding (RFC 2045, 6.7), and at
+# a lone return, behind which it drops all up to the next newline.
+_PADDED_BREAK = lazy_pattern(rb"=(?:[ \t]+(?:\r*\n|\r|\Z)|\r(?!\r*\n))")
 _UU_BEGIN = lazy_pattern(rb"^begin [0-7]{3,4} ([^\r\n]{1,200})\r?$", re.MULTILINE)
 _UU_LINE = lazy_pattern(rb"\r?\n([ -`]?)([ -`]*)(?=\r?\n)")
 _UU_END = lazy_pattern(rb"\r?\nend[ \t]*(?=\r?\n|\Z)")
@@ -16,9 +19,11 @@ def decode_transfer(body: bytes, encoding: str) -> tuple[bytes, str]:
 
     >>> decode_transfer(b"QUJD*RA", "base64")
     (b'ABCD', 'base64-broken:')
+    >>> decode_transfer(b"AB= \\nC=44", "quoted-printable")
+    (b'ABCD', '')
     """
     if encoding == "quoted-printable":
-        return binascii.a2b_qp(body), ""
+        return binascii.a2b_qp(_PADDED_BREAK.sub(b"=\n", body)), ""
     if encoding == "base64":
         return _decode_base64(body)
     if encoding in {"x-uuencode", "uuencode", "x-uue"}:
