@@ -219,6 +219,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill(" ", VALUE, ';a="', "'"),
         ),
     ),
+    "mail.fields._MARKS": (lambda pattern, text: pattern.split(text), (fill("\\", BLOCK), fill(";", BLOCK))),
+    "mail.fields._MEANT": (
+        fullmatch,
+        (fill(" ", BLOCK, "name"), fill("*", BLOCK, "name"), fill("name ", BLOCK), fill("=", BLOCK, "name")),
+    ),
     "mail.fields._PLAIN_ADDRESS": (
         each_comma,
         (
