@@ -406,6 +406,9 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         match,
         (fill(" ", 300), fill("a.", 300), fill("a-", 300), fill("a.b", 300, "http://"), fill(" ", 300, "a.bb/")),
     ),
+    "mail.css._CLEAR": (fullmatch, (fill("0", CSS), fill("0", CSS, ".", "x"))),
+    "mail.css._NO_FONT_SIZE": (fullmatch, (fill("0", CSS), fill("0", CSS, "0.", "x"))),
+    "mail.css._SHEET_MARKS": (every, (fill(" ", SHEET), fill("-->", SHEET), fill("--> ", SHEET, after="x"))),
     "mail.css._SELECTOR": (
         fullmatch,
         (fill("a", 1000), fill(".", 1000), fill("a", 1000, "."), fill("a", 15, after=".") + fill("a", 1000)),
