@@ -93,11 +93,21 @@ def with_fields_of(raw: bytes, other: bytes, names: Iterable[str]) -> bytes:
     return message.as_bytes()
 
 
+def with_body(raw: bytes, written: bytes, names: Sequence[str] = ()) -> bytes:
+    """The message with another body, in front of which its Content-… fields are; of its fields these names, or all."""
+    kept = [(name, value) for name, value in _own_fields(raw) if not names or name.lower() in names]
+    return b"".join(f"{name}: {value}\n".encode("utf-8", "surrogateescape") for name, value in kept) + written
+
+
+def _own_fields(raw: bytes) -> list[tuple[str, str]]:
+    message = message_from_bytes(raw, policy=_AS_IT_WAS)
+    return [(name, value) for name, value in message.items() if not name.lower().startswith(("content-", "mime-"))]
+
+
 def as_one_part(raw: bytes, behind_from: bytes = b"") -> bytes:
     """The message with its texts as one HTML part in base64, and its header with From at the top, then these lines."""
     texts = [text.text if text.is_html else f"<pre>{html.escape(text.text)}</pre>" for text in parse(raw).texts]
-    message = message_from_bytes(raw, policy=_AS_IT_WAS)
-    fields = [(name, value) for name, value in message.items() if not name.lower().startswith(("content-", "mime-"))]
+    fields = _own_fields(raw)
     fields.sort(key=lambda field: field[0].lower() != "from")
     lines = [f"{name}: {value}\n".encode("utf-8", "surrogateescape") for name, value in fields]
     place = sum(name.lower() == "from" for name, _ in fields)

@@ -16,21 +16,27 @@ history: each spam has the From field of a letter of the person's own ham, or it
     of a correspondent had been broken into), or answers such a letter, which whoever reads a list's archive can forge;
     and spam that was answered once, so that its sender is a correspondent, before all spam comes from there. These with
     `--history` alone, and with what spamnb catches where it knows nobody.
+hidden: a letter of the ham of another corpus and the text of each of the first 100 spam of the second half are in one
+    message, in ways that may hide the one from the filter, or the other from the reader (`hiding.py`): these with
+    `--hidden OTHERS` alone, by spamnb alone; once with all fields of the spam's header, and once with four.
 header: the texts of the first 300 spam of the second half are one HTML part in base64 each. From is the first field,
     and behind it are lines at which some programs end a header, or more of it than is read: these with `--header`
     alone, by spamnb alone.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
-    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--history | --header]
+    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--history | --header | --hidden OTHERS]
                                 [--markdown | --json]
 """
 
 import json
+import multiprocessing
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import common
@@ -44,11 +50,13 @@ from attacked import (
     as_one_part,
     letter,
     lines,
+    with_body,
     with_fields_of,
     with_text,
 )
+from hiding import WAYS
 
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
@@ -71,6 +79,8 @@ _FORGED = {
     "a correspondent's mailbox: From and Received": ("from", "received"),
 }
 
+_HIDDEN_OF = 100  # spam that is written with a letter
+_FEW_FIELDS = ("from", "to", "subject", "date")
 _FIRST = 300  # spam whose header is attacked
 _BEHIND_FROM = {
     "no line": b"",
@@ -110,10 +120,14 @@ def main() -> None:
     how.add_argument(
         "--header", action="store_true", help="only lines in the header that are no fields, by spamnb alone"
     )
+    how.add_argument("--hidden", metavar="OTHERS", help="only ways to hide a letter of the ham of that corpus")
     parser.add_argument("--markdown", action="store_true", help="print the figures as a table in Markdown")
     options = parser.parse_args()
 
     corpus = common.halves(load_corpus(options.corpus)[: options.limit])
+    if options.hidden:
+        common.report(_of_hidden(corpus, load_corpus(options.hidden), options.only, options.seed), options.json)
+        return
     figures = []
     with tempfile.TemporaryDirectory() as directory:
         attacker = _Attacker(Path(directory), corpus, options.seed)
@@ -129,6 +143,49 @@ def main() -> None:
         _print_markdown(figures)
     else:
         common.report(figures, options.json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """What the processes that measure have by fork: a filter, and each spam with its text and a letter of others."""
+
+    contender: common.Contender
+    spam: list[tuple[bytes, str, str]]
+
+    def caught(self, group: str, name: str) -> dict[str, object]:
+        """How many of the spam are caught if they are written in one way."""
+        row: dict[str, object] = {"way": f"{group}, {name}"}
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "message"
+            for header, fields in (("all fields", ()), ("few fields", _FEW_FIELDS)):
+                caught = 0
+                for raw, own, other in self.spam:
+                    path.write_bytes(with_body(raw, WAYS[group][name](other, own), fields))
+                    scored = common.scored(self.contender, [Labelled(str(path), path.name, Label.SPAM)])
+                    caught += scored[0].verdict == Verdict.SPAM
+                row[f"caught of {len(self.spam)}, {header}"] = caught
+        return row
+
+
+_HIDDEN: list[_Hidden] = []
+
+
+def _caught(way: tuple[str, str]) -> dict[str, object]:
+    return _HIDDEN[0].caught(*way)
+
+
+def _of_hidden(corpus: common.Halves, others: Sequence[Labelled], only: str, seed: int) -> list[dict[str, object]]:
+    """How many of the first spam are caught with a letter of others' ham, by the way that this is written."""
+    ham = [each for each in others if each.label is Label.HAM]
+    random.Random(seed).shuffle(ham)
+    letters = filter(None, (letter(_bytes(each)).strip() for each in ham))
+    spam = ((_bytes(each), letter(_bytes(each))) for each in corpus.second if each.label is Label.SPAM)
+    shown = ((raw, own) for raw, own in spam if own.strip())
+    pairs = [(raw, own, next(letters)) for raw, own in islice(shown, _HIDDEN_OF)]
+    _HIDDEN.append(_Hidden(_trained(lambda _: _InProcess(True), Path(), corpus.first), pairs))
+    ways = [(group, name) for group, ways in WAYS.items() for name in ways if only in name]
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as pool:
+        return list(pool.map(_caught, ways))
 
 
 def _withstood(

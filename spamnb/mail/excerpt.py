@@ -15,6 +15,8 @@ _BLANK_LINES = lazy_pattern(r"\n\s*\n\s*\n+")
 class Excerpt:
     """fields: name and decoded value. text: as the tokens are made of it, without hidden text; is_cut: there is more.
 
+    Text that is hidden in doubt is shown.
+
     Everything is a stranger's, as it stands in the message.
     """
 

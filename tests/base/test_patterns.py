@@ -170,10 +170,30 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"(.*)*", 190, b'Content-Type: multipart/mixed; boundary="', b'"\n\n') + filled(b"--(.*)*", BODY),
         ),
     ),
+    "mail.transfer._PADDED_BREAK": (
+        every,
+        (
+            filled(b" ", BODY, b"=", b"x"),
+            filled(b"\r", BODY, b"=", b"x"),
+            filled(b"=\r", BODY),
+            filled(b"= \t", BODY, b"", b"x"),
+            filled(b"\r", BODY, b"= ", b"x"),
+        ),
+    ),
     "mail.transfer._UU_BEGIN": (
         every,
         (filled(b"begin 644 ", BODY), filled(b"begin 644 a\r", BODY), filled(b"begin 644\n", BODY)),
     ),
+    "mail.transfer._UU_LINE": (
+        along,
+        (
+            filled(b"M", BODY, b"\n"),
+            filled(b"\n`", BODY),
+            filled(b"\r", BODY, b"\n"),
+            filled(b"begin 644 a\n#86)C\n", BODY, b"\n"),
+        ),
+    ),
+    "mail.transfer._UU_END": (along, (filled(b" ", BODY, b"\nend", b"x"), filled(b"\nend", BODY))),
     "mail.header_block._FIELD": (
         along,
         (
@@ -198,6 +218,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill(" ", VALUE, ";a=b"),
             fill(" ", VALUE, ';a="', "'"),
         ),
+    ),
+    "mail.fields._MARKS": (lambda pattern, text: pattern.split(text), (fill("\\", BLOCK), fill(";", BLOCK))),
+    "mail.fields._MEANT": (
+        fullmatch,
+        (fill(" ", BLOCK, "name"), fill("*", BLOCK, "name"), fill("name ", BLOCK), fill("=", BLOCK, "name")),
     ),
     "mail.fields._PLAIN_ADDRESS": (
         each_comma,
@@ -237,10 +262,17 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         ),
     ),
     "identity.headers._BOUNDARY": (fullmatch, (filled(b"a", HEAD), filled(b"a", HEAD, after=b" "))),
-    "identity.headers._BLANK_IN_BOUNDARY": (
+    "identity.headers._ODD_BOUNDARY": (
         every,
-        (filled(b'boundary="', BODY), filled(b"a", BODY, b'boundary="'), filled(b'boundary="a" ', BODY)),
+        (
+            filled(b'boundary="', HEAD),
+            filled(b"a", HEAD, b'boundary="'),
+            filled(b'boundary="a" ', HEAD),
+            filled(b"boundary=", HEAD),
+            filled(b"boundary=" + b"a" * 70, HEAD),
+        ),
     ),
+    "identity.headers._CONTROL": (every, (filled(b"a", HEAD), filled(b"\0", HEAD))),
     "identity.subject._WORD": (
         lambda _, value: subject_line(value),
         (
@@ -257,6 +289,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "identity.charsets._CODE_PAGE": (fullmatch, (filled(b"1", 60), filled(b"csibm1", 60), filled(b"cp_", 60))),
     "identity.transfer._PADDED": (fullmatch, (filled(b"a", BODY), filled(b"=", BODY), filled(b"aa==", BODY))),
     "identity.transfer._NO_ESCAPE": (every, (filled(b"=", BODY), filled(b"=4", BODY), filled(b"=41", BODY))),
+    "identity.body._BEYOND_ASCII": (every, (filled(b"=", BODY), filled(b"=8", BODY), filled(b"=1", BODY))),
     "identity.body._MARK_END": (
         lambda _, raw: identity(raw),
         (
@@ -381,6 +414,9 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         match,
         (fill(" ", 300), fill("a.", 300), fill("a-", 300), fill("a.b", 300, "http://"), fill(" ", 300, "a.bb/")),
     ),
+    "mail.css._CLEAR": (fullmatch, (fill("0", CSS), fill("0", CSS, ".", "x"))),
+    "mail.css._NO_FONT_SIZE": (fullmatch, (fill("0", CSS), fill("0", CSS, "0.", "x"))),
+    "mail.css._SHEET_MARKS": (every, (fill(" ", SHEET), fill("-->", SHEET), fill("--> ", SHEET, after="x"))),
     "mail.css._SELECTOR": (
         fullmatch,
         (fill("a", 1000), fill(".", 1000), fill("a", 1000, "."), fill("a", 15, after=".") + fill("a", 1000)),
@@ -480,6 +516,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (filled(b"a", BODY, b"\n"), filled(b" \t", BODY, b"\na"), filled(b"\na ", BODY)),
     ),
+    "mail.header_block._FIRST_FIELD": (match, (filled(b"a", BODY), filled(b" ", BODY, b"a"))),
     "mail.header_block._STRAY": (
         every,
         (fill("\na", BODY), fill("a", BODY, "\n"), fill("\n ", BODY), fill("\nFrom", BODY)),

@@ -88,13 +88,13 @@ def test_an_undo_is_in_the_history_with_what_it_took_back(trained: Path, run: Ru
 def test_an_import_that_was_undone_is_not_kept(trained: Path, run: Run) -> None:
     """The undo of an import cannot be undone, and says to import again; an undo of all undos leaves it out."""
     run("export", "counts.txt")
-    run("import", "counts.txt")
+    run("import", "--force", "counts.txt")
     before = counts(trained)
     assert run("undo", "26").code == 0
     refused = run("undo", "27")
     assert (refused.code, "import them again" in refused.err) == (3, True)
     assert run("undo", "--undos", "--since", "1h").out == "There is nothing to undo.\n"
-    assert run("import", "counts.txt").code == 0
+    assert run("import", "--force", "counts.txt").code == 0
     assert counts(trained) == before
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from spamnb.base.label import Label, Verdict
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Scoring
+from spamnb.config import Scoring, Senders
 from spamnb.filter.explain import main_reasons, named
 from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Clue, Filter
@@ -29,7 +29,7 @@ def taught(ledger: Ledger, tokens: dict[str, int]) -> list[Clue]:
     """The clues of a spam message, the strongest first, once it was learned among ham."""
     learn(ledger, [Taught(Reading(b"%d" % n, "", tokens), Label.SPAM) for n in range(30)])
     learn(ledger, [Taught(Reading(b"h%d" % n, "", {"lunch": 1}), Label.HAM) for n in range(30)])
-    return list(Filter(ledger.lessons, Scoring()).explain(Reading(b"x", "", tokens)).clues)
+    return list(Filter(ledger.lessons, Scoring(), Senders()).explain(Reading(b"x", "", tokens)).clues)
 
 
 FACTS = ("skew:-9", "skew-first:-9", "date-shape:aaa", "date-zone:none", "x-priority:1", "helo-shape:a.a")
@@ -54,7 +54,9 @@ def test_without_words(ledger: Ledger) -> None:
 def test_the_reasons_begin_with_them(ledger: Ledger) -> None:
     """The reasons in one sentence are of different kinds, and begin with what a person sees."""
     taught(ledger, dict.fromkeys((*FACTS, *SEEN), 1))
-    explained = Filter(ledger.lessons, Scoring()).explain(Reading(b"x", "", dict.fromkeys((*FACTS, "pills"), 1)))
+    explained = Filter(ledger.lessons, Scoring(), Senders()).explain(
+        Reading(b"x", "", dict.fromkeys((*FACTS, "pills"), 1))
+    )
     assert explained.judgement.verdict is Verdict.SPAM
     reasons = [reason.clue.token for reason in main_reasons(explained)]
     assert reasons[0] == "pills" and len(reasons) == 3
@@ -66,7 +68,7 @@ def test_of_a_whole_message(ledger: Ledger) -> None:
     for number in range(30):
         for kind, label in (("spam", Label.SPAM), ("ham", Label.HAM)):
             learn(ledger, [Taught(read(message(kind, number)), label)])
-    clues = Filter(ledger.lessons, Scoring()).explain(read(message("spam", 99))).clues
+    clues = Filter(ledger.lessons, Scoring(), Senders()).explain(read(message("spam", 99))).clues
     assert all(is_seen(clue.token) for clue in first_clues(clues, 3))
 
 

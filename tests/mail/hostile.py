@@ -420,8 +420,13 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: b"Content-Transfer-Encoding: quoted-printable\n\n" + filled(b" \t"),
         {"limit:text_chars"},
     ),
+    "quoted-printable-padded": (
+        lambda: b"Content-Transfer-Encoding: quoted-printable\n\n" + filled(b"a= \n"),
+        {"limit:text_chars"},
+    ),
     "uuencoded-begins": (lambda: plain(b"begin 644 a\n"), {"limit:text_chars"}),
     "uuencoded-files": (lambda: plain(b"begin 644 a\n\nend\n"), {"uuencoded:"}),
+    "uuencoded-lines": (lambda: plain(b"begin 644 a\n#86)C\n#86)C\n"), {"limit:text_chars"}),
     "uuencode": (lambda: b"Content-Transfer-Encoding: x-uuencode\n\n" + filled(b"#86)C\n"), {"limit:text_chars"}),
     "flowed": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"), {"limit:text_chars"}),
     "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), {"limit:text_chars"}),

@@ -223,6 +223,49 @@ def test_odd_forms_of_a_media_type(value):
     assert {"pineapples", "html-links:0"} <= found.keys()
 
 
+PADDING = {
+    "parameters": b"".join(b" x%d=y;" % number for number in range(700)),
+    "one-name": b" name=y;" * 700,
+    "continuations": b"".join(b" name*%d=y;" % number for number in range(700)),
+    "quoted": b' x="' + b'; boundary=yy\\"' * 500 + b'";',
+    "comment": b" (" + b"; boundary=yy (a)" * 500 + b")",
+    "many-comments": b" (; boundary=yy)" * 500,
+    "short-comment": b" ((a) ; boundary=yy)",
+    "open-comment": b" name=(y;",
+    "no-name": b";" * 6000,
+}
+
+
+@pytest.mark.parametrize("name", PADDING)
+def test_what_stands_before_a_parameter_hides_nothing(name):
+    """A boundary, a charset and a file's name are read behind any number of other parameters, and behind comments."""
+    padding = PADDING[name]
+    opening = HEADER + REST + b"Content-Type: multipart/mixed;" + padding + b" boundary=xx\n\nhello\n--xx\nA: b\n"
+    assert "pineapples" in read(opening + DECLARED + b"\n" + BODY + b"--xx--\n").tokens
+    russian = b"Content-Type: text/plain;" + padding + b" charset=koi8-r\n\n" + "да".encode("koi8-r") + b"\n"
+    assert "да" in read(HEADER + REST + russian).tokens
+    page = b"Content-Type: application/pdf\nContent-Disposition: attachment;" + padding + b" filename=a.htm\n\nx\n"
+    assert "attached-extension:htm" in read(HEADER + REST + page).tokens
+
+
+@pytest.mark.parametrize("field", [b"Content-Type: %s text/html", b"Content-Transfer-Encoding: %s base64"])
+def test_long_comments_hide_nothing(field):
+    """A media type and an encoding are read behind comments longer than what is kept of a field."""
+    name = field.partition(b":")[0]
+    declared = b"\n".join(line for line in DECLARED.split(b"\n") if not line.startswith(name))
+    comments = b"(" + b"a;b " * 2000 + b") (c)"
+    found = read(HEADER + REST + field % comments + b"\n" + declared + b"\n" + BODY).tokens
+    assert {"pineapples", "html-links:0"} <= found.keys()
+
+
+def test_parameters_that_take_long_do_not_hide_a_boundary():
+    """Parts whose names are written so that they take long to read leave a later boundary what it needs."""
+    odd = b"--xx\nContent-Type: text/plain;" + b"".join(b" name*%d=y;" % number for number in range(350)) + b"\n\nx\n"
+    inner = b"--xx\nContent-Type: multipart/mixed; (c) boundary=yy\n\n--yy\nA: b\n" + DECLARED + b"\n" + BODY
+    raw = HEADER + REST + b"Content-Type: multipart/mixed; boundary=xx\n\n" + odd * 20 + inner
+    assert "pineapples" in read(raw).tokens
+
+
 @pytest.mark.parametrize("between", [b"", b"no field\n"])
 @pytest.mark.parametrize("other", [b"Content-Type: image/png\n", b"Content-Disposition: attachment\n"])
 def test_a_body_that_is_text_in_one_reading_is_read(other, between):

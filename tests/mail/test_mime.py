@@ -1,7 +1,9 @@
 import base64
+import binascii
 
 import pytest
 
+from spamnb.mail.excerpt import excerpt
 from spamnb.mail.parsing.charsets import codec_name, decode
 from spamnb.mail.parsing.message import parse, unflow
 from spamnb.mail.parsing.transfer import decode_transfer
@@ -94,8 +96,11 @@ def test_no_charset_yields_lone_surrogates():
         (b"QUI=QUI=", "base64", b"AB\x10P", "base64-broken:"),
         (b"a=3Db=\nc=ZZ=", "quoted-printable", b"a=bc=ZZ", ""),
         (b"caf=e9 =\r\nx", "quoted-printable", b"caf\xe9 x", ""),
+        (b"a= \nb=\t \r\nc= \r\r\nd=\r\r\ne= ", "quoted-printable", b"abcde", ""),
+        (b"a=\rb=\nc= \rd=\r\re\n", "quoted-printable", b"abcd\re\n", ""),
+        (b"=3= \nD= D=\t=41==\r\n", "quoted-printable", b"=3D= D=\tA=\r\n", ""),
         (b"begin 644 x\n#86)C\n`\nend\n", "x-uuencode", b"abc", ""),
-        (b"\xff\xfe not uu", "x-uuencode", b"", ""),
+        (b"\xff\xfe not uu", "x-uuencode", b"\xff\xfe not uu\n", ""),
         (b"as it is", "8bit", b"as it is", ""),
         (b"as it is", "nonsense", b"as it is", ""),
     ],
@@ -105,9 +110,50 @@ def test_transfer_encodings(body, encoding, content, note):
     assert decode_transfer(body, encoding) == (content, note)
 
 
+def test_a_word_is_one_over_padded_soft_line_breaks():
+    """Blanks behind the mark of a soft line break do not part a word, and a lone return behind it hides nothing."""
+    opening = b"Content-Transfer-Encoding: quoted-printable\n\n"
+    assert {"pineapples", "plums"} <= read(opening + b"pine= \napp=\t\r\nles=\r plums\n").tokens.keys()
+
+
 def test_a_uuencoded_file_in_text_is_an_attachment_by_name_only():
     """Uuencoded lines are no words of the text that they are in."""
     message = parse(b"\n\nbefore\nbegin 644 x.exe\n#86)C\n`\nend\nafter\n")
+    assert message.texts[0].text.split() == ["before", "after"]
+    assert "uuencoded:" in message.notes
+
+
+UU_FILE = binascii.b2a_uu(b"a real file, of more bytes than a line") + b"`\n"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "inside"),
+    [
+        (b"text/plain", b"Cheap pineapples\n"),
+        (b"text/plain", b"Cheap pineapples\r\n\r\n"),
+        (b"text/plain", UU_FILE + b"Cheap pineapples\n"),
+        (b"text/plain", b"Cheap pineapples\n" + UU_FILE),
+        (b"text/plain", b"CHEAP PINEAPPLES\n"),
+        (b"text/html", b"Cheap <b>pineapples</b>\n"),
+        (b"text/html", b")PINEAPPLES!!\n`\n"),
+        (b"text/enriched", b")PINEAPPLES!!\n`\n"),
+    ],
+)
+def test_text_between_the_marks_of_a_uuencoded_file_is_read(media_type, inside):
+    """What stands there is read and shown as any text if a line has another length than it says, or if it is HTML."""
+    raw = b"Content-Type: " + media_type + b"\n\nbefore\nbegin 644 a.txt\n" + inside + b"end\nafter\n"
+    assert {"before", "pineapples", "after"} <= read(raw).tokens.keys()
+    assert "uuencoded:" not in read(raw).tokens
+    assert "pineapples" in excerpt(raw, 1000).text.lower()
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("last", [b"`\n", b" \n", b"\n", b""])
+def test_a_uuencoded_file_of_any_program_is_known(line_end, last):
+    """Programs write a line of no bytes in three ways, or none, and end lines in two."""
+    encoded = binascii.b2a_uu(bytes(range(45))) + binascii.b2a_uu(b"rest") + last
+    raw = b"\nbefore\nbegin 644 x.exe\n" + encoded + b"end\nafter\n"
+    message = parse(raw.replace(b"\n", line_end))
     assert message.texts[0].text.split() == ["before", "after"]
     assert "uuencoded:" in message.notes
 

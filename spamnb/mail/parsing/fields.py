@@ -6,6 +6,7 @@ library, which is imported only then: that takes a good part of what scoring one
 
 import re
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +17,11 @@ from spamnb.mail.parsing.encoded_words import decode_field
 
 _BYTE = lazy_pattern("[\udc80-\udcff]")  # a byte outside ASCII, as `surrogateescape` writes it
 _PLAIN_PARAMETER = lazy_pattern(r";\s*([A-Za-z-]+)=(?:([^\s\"'\\*%()<>;=]+)|\"([^\"\\;]*)\")\s*(?=;|\Z)")
+_MARKS = lazy_pattern(r'(\\.|[()";])', re.DOTALL)
+_MEANT = lazy_pattern(
+    r"(boundary|charset|name|filename|format|delsp)\s*+(\*[\d*]{0,9})?\s*+=.*", re.DOTALL | re.IGNORECASE
+)
+_RANKS = {"boundary": 0, "charset": 1}  # then the other parameters, and last the parts of one (RFC 2231, 3)
 _COMMENT_MARKS = lazy_pattern(r"(\\.|[()])", re.DOTALL)
 _ENCODINGS = ("base64", "quoted-printable")
 _NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
@@ -25,6 +31,8 @@ _PHRASE = r"[^()<>@,:;\\\"\[\]\t\r\n]*"
 # `name <a@b>`, `"name" <a@b>` and `a@b`: nearly all addresses in real mail.
 # The blanks around are taken off before: a pattern that may begin with blanks tries each division of them.
 _PLAIN_ADDRESS = lazy_pattern(rf'(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})')
+_UNITS_SHORTENED = 40  # of work, for a hundred characters
+_TYPE_CHARS = 500  # of what is before the parameters, without comments
 _DEEPEST = 20  # comments and groups of addresses; the standard parser recurses into each
 
 
@@ -54,6 +62,10 @@ def _plainly(value: str) -> str:
     """A value without comments (RFC 5322, 3.2.2). QUIRK: Python and GMime decode encoded words in it too."""
     if "=?" in value.partition(";")[0]:
         value = decode_field(value)
+    return _without_comments(value)
+
+
+def _without_comments(value: str) -> str:
     if "(" not in value:
         return value
     depth, kept = 0, []
@@ -83,37 +95,84 @@ def transfer_encoding(value: str) -> str:
 def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:
     """The parameters of a field, decoded; names in lower case. Of two with one name, the first.
 
-    The standard library takes the square of a value's length for quotes and semicolons. Where `work` has not so much
-    left, there are none.
+    In another form than the plain one only those are read that mean something. The standard library takes the square of
+    a value's length for quotes and semicolons. Where `work` has not so much left, those count that come first.
 
     >>> dict(parameters('text/plain; charset="utf-8"; format=flowed'))
     {'charset': 'utf-8', 'format': 'flowed'}
     """
     if ";" not in value:
         return _NO_PARAMETERS
-    plain = _plain_parameters(value)
-    if plain is None:
-        if work is not None and not work.take(20 + len(value) ** 2 // 1000):
-            return _NO_PARAMETERS
-        return _any_parameters(value)
-    found: dict[str, str] = {}
-    for name, text in plain:
-        found.setdefault(name, text)
-    return found
+    found, is_all = _plain_parameters(value)
+    if not is_all:
+        value = shortened(value, work)
+        found, is_all = _plain_parameters(value)
+    if is_all or (work is not None and not work.take(20 + len(value) ** 2 // 1000)):
+        return found
+    return _any_parameters(value)
 
 
-def _plain_parameters(value: str) -> list[tuple[str, str]] | None:
-    """The parameters of a field, where all of them are in their plain form; else None.
+def shortened(value: str, work: Work | None = None) -> str:
+    """A field's value with the parameters that the reader looks at, the boundary first, and no others.
 
-    >>> _plain_parameters('text/plain; charset="utf-8"'), _plain_parameters("text/plain; name*0=a")
-    ([('charset', 'utf-8')], None)
+    A stranger can write any number of others, and comments, before them. Where no `work` is left, the value stays.
+
+    >>> shortened("text/plain (a;b); x=1; name=c(d); (e) charset=utf-8 (f)")
+    'text/plain; charset=utf-8; name=c(d)'
+    """
+    if work is not None and not work.take(len(value) * _UNITS_SHORTENED // 100):
+        return value
+    first, *pieces = _pieces(value)
+    met: set[str] = set()
+    ranked: list[tuple[int, str]] = []
+    for written, bare in pieces:
+        meant = _MEANT.fullmatch(bare)
+        if meant and (meant[2] or meant[1].lower() not in met):
+            met.add(meant[1].lower())
+            rank = _RANKS.get(meant[1].lower(), 3 if meant[2] else 2)
+            ranked.append((rank, bare if rank < 2 or not _MEANT.fullmatch(written) else written))
+    ranked.sort(key=itemgetter(0))
+    return "; ".join([first[1][:_TYPE_CHARS], *(text for _, text in ranked)])
+
+
+def _pieces(value: str, with_comments: bool = True) -> list[tuple[str, str]]:
+    """What is between the semicolons that are neither in quotation marks nor in comments (RFC 5322, 3.2.2).
+
+    Each as it is written, and without comments. If a comment is not closed, there are none.
     """
     found: list[tuple[str, str]] = []
+    written: list[str] = []
+    bare: list[str] = []
+    depth, is_quoted = 0, False
+    for piece in _MARKS.split(value):
+        if piece == ";" and not depth and not is_quoted:
+            found.append(("".join(written).strip(), "".join(bare).strip()))
+            written, bare = [], []
+            continue
+        written.append(piece)
+        if depth or (with_comments and piece == "(" and not is_quoted):
+            depth += (piece == "(") - (piece == ")")
+            bare.append(" " if depth == 0 else "")
+        else:
+            is_quoted = is_quoted != (piece == '"')
+            bare.append(piece)
+    if depth:
+        return _pieces(value, with_comments=False)
+    return [*found, ("".join(written).strip(), "".join(bare).strip())]
+
+
+def _plain_parameters(value: str) -> tuple[dict[str, str], bool]:
+    """The parameters of a field that come first in their plain form, and whether these are all.
+
+    >>> _plain_parameters('text/plain; charset="utf-8"'), _plain_parameters("text/plain; name*0=a")
+    (({'charset': 'utf-8'}, True), ({}, False))
+    """
+    found: dict[str, str] = {}
     position = max(value.find(";"), 0)
     while plain := _PLAIN_PARAMETER.match(value, position):
-        found.append((plain[1].lower(), (plain[2] or plain[3] or "").strip()))
+        found.setdefault(plain[1].lower(), (plain[2] or plain[3] or "").strip())
         position = plain.end()
-    return found if ";" not in value or not value[position:].strip("; \t\n") else None
+    return found, ";" not in value or not value[position:].strip("; \t\n")
 
 
 def _any_parameters(value: str) -> Mapping[str, str]:

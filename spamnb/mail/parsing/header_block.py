@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
+from spamnb.mail.parsing.fields import shortened
 
 _STRICT_FIELD = "[!-9;-~]+:"  # a name and its colon, as all programs read it
 _VALUE = r"([^\n]*(?:\n[ \t][^\n]*)*)"  # with its continuations; a line of blanks is one
@@ -46,6 +47,7 @@ _WANTED = frozenset(
     """subject content-type content-transfer-encoding content-disposition from to cc reply-to sender date message-id
     in-reply-to references list-id received""".split()  # noqa: SIM905 - names are read more easily without quotes
 )
+_DECLARING = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
 _WANTED_FIELD = lazy_pattern(rf"\n{_BEFORE}({'|'.join(sorted(_WANTED))})({_AROUND}):{_VALUE}", re.IGNORECASE)
 
 Fields = tuple[tuple[str, str], ...]
@@ -181,10 +183,16 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
     fields = strict + wide
     if max([len(value) for _, value in fields], default=0) > limits.field_chars:
         notes.append("limit:field_chars")
-        fields = [(name, value[: limits.field_chars]) for name, value in fields]
+        fields = [(name, _cut(name, value, limits.field_chars, work)) for name, value in fields]
     if stray:
         notes.append("header-broken:")
     return HeaderBlock(tuple(fields), stray, len(strict), is_ended, tuple(notes))
+
+
+def _cut(name: str, value: str, most: int, work: Work) -> str:
+    if len(value) > most and name in _DECLARING:
+        value = shortened(value, work)
+    return value[:most]
 
 
 def _wanted_in(text: str, work: Work, is_ended: bool) -> list[tuple[str, str]]:

@@ -190,7 +190,7 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     content, broken = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))
     notes, size = [broken] if broken else [], len(content)
     textual = is_text_type(path[-1])
-    if textual and b"begin " in content:
+    if path[-1] == "text/plain" and b"begin " in content:
         content, uu_name = without_uuencoded(content)
         if uu_name:
             notes.append("uuencoded:")

@@ -107,6 +107,8 @@ def _html(markup: str, limits: Limits, work: Work, edges: dict[str, int]) -> Cou
 
     read: HtmlText = read_html(_affordable(markup, work), limits, work)
     tokens = _plain(read.visible[: limits.text_chars], limits, work, edges)
+    if read.certain != read.visible:  # both readings count, since neither a stranger's words nor a disguise may hide
+        tokens |= _plain(read.certain[: limits.text_chars], limits, work, edges)
     if max(len(read.visible), len(read.hidden)) > limits.text_chars:
         tokens["limit:text_chars"] = 1
     more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]

@@ -1,7 +1,8 @@
 """How text in an HTML element looks, by its attributes and the page's style sheet: whether a reader can see it.
 
 Only as much of CSS is read as hides text. A style sheet counts too, or a class would hide what a `style` attribute
-cannot (`benchmarks/attacks.py`). Text that may be visible, as white text on a ground that is not known, is visible.
+cannot (`benchmarks/attacks.py`). Only a browser follows all of CSS, so some text is hidden in doubt. White text on a
+ground that is not known is visible.
 """
 
 import re
@@ -16,16 +17,24 @@ STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden"
 _CSS_CHARS = 1000  # of one element's declarations, or one rule's
 _SHEET_CHARS, _RULES, _CLASSES = 100_000, 1000, 10
 
-# The text is gone, whatever the elements inside declare.
+# How surely text cannot be seen. What is SHOWN to some readers and not to others, or may be, is DOUBTFUL.
+SHOWN, DOUBTFUL, HIDDEN = range(3)
+_UNKNOWN = -1  # a size that is not understood
 _FAR_AWAY = lazy_pattern(r"-(?:999|\d{4})")
+# Doubtful: an element around it may lead back, and some of these hold only for some elements, or for some programs.
 _GONE = {
     "mso-hide": lazy_pattern("all"),
-    "opacity": lazy_pattern(r"(?:0+(?:\.0*)?|\.0+)\s*(?:!|\Z)"),
+    "clip": lazy_pattern(r"rect"),
+    "clip-path": lazy_pattern(r"(?!none)"),
+    "transform": lazy_pattern(r"scale[xyz3d]{0,2}\(\s?0(?![.\d])"),
     **dict.fromkeys(("text-indent", "left", "top", "margin-left", "margin-top"), _FAR_AWAY),
 }
+_ZERO = r"(?:0+(?:\.0+)?|\.0+)"
+_CLEAR = lazy_pattern(rf"{_ZERO}%?(?![.\d])")
 # So it is in a block of no size; but only where what overflows is cut off.
 _SIZES = frozenset({"height", "max-height", "width", "max-width"})
-_NO_SIZE = lazy_pattern(r"0(?![\d.])")
+_NO_SIZE = lazy_pattern(rf"{_ZERO}(?![\d.])")
+_NO_FONT_SIZE = lazy_pattern(rf"{_ZERO}(?:px|pt|r?em|%|in|cm|mm|pc|ex|ch|q|vw|vh)?")
 _FONT_SIZE = lazy_pattern(
     r"(?<!\S)(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})\s?(px|pt|r?em|%)?(?![\w.])|(small|medium|large|initial)"
 )
@@ -34,16 +43,17 @@ _RELATIVE = frozenset({"em", "%"})
 _INHERITED = ("inherit", "initial", "unset", "revert", "currentcolor", "windowtext")
 _BACKGROUNDS = frozenset({"background", "background-color", "background-image"})
 _NO_GROUND = ("none", "transparent", *_INHERITED)
-_COLOURS = lazy_pattern(r"#[0-9a-f]{3,6}|rgba?\([\d\s.,%/]{1,40}\)|[a-z]{1,20}")
+_COLOURS = lazy_pattern(r"#[0-9a-f]{3,8}|rgba?\([\d\s.,%/]{1,40}\)|[a-z]{1,20}")
 _RGB = lazy_pattern(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*(?:[,/]\s*([\d.]{1,10}))?")
-_HEX = lazy_pattern(r"#?(?:[0-9a-f]{3}|[0-9a-f]{6})")
+_HEX = lazy_pattern(r"#?(?:[0-9a-f]{3}|[0-9a-f]{6})|#(?:[0-9a-f]{4}|[0-9a-f]{8})")
 _NAMED = dict.fromkeys(
     "white snow ivory ghostwhite whitesmoke floralwhite mintcream azure aliceblue".split(),  # noqa: SIM905
     "#ffffff",  # or so little less that no reader sees it on white
 ) | {"black": "#000000"}
 _TRANSPARENT = "transparent"
-_COMMENT = lazy_pattern(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
-_SELECTOR = lazy_pattern(r"(?:[a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})|([a-z][a-z0-9]{0,15})")
+_COMMENT = lazy_pattern(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_SHEET_MARKS = lazy_pattern(r"\A\s{0,99}<!--|-->\s{0,99}\Z")  # of comments in HTML; CSS passes over these two
+_SELECTOR = lazy_pattern(r"([a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})?", re.IGNORECASE)
 
 
 class Style(NamedTuple):
@@ -53,28 +63,36 @@ class Style(NamedTuple):
     (`same_colour`) is hidden until an element in it sets another. A colour or ground that is not known is "".
     """
 
-    hidden: bool = False
-    invisible: bool = False
-    tiny: bool = False
+    hidden: int = SHOWN
+    invisible: int = SHOWN
+    tiny: int = SHOWN
     same_colour: bool = False
     colour: str = "#000000"
     background: str = "#ffffff"
 
     @property
-    def conceals(self) -> bool:
-        """Whether text of this style is there but cannot be read."""
-        return self.hidden or self.invisible or self.tiny or self.same_colour
+    def conceals(self) -> int:
+        """How surely text of this style is there but cannot be read. Its colour never tells: a ground may be put under
+        it, or a shadow behind it.
+        """
+        return max(self.hidden, self.invisible, self.tiny, DOUBTFUL if self.same_colour else SHOWN)
+
+    def doubted(self, above: "Style") -> "Style":
+        """This style in an element of that one, where what the element itself declares may not hold."""
+        hidden, invisible, tiny = (min(own, DOUBTFUL) for own in (self.hidden, self.invisible, self.tiny))
+        return self._replace(hidden=max(above.hidden, hidden), invisible=invisible, tiny=tiny)
 
 
 class Declared(TypedDict, total=False):
-    """What declarations set."""
+    """What declarations set. in_doubt: something in them is not followed, and may overrule the rest."""
 
-    gone: bool
-    undisplayed: bool
-    invisible: bool
-    tiny: bool
+    gone: int
+    undisplayed: int
+    invisible: int
+    tiny: int
     colour: str
     background: str
+    in_doubt: bool
 
 
 NOTHING: Declared = {}
@@ -85,23 +103,28 @@ def styled(attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) ->
 
     `sheet`: what the page's style sheet sets for the element, which its style attribute overrides.
 
-    >>> styled({"style": "display: none"}, Style()).hidden, styled({"color": "#fffffe"}, Style()).same_colour
-    (True, True)
+    >>> styled({"style": "display: none"}, Style()).conceals, styled({"color": "#fffffe"}, Style()).conceals
+    (2, 1)
     >>> tiny = styled({"style": "font-size:0"}, Style())
     >>> tiny.conceals, styled({"style": "font-size:13px"}, tiny).conceals
-    (True, False)
+    (2, 0)
     """
-    found = sheet | declared(attrs.get("style", "")[:_CSS_CHARS])
+    written = attrs.get("style", "")
+    found = sheet | declared(written[:_CSS_CHARS])
     colour = found.get("colour", _colour((attrs.get("color") or attrs.get("text") or style.colour)[:60]))
     background = found.get("background", _colour((attrs.get("bgcolor") or style.background)[:60]))
     if attrs.get("background"):  # a picture
         background = ""
-    hidden = style.hidden or "hidden" in attrs or found.get("gone", False) or found.get("undisplayed", False)
+    own = max(found.get("gone", SHOWN), found.get("undisplayed", DOUBTFUL if "hidden" in attrs else SHOWN))
+    hidden = max(style.hidden, own)
     same_colour = style.same_colour
     if (colour, background) != (style.colour, style.background):
         same_colour = not hidden and _alike(colour, background)
     invisible, tiny = found.get("invisible", style.invisible), found.get("tiny", style.tiny)
-    return Style(hidden, invisible, tiny, same_colour, colour, background)
+    if tiny == _UNKNOWN:
+        tiny = min(style.tiny, DOUBTFUL)
+    looks = Style(hidden, invisible, tiny, same_colour, colour, background)
+    return looks.doubted(style) if found.get("in_doubt") or len(written) > _CSS_CHARS else looks
 
 
 @lru_cache(maxsize=512)  # a page repeats its declarations
@@ -109,43 +132,70 @@ def declared(css: str) -> Declared:
     """What declarations set; of those for one property the last holds.
 
     >>> declared("Display:none; color:#FFF; background: url(x.png) #222; border: 0")
-    {'undisplayed': True, 'colour': '#ffffff', 'background': ''}
+    {'undisplayed': 2, 'colour': '#ffffff', 'background': ''}
+    >>> declared("display:block !important; display:none")
+    {'undisplayed': 2, 'in_doubt': True}
     """
     found: Declared = {}
-    is_small = is_cut = False
+    gone: dict[str, int] = {}
+    is_small = is_cut = in_doubt = False
     for declaration in _COMMENT.sub("", css.lower()).split(";") if css else ():
         name, _, value = declaration.partition(":")
+        value, mark, weight = value.partition("!")
         name, value = name.strip(), value.strip()
+        level: int | None = HIDDEN
         if name == "display":
-            found["undisplayed"] = value.startswith("none")
+            level = found["undisplayed"] = _level(value == "none", value.startswith("none"))
         elif name == "visibility":
-            found["invisible"] = value.startswith(("hidden", "collapse"))
+            level = found["invisible"] = _level(value in {"hidden", "collapse"}, value.startswith("hidden"))
         elif name in {"font-size", "font"}:
-            if (tiny := _is_tiny(value)) is not None:
-                found["tiny"] = tiny
+            if (level := _tininess(value, name == "font")) is not None:
+                found["tiny"] = level
         elif name == "color":
             if not value.startswith(_INHERITED):
-                found["colour"] = _colour(value.partition("!")[0])
+                found["colour"] = _colour(value)
         elif name in _BACKGROUNDS:
             if not value.startswith(_NO_GROUND):
                 found["background"] = _ground(value)
-        elif name in _GONE and _GONE[name].match(value):
-            found["gone"] = True
+        elif name == "opacity":
+            level = gone[name] = _level(_CLEAR.fullmatch(value), _CLEAR.match(value))
+        elif name in _GONE:
+            level = gone[name] = _level(False, _GONE[name].match(value))
         is_small = is_small or (name in _SIZES and _NO_SIZE.match(value) is not None)
         is_cut = is_cut or (name.startswith("overflow") and value.startswith(("hidden", "clip")))
+        is_odd = bool(mark) and (level != HIDDEN or weight.strip() != "important")
+        in_doubt = in_doubt or is_odd or is_open(declaration)
     if is_small and is_cut:
-        found["gone"] = True
+        gone["size"] = DOUBTFUL
+    if (most := max(gone.values(), default=SHOWN)) or "opacity" in gone:
+        found["gone"] = most
+    if in_doubt:
+        found["in_doubt"] = True
     return found
 
 
-def _is_tiny(value: str) -> bool | None:
-    """Whether letters have a size that none can read; None where theirs is a share of that around them."""
+def _level(is_hidden: object, is_doubtful: object) -> int:
+    return HIDDEN if is_hidden else DOUBTFUL if is_doubtful else SHOWN
+
+
+def is_open(css: str) -> bool:
+    """Whether a piece of CSS goes on behind its end, in quotation marks or brackets, or has escapes."""
+    if css.isalnum():
+        return False
+    odd_quotes = css.count('"') % 2 or css.count("'") % 2
+    return bool(odd_quotes) or "\\" in css or "[" in css or css.count("(") != css.count(")")
+
+
+def _tininess(value: str, is_shorthand: bool) -> int | None:
+    """How surely letters have a size that none can read; None where theirs is a share of that around them."""
+    if _NO_FONT_SIZE.fullmatch(value):
+        return DOUBTFUL if is_shorthand else HIDDEN
     sizes: list[tuple[str, str, str]] = _FONT_SIZE.findall(value)
     if not sizes:
-        return None
+        return _UNKNOWN
     number, unit, word = sizes[-1]
     tiny = not word and float(number) < _SMALLEST[unit or "px"]
-    return None if unit in _RELATIVE and not tiny else tiny
+    return None if unit in _RELATIVE and not tiny else _level(False, tiny)
 
 
 def _ground(value: str) -> str:
@@ -171,7 +221,9 @@ def _colour(written: str) -> str:
     if colour == _TRANSPARENT or not _HEX.fullmatch(colour):
         return colour if colour == _TRANSPARENT else ""
     digits = colour.removeprefix("#")
-    return f"#{digits}" if len(digits) == 6 else "#" + "".join(2 * digit for digit in digits)
+    if len(digits) in {3, 4}:
+        digits = "".join(2 * digit for digit in digits)
+    return f"#{digits[:6]}" if digits[6:] != "00" else _TRANSPARENT
 
 
 def _alike(colour: str, background: str) -> bool:
@@ -185,51 +237,77 @@ def _alike(colour: str, background: str) -> bool:
 
 @dataclass(slots=True)
 class Sheet:
-    """The rules at the top of a style sheet whose selector is an element, a class or an id.
+    """The rules at the top of a style sheet whose selector is an element, a class or an id, or an element with these.
 
-    Those for some screens only (@media) are left out. `certain`: no background is set by another kind of selector.
+    All other rules, as those for some screens only (@media), may hold for any element: where such a rule shows text,
+    what other rules hide is `vague`; where it overrules style attributes, all that is hidden is `in_doubt`. `certain`:
+    no background is set by them.
     """
 
     rules: dict[str, Declared] = field(default_factory=dict)
     certain: bool = True
+    vague: bool = False
+    in_doubt: bool = False
 
-    def add(self, css: str) -> None:
-        """Read what a <style> element holds.
+    def add(self, css: str, for_all: bool = True) -> None:
+        """Read what a <style> element holds; not `for_all`: all of it is for some screens only.
 
         >>> sheet = Sheet()
         >>> sheet.add("@media print { .a {display: block} } p.a, #b { Display: none; float: left }")
-        >>> sheet.rules
-        {'.a': {'undisplayed': True}, '#b': {'undisplayed': True}}
+        >>> sheet.rules, sheet.vague
+        ({'p.a': {'undisplayed': 2}, '#b': {'undisplayed': 2}}, True)
         """
+        self.in_doubt = self.in_doubt or len(css) > _SHEET_CHARS
         inside = False
-        for rule in _COMMENT.sub("", css[:_SHEET_CHARS].lower()).split("}"):
+        for rule in _SHEET_MARKS.sub("", _COMMENT.sub("", css[:_SHEET_CHARS])).split("}"):
             selectors, brace, declarations = rule.rpartition("{")
+            found = declared(declarations[:_CSS_CHARS].strip()) if brace else NOTHING
+            self.in_doubt = self.in_doubt or is_open(declarations) or len(declarations) > _CSS_CHARS
             if "{" in selectors:
                 inside = True
-                self.certain = self.certain and "background" not in declarations
             elif not brace:
                 inside = False
-            elif not inside:
-                self._add(selectors.rpartition(";")[2], declared(declarations[:_CSS_CHARS]))
+            if inside or not for_all:
+                self._add_for_some(found)
+            elif found:
+                self._add(selectors.rpartition(";")[2], found)
 
     def of(self, name: str, attrs: Mapping[str, str]) -> Declared:
         """All that is set for an element: for its kind first, for its id last."""
-        keys = [name, *(f".{each}" for each in attrs.get("class", "")[:500].lower().split()[:_CLASSES])]
-        found = NOTHING
-        for key in [*keys, f"#{attrs.get('id', '')[:60].lower()}"]:
-            if key in self.rules:
-                found = found | self.rules[key]
-        return found
+        found = self.rules.get(name, NOTHING)
+        written = attrs.get("class", "")
+        classes = written[:500].lower().split()
+        # Which of several classes holds is told by the order in the sheet, and letters count as they are written.
+        in_doubt = self.vague or written != written.lower() or len(written) > 500 or len(classes) > _CLASSES
+        of_classes = NOTHING
+        for each in classes[:_CLASSES]:
+            for key in (f".{each}", f"{name}.{each}"):
+                if key in self.rules:
+                    in_doubt = in_doubt or bool(of_classes)
+                    of_classes = of_classes | self.rules[key]
+        found = found | of_classes
+        if identifier := attrs.get("id", "")[:60]:
+            in_doubt = in_doubt or identifier != identifier.lower()
+            for key in (f"#{identifier.lower()}", f"{name}#{identifier.lower()}"):
+                found = found | self.rules.get(key, NOTHING)
+        return found | {"in_doubt": True} if found and in_doubt else found
+
+    def _add_for_some(self, found: Declared) -> None:
+        self.certain = self.certain and "background" not in found
+        self.in_doubt = self.in_doubt or found.get("in_doubt", False)
+        looks = [found.get("gone"), found.get("undisplayed"), found.get("invisible"), found.get("tiny")]
+        self.vague = self.vague or any(level not in {None, HIDDEN} for level in looks)
 
     def _add(self, selectors: str, found: Declared) -> None:
-        if not found:
-            return
-        for selector in selectors.split(",")[:_RULES]:
+        for selector in selectors.split(","):
             simple = _SELECTOR.fullmatch(selector.strip())
-            if simple is None:
-                self.certain = self.certain and "background" not in found
-            elif len(self.rules) < _RULES:
-                key = simple[1] or simple[2]
-                self.rules[key] = self.rules.get(key, NOTHING) | found
-                if simple[2]:  # a whole page may be set in a colour that a cell without text has for its ground
-                    self.rules[key].pop("colour", None)
+            if simple is None or len(self.rules) >= _RULES:
+                self._add_for_some(found)
+                continue
+            element, name = (simple[1] or "").lower(), simple[2] or ""
+            key = element + name.lower()
+            self.rules[key] = self.rules.get(key, NOTHING) | found
+            if name != name.lower():  # a page may tell capitals from small letters
+                self.rules[key]["in_doubt"] = True
+            if not name:  # a whole page may be set in a colour that a cell without text has for its ground
+                self.rules[key].pop("colour", None)

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from urllib.parse import unquote
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import NOTHING, STYLING, Sheet, Style, styled
+from spamnb.mail.tokens.css import DOUBTFUL, NOTHING, STYLING, Sheet, Style, styled
 from spamnb.mail.tokens.markup import Events
 
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
@@ -17,15 +18,21 @@ _INLINE = frozenset(
     """a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike
     strong sub sup tt u var wbr""".split()  # noqa: SIM905 - a list of names is read more easily without quotes
 )
-_UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes", "object", "applet"})
+_UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes"})
+# What programs show of these differs: until a person opens it, or where the program does not know the element.
+_SEEN_BY_SOME = frozenset({"audio", "canvas", "datalist", "details", "dialog", "video"})
+_SPECIAL = _UNSEEN | _SEEN_BY_SOME
+# Text in these may stand outside of them in a browser, which moves it in front of a table.
+_LOOSE = frozenset({"table", "tbody", "thead", "tfoot", "tr", "select", "body", "html"})
+_OWN_SIZE = frozenset({"font", "table", "button", "input", "select", "textarea"})  # of letters, whatever is around them
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
 )
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
-_LINKING = frozenset({"a", "area", "img", "form"})
-_Text = list[str] | deque[str]
+_LINKING = frozenset({"a", "area", "img", "form", "link"})
 _UNITS_STYLED = 15  # of work, to find out how an element looks
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
+_PIECES = 40  # of the text of a link
 _HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
 _SHOWN_HOST = lazy_pattern(
     r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
@@ -34,9 +41,13 @@ _SHOWN_HOST = lazy_pattern(
 
 @dataclass(slots=True)
 class HtmlText:
-    """What was read: `visible` and `hidden` text, `links` and `images` as written, elements, and what stood out."""
+    """What was read: the text, `links` and `images` as written, elements, and what stood out.
+
+    `visible` is what some reader sees, `certain` what all readers see; `hidden` is what is not visible, or in doubt.
+    """
 
     visible: str = ""
+    certain: str = ""
     hidden: str = ""
     links: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
@@ -57,8 +68,24 @@ def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText
     reader = _Reader(read, limits, work or Work(limits.work))
     if not reader.feed_all(markup):
         read.notes.append("html-broken:")
-    read.visible, read.hidden = "".join(reader.visible), "".join(reader.hidden)
+    reader.finish()
     return read
+
+
+class _Sink:
+    """Where text goes that is not visible, or in doubt: to all other text, with a mark of its place."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._texts = texts
+        self.places: list[int] = []
+
+    def append(self, text: str) -> None:
+        """Write a piece of text down."""
+        self.places.append(len(self._texts))
+        self._texts.append(text)
+
+
+_Text = list[str] | deque[str] | _Sink
 
 
 class _Reader(Events):
@@ -66,17 +93,19 @@ class _Reader(Events):
 
     def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         super().__init__()
-        self.visible: list[str] = []
-        self.hidden: list[str] = []
+        self._texts: list[str] = []  # in order, whether they are seen or not
+        self._in_doubt, self._hidden = _Sink(self._texts), _Sink(self._texts)
+        self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._unread: deque[str] = deque(maxlen=0)
         self._read = read
         self._work = work
         self._limits = limits
         self._css: list[str] | None = None
+        self._is_for_all = True
         self._sheet = Sheet()
         self._styles: dict[tuple[object, ...], Style] = {}
         # Of the open elements: the style, None where no reader shows their text; and where that is written.
-        self._open: list[tuple[Style | None, _Text]] = [(Style(), self.visible)]
+        self._open: list[tuple[Style | None, _Text]] = [(Style(), self._texts)]
         self._met: set[str] = set()  # names of elements
         self._link: tuple[str, int] | None = None
 
@@ -90,14 +119,15 @@ class _Reader(Events):
         if len(self._open) > self._limits.html_depth:
             self._note("limit:html_depth")
             style, text = None, self._unread
-        if name in _UNSEEN:
-            style, text = None, self._unread
-            if name == "style" and _is_for_all(attrs):
-                text = self._css = []
+        if name in _SPECIAL:
+            style, text = self._special(name, attrs, style)
         elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
             style = self._styled(name, attrs, style)
             if style is not None:
-                text = self.hidden if style.conceals else self.visible
+                text = self._by_level[style.conceals]
+        if style is not None and style.tiny and name in _OWN_SIZE:
+            style = style._replace(tiny=DOUBTFUL)
+            text = self._by_level[style.conceals]
         self._open.append((style, text))
         if name in _LINKING:
             self._read_links(name, attrs)
@@ -109,7 +139,8 @@ class _Reader(Events):
         elif name == "a":
             self._close_link()
         if name == "style" and self._css is not None:
-            self._sheet.add("".join(self._css))
+            self._sheet.add("".join(self._css), self._is_for_all)
+            self._sheet.in_doubt = self._sheet.in_doubt or bool(self._sheet.rules and self._hidden.places)
             self._styles.clear()
             self._css = None
         if len(self._open) > 1:
@@ -123,6 +154,34 @@ class _Reader(Events):
         """Note that there are comments."""
         self._read.features.add("comment")
 
+    def finish(self) -> None:
+        """Tell what of the text is seen."""
+        hidden, in_doubt = self._hidden.places, self._in_doubt.places
+        if self._sheet.in_doubt or self._work.is_spent:  # what was hidden may be shown after all
+            hidden, in_doubt = [], [*in_doubt, *hidden]
+        if hidden or in_doubt:
+            self._read.hidden = " ".join([self._texts[place] for place in (*hidden, *in_doubt)])
+        self._read.visible = self._without(hidden)
+        self._read.certain = self._without([*hidden, *in_doubt]) if in_doubt else self._read.visible
+
+    def _without(self, places: list[int]) -> str:
+        if not places:
+            return "".join(self._texts)
+        texts = self._texts.copy()
+        for place in places:
+            texts[place] = ""
+        return "".join(texts)
+
+    def _special(self, name: str, attrs: Mapping[str, str], above: Style | None) -> tuple[Style | None, _Text]:
+        """The style of an element that programs do not show, or some of them, and where its text is written."""
+        if name == "style":
+            self._css, self._is_for_all = [], _is_for_all(attrs)
+            return None, self._css
+        if above is None or (name in _UNSEEN and (name == "script" or name not in self._sheet.rules)):
+            return None, self._unread
+        style = above._replace(hidden=max(above.hidden, DOUBTFUL))
+        return style, self._by_level[style.conceals]
+
     def _meet(self, name: str) -> None:
         """Note an element of a kind that was not met before."""
         self._met.add(name)
@@ -132,11 +191,9 @@ class _Reader(Events):
             self._read.elements.add(name)
 
     def _break(self) -> None:
-        visible, hidden = self.visible, self.hidden
-        if visible and visible[-1] != "\n":
-            visible.append("\n")
-        if hidden and hidden[-1] != "\n":
-            hidden.append("\n")
+        texts = self._texts
+        if texts and texts[-1] != "\n":
+            texts.append("\n")
 
     def _note(self, note: str) -> None:
         if note not in self._read.notes:
@@ -164,6 +221,8 @@ class _Reader(Events):
         if not sheet and STYLING.isdisjoint(attrs):
             return above
         style = styled(attrs, above, sheet)
+        if name in _LOOSE:
+            style = style.doubted(above)
         if style.same_colour and not self._sheet.certain:
             style = style._replace(same_colour=False)
         if style.same_colour and not above.same_colour:
@@ -177,13 +236,15 @@ class _Reader(Events):
             self._add(self._read.links, attrs.get("href", ""))
         elif name == "img":
             self._image(attrs)
+        elif name == "link":
+            self._sheet.in_doubt = self._sheet.in_doubt or "stylesheet" in attrs.get("rel", "").lower()
         else:
             self._add(self._read.links, attrs.get("action", ""))
 
     def _open_link(self, attrs: Mapping[str, str]) -> None:
         href = attrs.get("href", "")
         self._add(self._read.links, href)
-        self._link = (href, len(self.visible))
+        self._link = (href, len(self._texts))
 
     def _close_link(self) -> None:
         if self._link is None:
@@ -191,9 +252,18 @@ class _Reader(Events):
         href, start = self._link
         self._link = None
         target = _HOST.match(href[:2000])
-        shown = _SHOWN_HOST.match("".join(self.visible[start : start + 20])[:300])
+        shown = _SHOWN_HOST.match("".join(self._visible_pieces(start))[:300])
         if target and shown and not _same_site(target[1], shown[1]):
             self._read.features.add("link-shows-another-host")
+
+    def _visible_pieces(self, start: int) -> list[str]:
+        """The text that is visible without doubt, in its pieces, from one of them on; as much as a host takes."""
+        unseen: set[int] = set()
+        for places in (self._hidden.places, self._in_doubt.places):
+            first = bisect_left(places, start)
+            unseen.update(places[first : first + _PIECES])
+        pieces = self._texts[start : start + _PIECES]
+        return [piece for place, piece in enumerate(pieces, start) if place not in unseen]
 
     def _image(self, attrs: Mapping[str, str]) -> None:
         source = attrs.get("src", "")

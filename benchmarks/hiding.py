@@ -1,0 +1,142 @@
+"""Ways to write a message of two texts, so that a reader sees the one and a filter may read the other.
+
+Each is a function of a letter of other people's and of the spam: the fields that declare the body, and the body. All
+ways show the spam. The letter is in sight, hidden, or an alternative that no program shows.
+"""
+
+import base64
+import html
+import quopri
+from collections.abc import Callable
+
+Way = Callable[[str, str], bytes]
+
+_FIELD = b"MIME-Version: 1.0\nContent-Type: "
+_PADDING = b"".join(b" x-part-%d=y;" % number for number in range(400))  # more than 4 KB
+
+
+def plain(text: str, encoding: bytes = b"8bit") -> bytes:
+    """A part of plain text, which is written in its encoding."""
+    return b"text/plain; charset=utf-8\nContent-Transfer-Encoding: %s\n\n" % encoding + text.encode("utf-8", "replace")
+
+
+def page(markup: str) -> bytes:
+    """A part of HTML."""
+    return b"text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(
+        f"<html><body>{markup}</body></html>".encode("utf-8", "replace")
+    )
+
+
+def two_parts(kind: bytes, first: bytes, second: bytes) -> bytes:
+    """A multipart of that kind; of `alternative` programs show the second part, of `mixed` both."""
+    parts = b"".join(b"--=_b\nContent-Type: " + part + b"\n" for part in (first, second))
+    return b'multipart/alternative; boundary="=_b"\n\n' + parts + b"--=_b--\n"
+
+
+def marked(text: str) -> str:
+    """A text as HTML."""
+    return "<br>\n".join(html.escape(text).splitlines())
+
+
+def in_markup(of_letter: str, of_spam: str, sheet: str = "") -> Way:
+    """Both texts in one page, each in its markup."""
+    return lambda letter, spam: (
+        _FIELD + page(f"<style>{sheet}</style>{of_letter % marked(letter)}{of_spam % marked(spam)}")
+    )
+
+
+def hidden(style: str) -> Way:
+    """The letter in an element with that style."""
+    return in_markup(f'<div style="{style}">%s</div>', "<div>%s</div>")
+
+
+def shown(markup: str, sheet: str = "") -> Way:
+    """The spam in such markup, which looks hidden and is shown, below the letter."""
+    return in_markup("<div>%s</div>", markup, sheet)
+
+
+def _uuencoded(letter: str, spam: str) -> str:
+    return f"{letter}\n\nbegin 644 a.txt\n{spam}\nend\n"
+
+
+def _broken(text: str) -> str:
+    """Each word in pieces, with padding behind soft line breaks."""
+    return "= \n".join(text[at : at + 2] for at in range(0, len(text), 2))
+
+
+def _quoted(text: str) -> str:
+    return quopri.encodestring(text.encode("utf-8", "replace")).decode("ascii").replace("=\n", "")
+
+
+def _in_pieces(letter: str, spam: str) -> bytes:
+    lines = [_quoted(line) if "=" in _quoted(line) else _broken(line) for line in spam.splitlines()]
+    return _FIELD + plain(_quoted(letter) + "\n\n" + "\n".join(lines), b"quoted-printable")
+
+
+def _behind_returns(letter: str, spam: str) -> bytes:
+    lines = "".join(f"=\r{_quoted(line)}\n" for line in spam.splitlines())
+    return _FIELD + plain(_quoted(letter) + "\n\n" + lines, b"quoted-printable")
+
+
+def _behind_parameters(letter: str, spam: str) -> bytes:
+    opening = b"multipart/mixed;" + _PADDING + b' boundary="=_b"\n\n' + letter.encode("utf-8", "replace")
+    return _FIELD + opening + b"\n--=_b\nX-A: b\nContent-Type: " + page(marked(spam)) + b"\n--=_b--\n"
+
+
+# Of each group the first has both texts in sight, with which the others are compared.
+WAYS: dict[str, dict[str, Way]] = {
+    "plain text": {
+        "in sight": lambda letter, spam: _FIELD + plain(f"{letter}\n\n{spam}\n"),
+        "spam between `begin 644` and `end`": lambda letter, spam: _FIELD + plain(_uuencoded(letter, spam)),
+        "spam in pieces of two letters, `= ` between them": _in_pieces,
+        "spam behind `=` and a lone return": _behind_returns,
+        "letter as preamble, 4 KB of parameters before the boundary": _behind_parameters,
+    },
+    "HTML": {
+        "in sight": in_markup("<div>%s</div>", "<div>%s</div>"),
+        "in sight, the letter a part of plain text": lambda letter, spam: (
+            _FIELD + two_parts(b"mixed", plain(letter), page(marked(spam)))
+        ),
+        "spam without a letter": lambda _, spam: _FIELD + page(marked(spam)),
+        "letter as the alternative in plain text": lambda letter, spam: (
+            _FIELD + two_parts(b"alternative", plain(letter), page(marked(spam)))
+        ),
+        "letter: `display:none`": hidden("display:none"),
+        "letter: `font-size:0in`": hidden("font-size:0in"),
+        "letter: `color:#ffffffff`": hidden("color:#ffffffff"),
+        "letter: `color:hsl(0,0%,100%)`": hidden("color:hsl(0,0%%,100%%)"),
+        "letter: `max-height:0.0px;overflow:hidden`": hidden("max-height:0.0px;overflow:hidden"),
+        "letter: an escape in `display`": hidden("d\\69splay:none"),
+        "letter: a selector of two parts": in_markup("<div><p class=a>%s</p></div>", "%s", "div .a{display:none}"),
+        "letter: a selector of an attribute": in_markup("<p lang=x>%s</p>", "%s", "[lang=x]{display:none}"),
+        "letter: `@media`": in_markup("<p class=a>%s</p>", "%s", "@media all{.a{display:none}}"),
+        "letter: `clip`": hidden("position:absolute;clip:rect(0,0,0,0)"),
+        "letter: `clip-path`": hidden("clip-path:inset(50%%)"),
+        "letter: `transform:scale(0)`": hidden("transform:scale(0)"),
+        "letter: `<details>`": in_markup("<details>%s</details>", "%s"),
+        "letter: `<canvas>`": in_markup("<canvas>%s</canvas>", "%s"),
+        "spam: between `begin 644` and `end`": lambda letter, spam: (
+            _FIELD + page(f"<pre>{html.escape(_uuencoded(letter, spam))}</pre>")
+        ),
+        "spam: `mso-hide:all`": shown('<div style="mso-hide:all">%s</div>'),
+        "spam: `left:-9999px` without a position": shown('<div style="left:-9999px">%s</div>'),
+        "spam: `height:0` inline": shown('<span style="height:0;overflow:hidden">%s</span>'),
+        "spam: `display:nonexistent`": shown('<div style="display:nonexistent">%s</div>'),
+        "spam: `hidden` with `display:block`": shown('<div hidden style="display:block">%s</div>'),
+        "spam: `<object>`": shown("<object>%s</object>"),
+        "spam: `!important` in the sheet": shown('<div style="display:none">%s</div>', "div{display:block !important}"),
+        "spam: `font-size:.15em` of 99 px": shown(
+            '<div style="font-size:99px"><div style="font-size:.15em">%s</div></div>'
+        ),
+        "spam: white, before a black box": shown(
+            '<div style="background:#000;position:absolute;width:9in;height:9in"></div>'
+            '<div style="position:relative;color:#fff">%s</div>'
+        ),
+        "letter as the alternative, spam: `mso-hide:all`": lambda letter, spam: (
+            _FIELD + two_parts(b"alternative", plain(letter), page(f'<div style="mso-hide:all">{marked(spam)}</div>'))
+        ),
+        "letter: `display:none`, spam: `mso-hide:all`": in_markup(
+            '<div style="display:none">%s</div>', '<div style="mso-hide:all">%s</div>'
+        ),
+    },
+}
