@@ -365,8 +365,9 @@ def refused_to_nobody(path: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])  # of the calls; all take 10 s
 @pytest.mark.parametrize("before", ["no register", "a register", "a damaged one"])
-def test_killed_at_any_system_call(tmp_path: Path, before: str) -> None:
+def test_killed_at_any_system_call(tmp_path: Path, before: str, every: int) -> None:
     """Killed before any system call of opening, putting and closing, the next process finds a register of whole puts.
 
     Where it was damaged, it is that, or is made again.
@@ -392,7 +393,7 @@ def test_killed_at_any_system_call(tmp_path: Path, before: str) -> None:
     assert {"pwrite64", "openat", "close"} <= {call for call, _ in points}
     base = first if before == "a register" else []
     whole = [[*base], [*base, ANNA, BOB], [*base, ANNA, replace(BOB, ham=1)]]
-    for call, at in points:
+    for call, at in points[::every]:
         again()
         assert killed_before(work, call, at), f"lived through {call} {at}"
         with Register(path) as register:
