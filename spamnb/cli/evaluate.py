@@ -1,5 +1,8 @@
 """Test the filter on a corpus or on your own mail.
 
+Your own mail is the mail that was learned and is still on the disk: the folder of other
+mail may be the filter's own choice. So learn first, with init --learn or train.
+
 online: each message is scored, and then learned. batch: the first half is learned, the second
 scored. folds: each message is scored by a filter that has learned all but its tenth. user: a
 simulated user corrects the filter late, and not always, as --habit has it.
@@ -16,7 +19,7 @@ import argparse
 import itertools
 import random
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, get_args
@@ -29,7 +32,7 @@ from spamnb.cli.common.argument_types import at_least
 from spamnb.cli.common.arguments import add_executor, add_json
 from spamnb.cli.common.output import as_json, progress
 from spamnb.config import Model
-from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, mail_of, samples
+from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option, number = parser.add_argument, at_least(0)
     add_executor(parser)
-    option("corpus", nargs="?", metavar="CORPUS", help=f"{CORPUS} (default: your mail)")
+    option("corpus", nargs="?", metavar="CORPUS", help=f"{CORPUS} (default: your learned mail)")
     option("--protocol", choices=("online", "batch", "folds", "user"), help="default: online; for your own mail, folds")
     option("--habit", choices=HABITS, metavar="NAME", help=f"of --protocol user: {', '.join(HABITS)}")
     a_day = "of --protocol user: how many come on a day (default: 20)"
@@ -143,9 +146,12 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     if options.corpus:
         messages = load_corpus(options.corpus, options.seed)
     else:
-        from spamnb.cli.common.config_and_ledger import configuration
+        from spamnb.cli.common.config_and_ledger import open_to_read
+        from spamnb.evaluation.own_mail import own_mail
 
-        messages = mail_of(configuration(options).mailboxes)
+        config, ledger = open_to_read(options)
+        with ledger or nullcontext():  # closed before processes are forked
+            messages = own_mail(ledger, config)
     if options.shuffle is not None:
         random.Random(options.shuffle).shuffle(messages)  # noqa: S311 - a repeatable order
     return messages[: options.limit]

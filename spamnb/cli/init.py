@@ -3,7 +3,8 @@
 Each folder gets a role by its name. Mail that is there now is never moved. It is
 learned from if you want that; a message in a spam folder is then spam, also
 where a copy of it is in a ham folder. If there is a configuration, another MAILDIR is
-added to it, and --learn learns by its roles and leaves it as it is.
+added to it, and --learn learns by its roles and leaves it as it is. If the filter is in
+use, --learn leaves out mail that the filter judges and nobody has decided on.
 
 With --host it is that of a mail host, for all users: MAILDIR is a path with fields,
 or what Dovecot says. --learn learns from one user after the other, and may be
@@ -25,7 +26,7 @@ from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common import init_host
-from spamnb.cli.common.config_and_ledger import command, config_path, configuration
+from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, load_any, parse, render
@@ -34,6 +35,7 @@ from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.service.mailboxes import record_existing
+from spamnb.setup.learn_folders import KnownFiles, known_files
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose
 
 _WAYS = "learn by its roles with --learn, or replace it with --force"
@@ -190,10 +192,16 @@ def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> boo
 def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
     """Learn ham first and then spam: what is in a spam folder was put there, and ends as spam."""
     codes = [0]
+    _, ledger = open_to_read(options)
+    with ledger or contextlib.nullcontext():
+        there = KnownFiles(set(), set(), set()) if ledger is None else known_files(ledger, proposal)
+    skipped = there.otherwise | there.undecided
     for label in Label:
-        if found := proposal.labelled(label):
+        if labelled := proposal.labelled(label):
+            found = [source for source in labelled if source.file not in skipped]
             why = f"was in a {label.word} folder at the start"
             codes.append(learn(found, len(found), label, why, options))
+    init_host.say_undecided(len(there.undecided), options)
     return max(codes)
 
 

@@ -1,25 +1,19 @@
-"""Labelled mail in a known order: a corpus on disk, or the user's own mail."""
+"""Labelled mail in a known order, and how it is read."""
 
 import os
 import random
 from collections.abc import Generator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from spamnb.base.errors import MailError, UsageError
+from spamnb.base.errors import MailError
 from spamnb.base.label import Label
 from spamnb.bulk.mapping import Workers, each, read_all
 from spamnb.bulk.sources import Source
-from spamnb.config import Mailbox
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.kinds import is_header
-from spamnb.maildir.folders import find_folders
-from spamnb.maildir.messages import scan
-from spamnb.maildir.names import parse_name
-from spamnb.rules.meaning import TRAINING, taught_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +50,6 @@ def load_corpus(directory: str, seed: int = 0) -> list[Labelled]:
             " or folders `ham` and `spam`"
         )
     return interleave(ham, spam, seed)
-
-
-def mail_of(mailboxes: Sequence[Mailbox]) -> list[Labelled]:
-    """The mail of the user's mailboxes, labelled by the roles of its folders, in the order in which it arrived."""
-    if not mailboxes:
-        raise UsageError("there is no mailbox to evaluate on: give a CORPUS, or run spamnb init first")
-    arrived: list[tuple[float, Labelled]] = []
-    for mailbox in mailboxes:
-        for folder in find_folders(str(mailbox.path), mailbox.layout):
-            role = mailbox.role_of(folder.name)
-            label = taught_by(role, folder.name == mailbox.unsure_folder)
-            if label is None or role in TRAINING:
-                continue
-            for entry in scan(folder):
-                path = entry.path(folder)
-                if parse_name(entry.name).trashed:
-                    continue
-                with suppress(FileNotFoundError):  # moved since the folder was listed
-                    arrived.append((os.stat(path).st_mtime, Labelled(path, path, label)))
-    if {labelled.label for _, labelled in arrived} != set(Label):
-        raise MailError("the mailbox needs mail in both ham and spam folders: see the roles in the configuration")
-    return [labelled for _, labelled in sorted(arrived, key=lambda item: (item[0], item[1].path))]
 
 
 def samples(

@@ -1,5 +1,8 @@
 """Learning all folders of a configuration's mailboxes as they are: what a host does for each of its users.
 
+A folder says nothing of mail that the filter judges: the filter has moved it there, or left it. What a person decided
+on such mail is learned already.
+
 It may be interrupted at any moment and begun again: each transaction is kept, and a file whose message is known to be
 learned as its folder says is not read again.
 """
@@ -12,7 +15,7 @@ from typing import NamedTuple
 
 from spamnb.acts import may_move
 from spamnb.base.errors import MaildirError, SpamnbError
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped
 from spamnb.bulk import learning
 from spamnb.bulk.mapping import LeftOut, each, read_batch
@@ -28,12 +31,28 @@ from spamnb.setup.proposal import Proposal, as_configured
 
 @dataclass(frozen=True, slots=True)
 class LearnedFolders:
-    """How many messages were learned newly as ham and as spam, how many were known already, and what was unreadable."""
+    """How many messages were learned newly as ham and as spam, how many were known already, and what was unreadable.
+
+    undecided: how many files were left out, see `KnownFiles`.
+    """
 
     ham: int
     spam: int
     known: int
     left_out: LeftOut
+    undecided: int = 0
+
+
+class KnownFiles(NamedTuple):
+    """The files of a mailbox that are not to be learned, as far as the ledger knows.
+
+    learned: they are learned as their folder says, by a decision. otherwise: the filter has judged them, and a person
+    has decided against their folder. undecided: the filter has judged them, or has yet to, and nobody has decided.
+    """
+
+    learned: set[str]
+    otherwise: set[str]
+    undecided: set[str]
 
 
 class LearnedUser(NamedTuple):
@@ -68,23 +87,62 @@ def learn_folders(config: Config) -> LearnedFolders:
 
     Raises SpamnbError where a mailbox has no inbox or cannot be read, or the ledger cannot be used.
     """
-    learned, known = dict.fromkeys(Label, 0), 0
+    learned, known, undecided = dict.fromkeys(Label, 0), 0, 0
     left_out: LeftOut = []
     for mailbox in config.mailboxes:
         proposal = as_configured(mailbox)
         _check(proposal)
-        skipped = _learned_already(config, proposal)
+        with Ledger(str(config.ledger)) as ledger:
+            there = known_files(ledger, proposal)
+        known += len(there.learned) + len(there.otherwise)
+        undecided += len(there.undecided)
+        skipped = there.learned | there.otherwise | there.undecided
         for label in Label:
-            labelled = proposal.labelled(label)
-            found = [source for source in labelled if source.file not in skipped]
-            known += len(labelled) - len(found)
+            found = [source for source in proposal.labelled(label) if source.file not in skipped]
             if not found:
                 continue
             seen, changed, unread = _learn(config, found, label)
             learned[label] += changed
             known += seen - changed
             left_out += unread
-    return LearnedFolders(learned[Label.HAM], learned[Label.SPAM], known, left_out)
+    return LearnedFolders(learned[Label.HAM], learned[Label.SPAM], known, left_out, undecided)
+
+
+def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
+    """Tell which files are not to be learned.
+
+    A message that the filter has not judged, and that also lies in a spam folder, is to be spam.
+    """
+    known, root = KnownFiles(set(), set(), set()), str(proposal.mailbox.path)
+    if ledger.locations.started_at(root) is None:
+        return known
+    digests: dict[str, bytes] = {}  # of what the filter has not judged
+    in_spam: set[bytes] = set()
+    for folder, sources in proposal.messages.items():
+        label = proposal.label(folder)
+        if label is None:
+            continue
+        recorded = ledger.locations.recorded_in(root, folder)
+        is_inbox = proposal.mailbox.role_of(folder) is Role.INBOX
+        for file in (source.file for source in sources):
+            digest, is_judged = recorded.get(parse_name(os.path.basename(file)).key, (None, is_inbox))
+            if is_judged:
+                decision = None if digest is None else _decision(ledger, digest)
+                among = known.undecided if decision is None else known.otherwise
+                (known.learned if decision is label else among).add(file)
+            elif digest is not None:
+                digests[file] = digest
+                if label is Label.SPAM:
+                    in_spam.add(digest)
+    for file, digest in digests.items():
+        if _decision(ledger, digest) is (Label.SPAM if digest in in_spam else Label.HAM):
+            known.learned.add(file)
+    return known
+
+
+def _decision(ledger: Ledger, digest: bytes) -> Label | None:
+    lesson = ledger.lessons.find(digest)
+    return None if lesson is None else lesson.decision
 
 
 def _told(config: Config, fault: Exception) -> str:
@@ -107,39 +165,6 @@ def _check(proposal: Proposal) -> None:
         raise MaildirError(f"{root} has no folder {inbox}: correct the template, or the roles of this user")
     if proposal.faults:
         raise MaildirError(proposal.faults[0])
-
-
-def _learned_already(config: Config, proposal: Proposal) -> set[str]:
-    """The files whose messages are learned as their folders say, by a decision, as far as the ledger knows the files.
-
-    A message that also lies in a spam folder is to be spam.
-    """
-    with Ledger(str(config.ledger)) as ledger:
-        digests = _recorded(ledger, proposal)
-        lessons = {digest: ledger.lessons.find(digest) for digest in set(digests.values())}
-    spam = {digests.get(source.file) for source in proposal.labelled(Label.SPAM)}
-    done = {
-        digest
-        for digest, lesson in lessons.items()
-        if lesson is not None and lesson.decision is (Label.SPAM if digest in spam else Label.HAM)
-    }
-    return {file for file, digest in digests.items() if digest in done}
-
-
-def _recorded(ledger: Ledger, proposal: Proposal) -> dict[str, bytes]:
-    """The identity of the message in each file that was recorded, and whose folder teaches something."""
-    root = str(proposal.mailbox.path)
-    if ledger.locations.started_at(root) is None:
-        return {}
-    mailbox, _ = ledger.locations.mailbox(root)
-    digests = {}
-    for folder, sources in proposal.messages.items():
-        if proposal.label(folder) is not None:
-            there = ledger.locations.digests_in(ledger.locations.folder(mailbox, folder))
-            of_base = {base: digest for digest, (base, _) in there.items()}
-            bases = ((source.file, parse_name(os.path.basename(source.file)).key) for source in sources)
-            digests.update({file: of_base[base] for file, base in bases if base in of_base})
-    return digests
 
 
 def _learn(config: Config, found: Sequence[Source], label: Label) -> tuple[int, int, LeftOut]:

@@ -119,7 +119,7 @@ def test_own_mail_is_evaluated_with_what_is_chosen(home: Path, run: Run) -> None
     """`evaluate` of one's own mail goes by the cutoff that is chosen, and proposes the command that chooses one."""
     ham, spam = ([message(kind, number) for number in range(30)] for kind in ("ham", "spam"))
     maildir(home / "Maildir", INBOX=ham, Junk=spam)
-    assert run("init").code == 0
+    assert run("init", "--learn").code == 0
     run("choose", "ham_cutoff", "0.0000000001")
     run("choose", "spam_cutoff", "0.0000000002")
     said = run("evaluate", "--at-most-one-ham-in", 20).out

@@ -104,6 +104,27 @@ def test_learns_when_told(home: Path, run: Run) -> None:
     assert len(os.listdir(home / "Maildir" / ".Junk" / "cur")) == 4
 
 
+def test_a_filter_in_use_does_not_learn_its_own_verdicts(home: Path, run: Run) -> None:
+    """--learn leaves out what the filter moved or kept and nobody decided, with a line that says how many."""
+    root = maildir(
+        home / "Maildir",
+        INBOX=[message("ham", n) for n in range(30)],
+        Junk=[message("spam", n) for n in range(30)],
+    )
+    assert run("init", "--learn").code == 0
+    for number in range(100, 103):
+        for kind in ("ham", "spam"):
+            (root / "new" / f"18000000{number}.{kind}.host").write_bytes(message(kind, number))
+    assert run("run", "--once").code == 0
+    assert len(list(root.glob(".Junk/new/18*"))) == 3
+    (root / "new/1800000200.late.host").write_bytes(message("spam", 200))  # after the service has ended
+    result = run("init", "--learn")
+    assert (result.code, result.err) == (0, "")
+    assert "left out 7 messages that the filter judges and nobody has decided on\n" in result.out
+    assert "30 ham, 30 spam" in run("status").out
+    assert run("-q", "init", "--learn").out == ""
+
+
 def test_spam_folder_wins(home: Path, run: Run) -> None:
     """A message that lies in a ham and in a spam folder is learned as spam: someone put it there."""
     maildir(home / "Maildir", INBOX=[message("spam", 1), message("ham", 1)], Spam=[message("spam", 1)])

@@ -373,6 +373,17 @@ def test_all_users_are_learned_once(vmail: Vmail, run: Run) -> None:
     assert run("-q", *command).out == ""
 
 
+def test_new_mail_of_users_is_left_out(vmail: Vmail, run: Run) -> None:
+    """What came to a user whose mailbox is watched, and what nobody decided, is left out and counted."""
+    command = ("--config", vmail.config, "init", "--host", vmail.path, "--learn")
+    assert run(*command).code == 0
+    (vmail.root(NAMES[0]) / "new/1800000000.M1P1.host").write_bytes(message("spam", 800))
+    result = run(*command)
+    assert (result.code, result.err) == (0, "")
+    assert "12 known already\nleft out 1 message that the filter judges and nobody has decided on\n" in result.out
+    assert vmail.learned(NAMES[0]) == (2, 2)
+
+
 def test_mail_of_before_is_never_moved(vmail: Vmail, run: Run) -> None:
     """What lay there when a user was learned from stays where it is when a service begins."""
     before = sorted(vmail.directory.rglob("17*"))

@@ -91,6 +91,7 @@ def test_an_import_that_was_undone_is_not_kept(trained: Path, run: Run) -> None:
     run("import", "--force", "counts.txt")
     before = counts(trained)
     assert run("undo", "26").code == 0
+    assert "  counts taken back: undo of 26  " in run("history", "--limit", 1).out
     refused = run("undo", "27")
     assert (refused.code, "import them again" in refused.err) == (3, True)
     assert run("undo", "--undos", "--since", "1h").out == "There is nothing to undo.\n"

@@ -59,6 +59,11 @@ def test_taken_back_and_done_again(ledger: Ledger) -> None:
     assert in_force(ledger) == [("spam_cutoff", 0.9)]
     take_back(ledger, undos_since(ledger, 0.0))
     assert in_force(ledger) == [("spam_cutoff", 0.9), ("spam_cutoff", 0.99)]
+    again, withdrawn = ledger.journal.page(2)
+    assert (in_words(withdrawn), in_words(again)) == (
+        f"no longer chosen [undone]: undo of {second}",
+        f"chosen: undo of {withdrawn.action.id}",
+    )
     take_back(ledger, since(ledger, 0.0))
     assert in_force(ledger) == []
     assert ledger.verify() == []

@@ -6,6 +6,7 @@ import pytest
 
 from spamnb.acts import training
 from spamnb.base.label import How, Label
+from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.plans import plans
@@ -109,6 +110,20 @@ def test_the_chain_of_undos(ledger: Ledger) -> None:
     assert last is not None
     assert ledger.journal.first(last).id == 1
     assert [action.id for action in ledger.journal.undos(0.0)] == [4]
+
+
+def test_an_undo_and_its_undo_are_told_as_opposites(ledger: Ledger) -> None:
+    """What takes an answer back says that the message is asked about again; what takes that back says the contrary."""
+    message = ledger.messages.ensure(b"m", "m").id
+    ledger.journal.settled(message, "answered", 1.0, 0)
+    for number in (1, 2, 3):
+        ledger.journal.withdrawn(number, f"undo of {number}", 2.0)
+    assert [in_words(line) for line in ledger.journal.page(9)][::-1] == [
+        "not asked about again [undone]: answered",
+        "to be asked about again: undo of 1",
+        "not asked about again [undone]: undo of 2",
+        "to be asked about again: undo of 3",
+    ]
 
 
 class Counted(list[int]):

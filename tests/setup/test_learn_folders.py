@@ -1,14 +1,17 @@
 """Learning the folders of a mailbox as they are, again and again."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from spamnb.acts.training import learn
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
 from spamnb.service.mailboxes import record_existing
 from spamnb.setup.learn_folders import LearnedFolders, learn_folders
 from tests.cli.conftest import maildir
@@ -44,6 +47,45 @@ def test_what_was_recorded_and_not_learned_is_learned(tmp_path: Path) -> None:
     config = _config(tmp_path, INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
     record_existing(config)
     assert learn_folders(config) == LearnedFolders(1, 1, 0, [])
+
+
+def _judge(config: Config, verdicts: Mapping[bytes, str], decided: Mapping[bytes, Label]) -> None:
+    """Let the filter have judged messages, and a person have decided what some of them are."""
+    with Ledger(str(config.ledger)) as ledger:
+        for content, verdict in verdicts.items():
+            reading = read(content)
+            known = ledger.messages.ensure(reading.digest, reading.summary)
+            ledger.messages.judged(known.id, verdict, 0.5, 1.0)
+            if content in decided:
+                learn(ledger, reading, decided[content], "moved by hand", 2.0, how=How.MOVE)
+
+
+def learned_as(ledger: Ledger, content: bytes) -> Label | None:
+    """The label that a message is learned as, or None."""
+    lesson = ledger.lessons.find(read(content).digest)
+    return None if lesson is None else lesson.label
+
+
+def test_a_verdict_is_no_lesson(tmp_path: Path) -> None:
+    """What the filter judged and nobody decided is left out and counted; what a person decided stays so."""
+    ham, spam = ([message(kind, n) for n in range(4)] for kind in ("ham", "spam"))
+    config = _config(tmp_path, INBOX=ham, Junk=[*spam, spam[0]])
+    record_existing(config)
+    verdicts = dict.fromkeys(ham[1:], "ham") | dict.fromkeys(spam[:3], "spam")
+    _judge(config, verdicts, {ham[1]: Label.SPAM, spam[1]: Label.SPAM, spam[2]: Label.HAM})
+    assert learn_folders(config) == LearnedFolders(1, 1, 3, [], 4)
+    with Ledger(str(config.ledger)) as ledger:
+        assert ledger.lessons.totals()[:2].tolist() == [2, 3]
+        assert [learned_as(ledger, content) for content in (ham[1], spam[2])] == [Label.SPAM, Label.HAM]
+
+
+def test_new_mail_is_no_lesson(tmp_path: Path) -> None:
+    """In a mailbox that is watched, mail in the inbox that the filter has yet to judge is left out and counted."""
+    config = _config(tmp_path, INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
+    record_existing(config)
+    for place, kind in (("new", "spam"), (".Junk/cur", "spam")):
+        (config.mailboxes[0].path / place / "1800000000.M1P1.host").write_bytes(message(kind, len(place)))
+    assert learn_folders(config) == LearnedFolders(1, 2, 0, [], 1)
 
 
 def test_a_copy_in_spam_is_spam_and_stays_it(tmp_path: Path) -> None:

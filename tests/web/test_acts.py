@@ -315,6 +315,26 @@ def test_a_choice_in_the_history(desk: WebDesk) -> None:
     desk.browser.post("/undo", id_=[str(number)], back="history")
     assert in_force(desk.ledger) == []
     assert "no longer chosen" in desk.browser.get("/history").words
+    desk.browser.post("/undo", id_=[str(desk.ledger.journal.newest_id())], back="history")
+    assert in_force(desk.ledger) == [("block", "*@shop.example")]
+    assert _told(desk, 3) == ["chosen", "no longer chosen", "chosen"]
+
+
+def _told(desk: WebDesk, most: int) -> list[str]:
+    """What the newest lines of the history say was done, the newest first."""
+    spans = desk.browser.get("/history").tree.xpath("//ol[@class='lines']//span[@class='how']")
+    return [str(span.xpath("string()")).split(" · ")[0] for span in spans[:most]]
+
+
+def test_an_answer_is_taken_back_and_given_again(desk: WebDesk) -> None:
+    """Of an answer, its undo and the undo of that, only the undo says that the message is to be asked about again."""
+    message = desk.ledger.messages.ensure(b"m", "a letter").id
+    answer = desk.ledger.journal.settled(message, "a test", desk.now(), desk.ledger.journal.newest_id())
+    desk.browser.post("/undo", id_=[str(answer)], back="history")
+    assert _told(desk, 2) == ["to be asked about again", "not asked about again"]
+    page = desk.browser.follow(desk.browser.post("/undo", id_=[str(answer + 1)], back="history"))
+    assert _told(desk, 3) == ["not asked about again", "to be asked about again", "not asked about again"]
+    assert "Do it again" not in page.words, "it is done again"
 
 
 def test_search_and_show(desk: WebDesk) -> None:

@@ -168,7 +168,7 @@ def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
     if options.is_program and not os.geteuid():
         become(Owner.of(uid), options)
     users = host.users(uid).users
-    ham = spam = known = failed = left_out = 0
+    ham = spam = known = failed = left_out = undecided = 0
     for name, learned, fault in learn_users(host, progress(users, "learning", options.quiet, len(users)), record):
         if learned is None:
             failed += 1
@@ -176,15 +176,22 @@ def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
             continue
         report_left_out(learned.left_out)
         ham, spam, known = ham + learned.ham, spam + learned.spam, known + learned.known
-        left_out += len(learned.left_out)
+        left_out, undecided = left_out + len(learned.left_out), undecided + learned.undecided
         if options.verbose:
             warn(f"{name}: {learned.ham} ham and {learned.spam} spam learned, {learned.known} known already")
     already = f", {known} known already" if known else ""
     what = f"{plural(ham, 'message')} as ham and {spam} as spam"
     inform(options, f"learned {what}, of {plural(len(users), 'user')}{already}")
+    say_undecided(undecided, options)
     if failed:
         warn(f"{plural(failed, 'user')} could not be learned from: the lines above say why")
     return exit_codes.ERROR if failed or left_out else 0
+
+
+def say_undecided(number: int, options: argparse.Namespace) -> None:
+    """Say how many messages were not learned, since their folder is the filter's choice and no person's."""
+    if number:
+        inform(options, f"left out {plural(number, 'message')} that the filter judges and nobody has decided on")
 
 
 def record(config: Config) -> None:

@@ -27,11 +27,11 @@ def in_words(line: Line) -> str:
     if action.kind == "judged":
         return f"judged {action.verdict}{state}{_later(line)}, stays in {line.source}: {action.why}"
     if action.kind == "imported":
-        return f"imported{state}: {action.why}"
+        return f"{'counts taken back' if line.is_contrary else 'imported'}{state}: {action.why}"
     if action.kind == "chosen":
-        return f"chosen{state}: {action.why}"
+        return f"{'no longer chosen' if line.is_contrary else 'chosen'}{state}: {action.why}"
     if action.kind == "settled":
-        return f"not asked about again{state}: {action.why}"
+        return f"{'to be' if line.is_contrary else 'not'} asked about again{state}: {action.why}"
     if action.after is None:
         return f"forgot, was {(action.before or Label.HAM).word}{state}: {action.why}"
     return f"learned {_learned(action.after, action.after_weak)}{state}: {action.why}"

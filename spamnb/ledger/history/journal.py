@@ -54,7 +54,8 @@ class Line:
     """An action with the names of its folders ("" for none), and what became of it and of its message later.
 
     undone_by: the action that took it back. moved_by: the later move of a message that was withheld. label, weak: what
-    the message of a judgement or a move was learned as after it, or None.
+    the message of a judgement or a move was learned as after it, or None. is_contrary: it takes back what its chain of
+    undos began with; the undo of an undo does that again.
     """
 
     action: Action
@@ -64,6 +65,7 @@ class Line:
     moved_by: int | None
     label: Label | None
     weak: bool
+    is_contrary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,13 +333,25 @@ class Journal:
         after: the id of an action behind which no more are looked through.
         """
         where, parameters = _conditions(wanted, before, after)
-        return list(map(_line, self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))))
+        rows = self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))
+        return self._with_contrary(list(map(_line, rows)))
 
     def lines(self, actions: Sequence[Action]) -> list[Line]:
         """The same of certain actions, in their order."""
         ids = [action.id for action in actions]
         rows = {row[0]: row for row in look_up(self._db, f"{_LINES} WHERE a.id {_AMONG}", ids)}
-        return [_line(rows[action.id]) for action in actions]
+        return self._with_contrary([_line(rows[action.id]) for action in actions])
+
+    def _with_contrary(self, lines: Sequence[Line]) -> list[Line]:
+        """Lines with `is_contrary`: in each round every chain of undos is gone up by one action."""
+        contrary: set[int] = set()
+        taken = {line.action.id: line.action.takes_back for line in lines}
+        while taken := {id_: up for id_, up in taken.items() if up is not None}:
+            contrary ^= taken.keys()
+            links = f"SELECT a.id, a.takes_back FROM action AS a WHERE a.id {_AMONG}"  # noqa: S608 - no text from outside
+            above: dict[int, int | None] = dict(look_up(self._db, links, list(set(taken.values()))))
+            taken = {id_: above.get(up) for id_, up in taken.items()}
+        return [replace(line, is_contrary=line.action.id in contrary) for line in lines]
 
     def folders(self) -> list[str]:
         """The names of all folders that were ever met."""

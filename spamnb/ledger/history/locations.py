@@ -113,6 +113,19 @@ class Locations:
         )
         return {digest: (os.fsdecode(base), flags) for digest, base, flags in rows}
 
+    def recorded_in(self, path: str, folder: str) -> dict[str, tuple[bytes, bool]]:
+        """Base name to the message of each file in a folder: its identity, and whether the filter has judged it.
+
+        path: that of the mailbox. Empty for a folder that was never looked at; writes nothing.
+        """
+        rows = self._db.rows(
+            "SELECT f.base, m.digest, m.judged_at IS NOT NULL FROM mailbox AS b JOIN folder AS o ON o.mailbox = b.id"
+            " JOIN file AS f ON f.folder = o.id JOIN message AS m ON m.id = f.message"
+            " WHERE b.path = ? AND o.name = ? AND f.gone_at IS NULL",
+            (os.fsencode(path), folder),
+        )
+        return {os.fsdecode(base): (digest, bool(is_judged)) for base, digest, is_judged in rows}
+
     def get(self, folder: int, base: str) -> Location | None:
         """The file of that name which is in the folder, or None."""
         last = self.last(folder, base)

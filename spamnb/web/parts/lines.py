@@ -72,11 +72,11 @@ class HistoryLine:
                 return "forgotten"
             return f"learned{back} as {action.after.word}{', by itself' if action.after_weak else ''}"
         if action.kind == "imported":
-            return "counts taken back" if back else "counts imported"
+            return "counts taken back" if self.line.is_contrary else "counts imported"
         if action.kind == "chosen":
-            return "no longer chosen" if back else "chosen"
+            return "no longer chosen" if self.line.is_contrary else "chosen"
         if action.kind == "settled":
-            return "to be asked about again" if back else "not asked about again"
+            return "to be asked about again" if self.line.is_contrary else "not asked about again"
         return "withheld" if action.state == "withheld" else "judged"
 
     @property
@@ -157,7 +157,7 @@ def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
     for act, number in Counter(map(_act, shown)).items():
         parts.append(act if is_one else f"{number} {act}")
     text = ", ".join(parts)
-    is_undo = all(line.action.takes_back is not None for line in shown)
+    is_undo = all(line.line.is_contrary for line in shown)
     open_ = tuple(line.action.id for line in lines if not line.hindrance)
     return Flash(text[:1].upper() + text[1:], shown[0].action.summary if is_one else "", open_, is_undo)
 

@@ -239,7 +239,7 @@ complete -c spamnb -n '_shtab_spamnb_using evaluate' -l seed -x -d 'of every ran
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l no-header -d 'read subject and body only'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l at-most-one-ham-in -x -d 'tell which cutoff loses no more ham than that'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l plots -xka "(__fish_complete_directories)" -d 'write pictures there (needs matplotlib)'
-complete -c spamnb -n '_shtab_spamnb_using evaluate; and test $_shtab_spamnb_npos -eq 0' -ka "(__fish_complete_directories)" -d 'a directory with a file `index`, or with ham/ and spam/ (default: your mail)'
+complete -c spamnb -n '_shtab_spamnb_using evaluate; and test $_shtab_spamnb_npos -eq 0' -ka "(__fish_complete_directories)" -d 'a directory with a file `index`, or with ham/ and spam/ (default: your learned mail)'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a compare -d 'compare all event models by the protocol of Metsis et al. (2006)'
 complete -c spamnb -n '_shtab_spamnb_using compare' -s h -l help -d 'show this help message and exit'
 complete -c spamnb -n '_shtab_spamnb_using compare' -l attributes -x -d 'how many are selected; 0 for all (default: 3000)'

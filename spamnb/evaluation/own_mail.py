@@ -1,0 +1,37 @@
+"""A person's own mail as a corpus: the learned messages that are still on the disk, as the page Tune chooses them.
+
+The folder of any other message says nothing: the filter has moved it there, or nobody has looked at it.
+"""
+
+import os
+from contextlib import suppress
+
+from spamnb.acts.current_files import CurrentFiles
+from spamnb.base.errors import MailError
+from spamnb.base.label import Label
+from spamnb.config import Config
+from spamnb.evaluation.corpus import Labelled
+from spamnb.filter.leave_one_out import learned_now
+from spamnb.ledger.ledger import Ledger
+
+
+def own_mail(ledger: Ledger | None, config: Config) -> list[Labelled]:
+    """Return the learned messages with what they are learned as, in the order in which they arrived.
+
+    Raises MailError unless there is both ham and spam. ledger: None where there is none yet.
+    """
+    labels = {} if ledger is None else {lesson.digest: lesson.label for lesson in learned_now(ledger.lessons)}
+    arrived: list[tuple[float, Labelled]] = []
+    if ledger is not None:
+        files = CurrentFiles(ledger, config, labels.keys())
+        for digest, label in labels.items():
+            file = files.best(digest, label)
+            if file is not None and label is not None:
+                with suppress(OSError):  # it was moved since, or is one of the messages of an mbox
+                    arrived.append((os.stat(file.path).st_mtime, Labelled(file.path, file.path, label)))
+    if {labelled.label for _, labelled in arrived} != set(Label):
+        raise MailError(
+            "no learned ham and spam is on this disk: learn your mail with `spamnb init --learn` or `spamnb train`,"
+            " or give a CORPUS"
+        )
+    return [labelled for _, labelled in sorted(arrived, key=lambda item: (item[0], item[1].path))]
