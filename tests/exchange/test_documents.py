@@ -120,7 +120,7 @@ def test_status_doctor_and_metrics(hosts: list[Host]) -> None:
         "to_hear": 0,
     }
     assert "\nspamnb_untold_lessons 0\n" in first.shell("spamnb status --prometheus")
-    first.shell("spamnb export counts.txt && spamnb import counts.txt; rm counts.txt")
+    first.shell("spamnb export counts.txt && spamnb import --force counts.txt; rm counts.txt")
     assert findings()[1] == (OK, own.replace("what", "counts of 50 messages that were imported, what"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("importlib.util.find_spec", lambda name: None)
