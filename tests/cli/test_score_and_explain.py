@@ -37,12 +37,12 @@ def test_untaught_filter_is_unsure(run: Run, home: Path) -> None:
 
 
 def test_json_has_the_promised_keys(taught: Path, run: Run) -> None:
-    """`score --json` prints one object a line with at least path, verdict, probability and log_odds."""
+    """`score --json` prints one object per line with at least path, verdict, probability and score."""
     lines = run("score", "--json", "spam.eml", "ham.eml").out.splitlines()
     objects = [json.loads(line) for line in lines]
     assert [(found["path"], found["verdict"]) for found in objects] == [("spam.eml", "spam"), ("ham.eml", "ham")]
-    assert all(type(found[key]) is float for found in objects for key in ("probability", "log_odds"))
-    assert objects[0]["log_odds"] > objects[1]["log_odds"]
+    assert all(type(found[key]) is float for found in objects for key in ("probability", "score"))
+    assert objects[0]["score"] > objects[1]["score"]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
@@ -161,11 +161,11 @@ def test_clues_are_sorted_by_what_they_contribute(taught: Path, run: Run) -> Non
 def test_shares_add_up(taught: Path, run: Run, mail: str, clues: str) -> None:
     """What the clues contribute sums to the log-odds of the probability, to the last digit that is shown."""
     found = json.loads(run("explain", "--json", mail).out)
-    assert abs(sum(clue["share"] for clue in found["clues"]) - SLOPE * found["log_odds"]) < 0.001
+    assert abs(sum(clue["share"] for clue in found["clues"]) - SLOPE * found["score"]) < 0.001
     shown = run("explain", mail, "--clues", clues).out.partition("contributes\n")[2].partition("\nThat is the ")[0]
     *parts, total = (Decimal(one) for one in re.findall(r"[+-][0-9]+\.[0-9]{2}$", shown, re.MULTILINE))
     assert sum(parts) == total
-    assert abs(float(total) - SLOPE * found["log_odds"]) < 0.006
+    assert abs(float(total) - SLOPE * found["score"]) < 0.006
 
 
 def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run) -> None:
@@ -177,10 +177,10 @@ def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run)
     found = json.loads(run("explain", "--json", "--without-itself", "lessons/ham/3.eml").out)
     assert (found["learned_as"], found["without_itself"]) == ("ham", True)
     taught_with = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
-    assert found["log_odds"] > taught_with["log_odds"]
+    assert found["score"] > taught_with["score"]
     run("untrain", "lessons/ham/3.eml")
     forgotten = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
-    assert (found["log_odds"], found["clues"]) == (forgotten["log_odds"], forgotten["clues"])
+    assert (found["score"], found["clues"]) == (forgotten["score"], forgotten["clues"])
     assert "not learned: there is nothing" in run("explain", "--without-itself", "spam.eml").out.splitlines()[1]
 
 
