@@ -13,8 +13,8 @@ from spamnb.identity.digests import Digests
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
 from spamnb.maildir.names import Name, parse_name
-from spamnb.rules.consequence import MARKS
-from spamnb.rules.meaning import label_of_keywords
+from spamnb.rules.destination import MARKS
+from spamnb.rules.reactions import label_of_keywords
 from spamnb.service.arrivals import Arrivals
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder

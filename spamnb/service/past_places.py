@@ -1,4 +1,4 @@
-"""A file that appeared, and where else its message is or was, as `rules.meaning` wants to know it."""
+"""A file that appeared, and where else its message is or was, as `rules.reactions` wants to know it."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, locate, status_set_at
 from spamnb.maildir.names import Name, parse_name
-from spamnb.rules.meaning import COPY_SECONDS, PastPlace
+from spamnb.rules.reactions import COPY_SECONDS, PastPlace
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
 
@@ -75,7 +75,7 @@ class PastPlaces:
         places = []
         for location in self.arrival.locations:
             place = self._place(location)
-            if place.left or location.origin != "waiting":
+            if place.is_gone or location.origin != "waiting":
                 places.append(place)
         return places if self.arrival.folder.role is Role.INBOX else places + self._alike()
 
@@ -87,7 +87,7 @@ class PastPlaces:
         unread = self.arrival.unread
         locations = self.context.ledger.locations.alike(unread.header_digest, unread.digest)
         places = [self._place(location, alike=True) for location in locations]
-        return places if all(place.left for place in places) else []
+        return places if all(place.is_gone for place in places) else []
 
     def _place(self, location: Location, *, alike: bool = False) -> PastPlace:
         arrival = self.arrival
@@ -110,17 +110,17 @@ class PastPlaces:
             unsure=unsure,
             same_folder=location.folder == arrival.folder.id,
             by_filter=location.origin == "filter",
-            left=gone_at is not None or (trashed and not alike),
+            is_gone=gone_at is not None or (trashed and not alike),
             same_delivery=not alike and location.content == arrival.unread.delivery,
             same_file=same_file,
             since=location.since,
             lag=arrival.appeared - location.since,
-            recently_left=gone_at is None or self._recently_left(gone_at, alike),
-            just_left=trashed or (gone_at is not None and gone_at >= arrival.appeared),
+            left_recently=gone_at is None or self._left_recently(gone_at, alike),
+            left_as_it_appeared=trashed or (gone_at is not None and gone_at >= arrival.appeared),
             alike=alike,
         )
 
-    def _recently_left(self, gone_at: float, alike: bool) -> bool:
+    def _left_recently(self, gone_at: float, alike: bool) -> bool:
         """Whether a place was left when the file appeared; for another content, not long after: that may be chance."""
         soon = COPY_SECONDS + self.context.config.learning.dwell_seconds
         appeared = self.arrival.appeared

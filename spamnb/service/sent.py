@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading
-from spamnb.rules.meaning import tells_whom_one_knows
+from spamnb.rules.reactions import tells_whom_one_knows
 from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
 

@@ -19,7 +19,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import parse_name
-from spamnb.rules.meaning import COPY_SECONDS
+from spamnb.rules.reactions import COPY_SECONDS
 from tests.dying import DeathError, Fuse, burning
 from tests.service.desk import DAY, ROLES, Desk
 
