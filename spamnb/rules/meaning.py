@@ -147,7 +147,7 @@ def meaning(
         (TRAINING, not trust_delivery and not moved_to_train, Meaning(Do.NOTHING, _NOT_TRUSTED, news=True)),
         (TRAINING[:1], True, Meaning(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
         (TRAINING[1:], True, Meaning(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
-        (any_role, has_no_meaning(role, unsure), Meaning(Do.NOTHING, "in a folder without a meaning")),
+        (any_role, role.is_neutral or unsure, Meaning(Do.NOTHING, "in a folder without a meaning")),
         (any_role, _is_restored(role, places, same_name, many), Meaning(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Meaning(Do.NOTHING, "renamed in its folder")),
         (spam, from_spam_role, Meaning(Do.NOTHING, "moved from one spam folder to another")),
@@ -171,11 +171,6 @@ def meaning(
         (inbox, True, Meaning(Do.JUDGE, "new mail")),
     )
     return next(meant for roles, applies, meant in table if role in roles and applies)
-
-
-def has_no_meaning(role: Role, unsure: bool) -> bool:
-    """Whether nothing follows from being in such a folder, wherever the message came from."""
-    return role.is_neutral or unsure
 
 
 def tells_whom_one_knows(role: Role, unsure: bool) -> bool:

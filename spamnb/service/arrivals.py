@@ -166,7 +166,7 @@ class Arrivals:
             folder.role,
             folder.unsure,
             None if lesson is None else lesson.decision,
-            [] if meaning.has_no_meaning(folder.role, folder.unsure) else past.all(),
+            past.all(),  # in each folder: what came back under its name would seem never to have left
             verdict=None if known is None else known.verdict,
             told=None if early is None else early.verdict,
             same_name=arrival.has_known_name,

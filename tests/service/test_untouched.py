@@ -159,7 +159,7 @@ def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
     assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
 
 
-@pytest.mark.parametrize("folder", ["INBOX", "Archive"])
+@pytest.mark.parametrize("folder", ["INBOX", "Archive", "Trash"])
 def test_who_moves_mail_out_of_junk_has_looked(desk: Desk, folder: str) -> None:
     """A message that a person moves out of Junk counts as a look, also if the service sees it at once."""
     first, *rest = fill_spam(desk, 100, 4)
