@@ -25,6 +25,7 @@ from spamnb.service.context import Context
 from spamnb.service.folders import Folders, WatchedFolder
 from spamnb.service.past_places import Arrival, PastPlaces, appeared_at
 from spamnb.service.sent import sent_in
+from spamnb.service.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _SLICE = 0.05  # seconds
@@ -46,10 +47,11 @@ class _Dwelling(NamedTuple):
 class Arrivals:
     """Files that appeared in a mailbox, and what is done with them."""
 
-    def __init__(self, folders: Folders, context: Context) -> None:
+    def __init__(self, folders: Folders, context: Context, untouched: UntouchedMail) -> None:
         self.mover = Mover(context.ledger, context.now, context.bases, folders.by_id, context.departures)
         self._folders = folders
         self._context = context
+        self._untouched = untouched
         self._config = context.config
         self._ledger = context.ledger
         self._now = context.now
@@ -159,7 +161,7 @@ class Arrivals:
             folder.role,
             folder.unsure,
             None if lesson is None else lesson.decision,
-            () if reactions.has_no_meaning(folder.role, folder.unsure) else past.all(),
+            past.all(),  # in each folder: what came back under its name would seem never to have left
             None if known is None else known.verdict,
             None if early is None else early.verdict,
             has_known_name=arrival.has_known_name,
@@ -205,8 +207,10 @@ class Arrivals:
         unread, (folder, key), now = arrival.unread, arrival.place, self._now()
         summary = "" if judgement is None else unread.summary
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
-        for vanished_from, base in arrival.vanished:
-            self._ledger.locations.gone(vanished_from, [base], now)
+        for place in arrival.vanished:
+            if self._context.role_of(place.mailbox, place.folder_name)[0] is Role.SPAM:
+                self._untouched.opened_spam(place)
+            self._ledger.locations.gone(place.folder, [place.base], now)
         same = [place for place in arrival.locations if (place.folder, place.content) == (folder, unread.delivery)]
         origin = "filter" if do is Do.ADOPT else reactions.origin_of(do, {place.origin for place in same})
         self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)

@@ -38,10 +38,10 @@ class WatchedMailbox:
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
         self.folders = Folders(mailbox, context)
         self.has_begun = False
-        self._arrivals = Arrivals(self.folders, context)
+        self._untouched = UntouchedMail(self.folders, context)
+        self._arrivals = Arrivals(self.folders, context, self._untouched)
         self._waiting = UndecidedFiles(self.folders, context)
         self._sent = SentMail(self.folders, context)
-        self._untouched = UntouchedMail(self.folders, context)
         self.mover = self._arrivals.mover
         self.lock = MailboxLock()
         self._context = context

@@ -28,8 +28,8 @@ class Arrival:
 
     appeared: since when it has been there, in seconds since the epoch. known: the message, None where it was never
     seen. lesson: what it was learned as last, or None. locations: those of the message. has_known_name: it was in this
-    folder before, under this name. vanished: files that the ledger knows still, and that are gone, each by its folder
-    and base name: they are recorded as gone in one transaction with the arrival.
+    folder before, under this name. vanished: files that the ledger knows still, and that are gone: they are recorded as
+    gone in one transaction with the arrival.
 
     Other processes may learn and move mail meanwhile. Where mail is, only this service records, and whoever moves a
     message that is known already, never to the place of this file: so what was known a moment ago tells what the file
@@ -45,7 +45,7 @@ class Arrival:
     lesson: Lesson | None = None
     locations: Sequence[Location] = ()
     has_known_name: bool = False
-    vanished: Sequence[tuple[int, str]] = ()
+    vanished: Sequence[Location] = ()
 
     @property
     def name(self) -> Name:
@@ -65,7 +65,7 @@ class PastPlaces:
     context: Context
     folders: Folders
     arrival: Arrival
-    vanished: list[tuple[int, str]] = field(default_factory=list)
+    vanished: list[Location] = field(default_factory=list)
 
     def all(self) -> list[PastPlace]:
         """The places of the message itself, and of messages like it.
@@ -101,7 +101,7 @@ class PastPlaces:
                 there = Entry("", "")  # unknown is not gone
             if there is None:
                 gone_at = self.context.now()
-                self.vanished.append((location.folder, location.base))
+                self.vanished.append(location)
             elif there.name:
                 trashed = parse_name(there.name).trashed
                 same_file = not alike and _same_file(there.path(folder), arrival.entry.path(arrival.folder))
