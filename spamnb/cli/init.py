@@ -25,6 +25,7 @@ from pathlib import Path
 from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
+from spamnb.checkup.installation import installation
 from spamnb.cli.common import init_host
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
@@ -142,11 +143,13 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
     if is_wanted:
         _say_where_to_look_first(options)
+    here = installation(config_path(options), os.environ)
     if is_running:
-        inform(options, "\nNext: let the service read it again: systemctl --user reload spamnb, or send it SIGHUP")
+        step = here.told(here.reload) if here.reload else "send it SIGHUP"
+        inform(options, f"\nNext: let the service read it again: {step}")
     else:
         record_existing(load(config_path(options), os.environ))
-        inform(options, f"\nNext: {command(options)} run    (or the systemd unit; see the README)")
+        inform(options, f"\nNext: {here.told(here.enable) if here.enable else here.next}")
     return code
 
 

@@ -416,14 +416,21 @@ def test_a_form_to_which_nothing_can_be_added(second: Path, run: Run) -> None:
     assert len(load(file).mailboxes) == 2
 
 
-def test_adding_learns(second: Path, run: Run) -> None:
+def test_adding_learns(second: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """--learn learns from the mailbox that is added, whose mail is never moved; a running service has to reload."""
     result = run("init", "--learn", second)
     assert "learned 1 message as ham" in result.out
     assert run("status").out.count("watched since") == 2
     third = synchronised(second.parent / "third", INBOX=[])
     with only_service(str(second.parent.parent / ".local/share/spamnb/ledger.sqlite")):
-        assert "systemctl --user reload spamnb" in run("init", third).out
+        assert "Next: let the service read it again: send it SIGHUP" in run("init", third).out
+        machine = second.parent.parent / "machine"
+        monkeypatch.setattr("spamnb.checkup.installation._ROOT", machine)
+        for path in (machine / "run/systemd/system", machine / "etc/systemd/user"):
+            path.mkdir(parents=True)
+        (machine / "etc/systemd/user/spamnb.service").touch()
+        fourth = synchronised(second.parent / "fourth", INBOX=[])
+        assert "Next: let the service read it again: systemctl --user reload spamnb" in run("init", fourth).out
 
 
 def test_mailboxes_inside_of_each_other(second: Path, run: Run) -> None:
