@@ -199,3 +199,51 @@ def test_explain_takes_one_message(taught: Path, run: Run) -> None:
     result = run("explain", "lessons")
     assert result.code == 64
     assert "holds several messages" in result.err
+
+
+def test_a_word(taught: Path, run: Run) -> None:
+    """`explain --word` shows each place where learned messages hold a word, with its counts and what taught it."""
+    found = json.loads(run("explain", "--json", "spam.eml").out)
+    token = next(clue["token"] for clue in found["clues"] if ":" not in clue["token"] and clue["spam"])
+    known = json.loads(run("explain", "--json", "--word", f" {token.upper()} ").out)
+    clue = next(clue for clue in found["clues"] if clue["token"] == token)
+    assert known["word"] == token
+    (of_text,) = [one for one in known["tokens"] if one["token"] == token]
+    assert (of_text["ham"], of_text["spam"], of_text["log_odds"]) == (clue["ham"], clue["spam"], clue["log_odds"])
+    assert {one["token"].rpartition(":")[2] for one in known["tokens"]} == {token}
+    assert known["taught_by"][token]
+    shown = run("explain", "--word", token)
+    assert (shown.code, shown.err) == (0, "")
+    assert [token, str(clue["ham"]), str(clue["spam"])] in [line.split()[:3] for line in shown.out.splitlines()]
+    assert f"Learned from:\n  {token}\n" in shown.out
+
+
+def test_a_word_that_nobody_has_learned(taught: Path, run: Run) -> None:
+    """Of an unknown word `explain --word` says so, and names longer words that begin so."""
+    clues = json.loads(run("explain", "--json", "spam.eml").out)["clues"]
+    token = max((clue["token"] for clue in clues if clue["token"].isalpha()), key=len)
+    shown = run("explain", "--word", token[:-1]).out
+    assert f"No learned message holds {token[:-1]}." in shown
+    assert token in shown.partition("Longer words that begin so: ")[2].strip().split(", ")
+
+
+def test_a_word_cannot_control_the_terminal(taught: Path, run: Run) -> None:
+    """A word is shown with its control characters escaped; bytes that are no text are in no message."""
+    assert "\x1b" not in run("explain", "--word", "\x1b[31m").out
+    assert "No learned message holds x?." in run("explain", "--word", "x\udce9").out
+
+
+def test_a_word_before_anything_was_learned(home: Path, run: Run) -> None:
+    """Without a ledger `explain --word` says that nothing is learned, and makes none."""
+    assert run("explain", "--word", "offer").out == (
+        "No learned message holds offer. Learned are 0 ham and 0 spam messages.\n"
+    )
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("more", [("spam.eml",), ("--without-itself",), ("--clues", "3")])
+def test_a_word_and_a_message(taught: Path, run: Run, more: tuple[str, ...]) -> None:
+    """`explain` is about a word or a message, not both; an empty word is none."""
+    result = run("explain", "--word", "offer", *more)
+    assert (result.code, "about the word alone" in result.err) == (64, True)
+    assert run("explain", "--word", " ").code == 64

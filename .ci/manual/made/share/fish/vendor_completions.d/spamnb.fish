@@ -72,7 +72,7 @@ function _shtab_spamnb_using
 end
 
 set -g _shtab_spamnb_commands demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit evaluate compare help learn forget
-set -g _shtab_spamnb_opts_with_value --allow-host --at-most-one-ham-in --attributes --before --check --clues --config --delay --executor --folder --folds --forget --format --habit --idle-exit --kind --limit --listen --messages-a-day --model --only --orders --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up
+set -g _shtab_spamnb_opts_with_value --allow-host --at-most-one-ham-in --attributes --before --check --clues --config --delay --executor --folder --folds --forget --format --habit --idle-exit --kind --limit --listen --messages-a-day --model --only --orders --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --word
 
 complete -c spamnb -e
 complete -c spamnb -f
@@ -93,6 +93,8 @@ complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' 
 complete -c spamnb -n '_shtab_spamnb_using init' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using init' -l learn -d 'learn from the folders as they are, without asking'
 complete -c spamnb -n '_shtab_spamnb_using init' -l no-learn -d 'do not learn, and do not ask'
+complete -c spamnb -n '_shtab_spamnb_using init' -l fresh -d 'forget what was learned and done; the ledger of before is kept beside the new one'
+complete -c spamnb -n '_shtab_spamnb_using init' -l yes -d 'with --fresh: do not ask; needed without a terminal'
 complete -c spamnb -n '_shtab_spamnb_using init' -l host -d 'set up a mail host, in /etc/spamnb/config.yaml'
 complete -c spamnb -n '_shtab_spamnb_using init' -l force -d 'replace a configuration; the old one is kept beside it'
 complete -c spamnb -n '_shtab_spamnb_using init' -s q -l quiet -d 'print only what is wrong'
@@ -148,8 +150,9 @@ complete -c spamnb -n '_shtab_spamnb_using history' -l user -x -d 'the user of a
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a explain -d 'show why a message is judged as it is'
 complete -c spamnb -n '_shtab_spamnb_using explain' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using explain' -l json -d 'as one JSON object'
-complete -c spamnb -n '_shtab_spamnb_using explain' -l clues -x -d 'how many clues a side (default: 15)'
+complete -c spamnb -n '_shtab_spamnb_using explain' -l clues -x -d 'how many clues on each side (default: 15)'
 complete -c spamnb -n '_shtab_spamnb_using explain' -l without-itself -d 'judge a learned message as if it were not learned'
+complete -c spamnb -n '_shtab_spamnb_using explain' -l word -x -d 'what is known of a word, or of a token such as subject:offer'
 complete -c spamnb -n '_shtab_spamnb_using explain' -s q -l quiet -d 'print only what is wrong'
 complete -c spamnb -n '_shtab_spamnb_using explain' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using explain' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
