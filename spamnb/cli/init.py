@@ -39,11 +39,9 @@ from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.service.mailboxes import record_existing
-from spamnb.setup import units
 from spamnb.setup.learn_folders import KnownFiles, known_files
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose
 
-_ENABLE = "systemctl --user enable --now spamnb"
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
 

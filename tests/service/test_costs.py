@@ -14,7 +14,7 @@ from spamnb.mail import reading
 from spamnb.mail.reading import LazyReading, read
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, deliver, locate, scan
-from spamnb.service import arrivals, past_places
+from spamnb.service.mailbox import arrivals, past_places
 from tests.service.desk import Desk
 
 

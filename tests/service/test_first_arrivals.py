@@ -310,7 +310,7 @@ def test_it_waits(waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch) 
     desk.restart()
     (path,) = desk.paths(spam, "INBOX")
     path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{path.name}:2,S")  # a person has read it
-    monkeypatch.setattr("spamnb.service.folders.read_chunks", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("spamnb.service.mailbox.folders.read_chunks", lambda *_: pytest.fail("read again"))
     desk.ahead += 30 * DAY
     desk.work()
     assert desk.mailboxes.due() is None

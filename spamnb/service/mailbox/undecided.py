@@ -12,7 +12,7 @@ from spamnb.base.label import How, Label, Role
 from spamnb.ledger.history.locations import Location
 from spamnb.rules.reactions import waits_until
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
 _NEVER = float("inf")
 

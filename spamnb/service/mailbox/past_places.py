@@ -14,7 +14,7 @@ from spamnb.maildir.messages import Entry, locate, status_set_at
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.reactions import COPY_SECONDS, PastPlace
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
 
 def appeared_at(folder: WatchedFolder, entry: Entry, now: float) -> float:

@@ -22,10 +22,10 @@ from spamnb.rules import reactions
 from spamnb.rules.destination import Destination, destination_of
 from spamnb.rules.reactions import Do, Facts, Reaction, reaction_to
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.past_places import Arrival, PastPlaces, appeared_at
-from spamnb.service.sent import sent_in
-from spamnb.service.untouched import UntouchedMail
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.past_places import Arrival, PastPlaces, appeared_at
+from spamnb.service.mailbox.sent import sent_in
+from spamnb.service.mailbox.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _SLICE = 0.05  # seconds

@@ -15,14 +15,14 @@ from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.destination import MARKS
 from spamnb.rules.reactions import label_of_keywords
-from spamnb.service.arrivals import Arrivals
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
 from spamnb.service.log import LogOnce
-from spamnb.service.mailbox_lock import MailboxLock
-from spamnb.service.sent import SentMail
-from spamnb.service.undecided import UndecidedFiles
-from spamnb.service.untouched import UntouchedMail
+from spamnb.service.mailbox.arrivals import Arrivals
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.lock import MailboxLock
+from spamnb.service.mailbox.sent import SentMail
+from spamnb.service.mailbox.undecided import UndecidedFiles
+from spamnb.service.mailbox.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _MANY = 50  # files that dwell; fewer are sooner looked for one by one

@@ -3,25 +3,20 @@
 What it means is decided by `rules`; this module finds the files, and learns them some at a time.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from spamnb.acts import reconsider, training
+from spamnb.acts import training
 from spamnb.base.label import How, Label, Role
-from spamnb.base.wording import plural
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.state import Job
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
 from spamnb.rules.moving import missing_lessons
 from spamnb.rules.reactions import KEPT_ORIGINS, Do, Reaction, kept, learns_kept
 from spamnb.service.context import DAY, Context
-from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.jobs import LedgerJob
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
-_log = logging.getLogger(__name__)
 _Item = TypeVar("_Item")
 # Messages and tokens of a transaction, which is to hold the ledger for less than a tenth of a second. Each message
 # learned by itself writes 375 KB to the write-ahead log and takes 4.1 ms of the processor, of fifty together each 95 KB
@@ -147,25 +142,6 @@ class UntouchedMail:
         now, how, weak = self._context.now(), reaction.how, reaction.weak
         for change in training.learn_together(self._ledger, readings, label, reaction.why, now, how=how, weak=weak):
             self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
-
-
-class OutdatedLessons(LedgerJob):
-    """Forgets weak lessons that what was learned since contradicts."""
-
-    doing = "looking at weak lessons"
-
-    def __init__(self, context: Context) -> None:
-        every = reconsider.OUTDATED_DAYS * DAY
-        super().__init__(context.ledger, Job.OUTDATED, every, "weak lessons are not looked at")
-        self._context = context
-
-    def _work(self, now: float) -> Iterator[None]:
-        forgotten, scoring, missed = 0, self._context.in_force.scoring, self._context.missed_spam()
-        for changes in reconsider.outdated(self._ledger.lessons, scoring, missed):
-            forgotten += sum(training.relabel(self._ledger, changes, now))
-            yield
-        if forgotten:
-            _log.info("forgot %s, %s", plural(forgotten, "message"), reconsider.OUTDATED)
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
