@@ -575,16 +575,6 @@ def test_fresh_beside_a_service(home: Path, run: Run) -> None:
     assert (result.code, "stop that one first" in result.err, kept_ledgers(home)) == (3, True, [])
 
 
-def test_what_comes_next(home: Path, run: Run) -> None:
-    """init names the command that lets systemd run the service: which one depends on whether the unit is there."""
-    full(home)
-    assert "Next: spamnb run    (for good: spamnb install-unit)" in run("init").out
-    unit = home / ".config/systemd/user/spamnb.service"
-    unit.parent.mkdir(parents=True)
-    unit.touch()
-    assert "(for good: systemctl --user enable --now spamnb)" in run("init", "--force").out
-
-
 @pytest.mark.parametrize("more", [("--host",), ("--user", "anna@example.org")])
 def test_fresh_is_for_one_person(home: Path, run: Run, more: tuple[str, ...]) -> None:
     """On a mail host --fresh names the command that forgets a user."""
