@@ -3,10 +3,7 @@
 What a place means is decided by `rules`; this module finds out what is asked there, and applies what it decides.
 """
 
-import heapq
 import logging
-from dataclasses import replace
-from typing import NamedTuple
 
 from spamnb.acts import may_move, training
 from spamnb.acts.moves import Intent, Mover
@@ -20,10 +17,11 @@ from spamnb.maildir.messages import LINKED_SECONDS, Entry, linked_until, locate,
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules import reactions
 from spamnb.rules.destination import Destination, destination_of
-from spamnb.rules.reactions import Do, Facts, Reaction, reaction_to
+from spamnb.rules.reactions import Do, Reaction, reaction_to
 from spamnb.service.context import Context
+from spamnb.service.mailbox.dwelling import Dwelling, DwellingFiles, Key
+from spamnb.service.mailbox.facts import Arrival, SeenFile, appeared_at, arrival_of
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
-from spamnb.service.mailbox.past_places import Arrival, PastPlaces, appeared_at
 from spamnb.service.mailbox.sent import sent_in
 
 _log = logging.getLogger(__name__)
@@ -34,13 +32,6 @@ _MANY = 10  # messages that a person copies one by one, by hand
 _LAST_SECONDS = 1.0
 _AGAIN_SECONDS = 1.0  # until a folder that cannot be listed is tried again, however short the dwell
 _ALIKE = "; judged by itself, though a known message has its Message-ID, Date and From"
-
-
-class _Dwelling(NamedTuple):
-    """A file that is acted on later. appeared: since when it has been there, by what was known when it was seen."""
-
-    entry: Entry
-    appeared: float
 
 
 class Arrivals:
@@ -54,20 +45,19 @@ class Arrivals:
         self._ledger = context.ledger
         self._now = context.now
         self._remembered = context.remembered
-        self._dwelling: dict[tuple[str, str], _Dwelling] = {}  # by folder and key
+        self._dwelling = DwellingFiles()
         # Judged, and not moved yet, since another program has just linked them: the intent, and what to log of it then.
-        self._left: dict[tuple[str, str], tuple[Intent, str]] = {}
-        self._order: list[tuple[float, str, str]] = []  # a heap: when each of them is due, its folder, its key
+        self._left: dict[Key, tuple[Intent, str]] = {}
         self._many_until = 0.0  # many known messages have appeared at once, or did just before
 
     def __len__(self) -> int:
         """How many files dwell: what they mean is looked at later."""
-        return len(self._order)
+        return len(self._dwelling)
 
     @property
     def due(self) -> float | None:
         """When the next file has dwelt long enough, or None."""
-        return self._order[0][0] if self._order else None
+        return self._dwelling.due
 
     def add(self, folder: WatchedFolder, entry: Entry) -> None:
         """Take a file that the ledger does not know there: new mail is acted on at once, a person's move later."""
@@ -81,8 +71,7 @@ class Arrivals:
                 due += _LAST_SECONDS
             elif _are_known(name, folder) and self._is_decided_at_once(folder, entry, appeared):
                 return
-        self._dwelling[folder.path, name.key] = _Dwelling(entry, appeared)
-        heapq.heappush(self._order, (due, folder.path, name.key))
+        self._dwelling.put((folder.path, name.key), Dwelling(entry, appeared), due)
         if len(self) > _MANY:
             self._many_until = now + reactions.COPY_SECONDS
 
@@ -91,55 +80,55 @@ class Arrivals:
         unread = self._folders.read(folder, entry)
         if unread is None or self._ledger.messages.find(unread.digest) is not None:
             return False
-        lesson = self._ledger.lessons.find(unread.digest)
+        seen = SeenFile(folder, entry, unread, appeared)
         try:
-            return self._decide(Arrival(folder, entry, unread, appeared, None, lesson))
+            return self._decide(arrival_of(self._context, self._folders, seen, is_one_of_many=self._are_many))
         except FolderUnavailableError:
             return False
 
     def act_on_due(self) -> None:
         """Act on the files that have dwelt long enough where they are; of many, on some, so that new mail gets in."""
         now, dwell = self._now(), self._config.learning.dwell_seconds
-        latest = now + max(dwell, LINKED_SECONDS) + _LAST_SECONDS
-        if self._order and self._order[0][0] > latest:  # the clock was set back: none waits for a day
-            self._order = [(latest, path, key) for _, path, key in self._order]
-        if self.due is None or self.due > now:
+        self._dwelling.none_later_than(now + max(dwell, LINKED_SECONDS) + _LAST_SECONDS)
+        if self._dwelling.first(now) is None:
             return
         self.mover.resolve()  # what a move left open was moved by the filter, not by a person
-        while self._order and self._order[0][0] <= now and self._now() < now + _SLICE:
-            _, path, key = self._order[0]
+        while (key := self._dwelling.first(now)) is not None and self._now() < now + _SLICE:
             try:
-                self._act_on(path, key)
+                self._act_on(key)
             except FolderUnavailableError:
-                heapq.heapreplace(self._order, (now + max(dwell, _AGAIN_SECONDS), path, key))
+                self._dwelling.put_off_first(now + max(dwell, _AGAIN_SECONDS))
             else:
-                heapq.heappop(self._order)  # not before: where the ledger is busy, the file waits on
-                del self._dwelling[path, key]
-                self._left.pop((path, key), None)
+                self._dwelling.drop_first()  # not before: while the ledger is busy, the file waits on
+                self._left.pop(key, None)
                 self._context.alive(f"looking at what was moved in {self._folders.root}")
 
-    def _act_on(self, path: str, key: str) -> None:
-        folder = self._folders.by_path.get(path)
-        if (left := self._left.get((path, key))) is not None:
+    @property
+    def _are_many(self) -> bool:
+        return self._now() < self._many_until
+
+    def _act_on(self, key: Key) -> None:
+        if (left := self._left.get(key)) is not None:
             self._act_on_left(*left)
             return
+        path, base = key
+        folder = self._folders.by_path.get(path)
         if folder is None:
             return
-        last = self._ledger.locations.last(folder.id, key)
+        last = self._ledger.locations.last(folder.id, base)
         if last is not None and last.gone_at is None:
             return
-        if self.mover.is_brought(folder.id, key):
-            raise FolderUnavailableError(f"{key!r} is still being moved to {folder.path}")
-        seen, appeared = self._dwelling[path, key]
-        entry = locate(folder, key, parse_name(seen.name).flags)
-        unread = None if entry is None else self._folders.read(folder, entry)
-        if entry is None or unread is None:
+        if self.mover.is_brought(folder.id, base):
+            raise FolderUnavailableError(f"{base!r} is still being moved to {folder.path}")
+        entry, appeared = self._dwelling[key]
+        there = locate(folder, base, parse_name(entry.name).flags)
+        unread = None if there is None else self._folders.read(folder, there)
+        if there is None or unread is None:
             return
-        known, lesson = self._ledger.messages.find(unread.digest), self._ledger.lessons.find(unread.digest)
-        locations = [] if known is None else self._ledger.locations.of_message(known.id)
-        has_known_name = last is not None and known is not None and last.message == known.id
-        if not self._decide(Arrival(folder, entry, unread, appeared, known, lesson, locations, has_known_name)):
-            raise FolderUnavailableError(f"{key!r} is just being moved or copied from {folder.path}")
+        known, seen = self._ledger.messages.find(unread.digest), SeenFile(folder, there, unread, appeared)
+        facts = arrival_of(self._context, self._folders, seen, is_one_of_many=self._are_many, known=known, last=last)
+        if not self._decide(facts):
+            raise FolderUnavailableError(f"{base!r} is just being moved or copied from {folder.path}")
 
     def _act_on_left(self, intent: Intent, text: str) -> None:
         """Log what came of a move that was just tried again, with all that are open."""
@@ -150,28 +139,13 @@ class Arrivals:
             _log.info("%s", text)
 
     def _decide(self, arrival: Arrival) -> bool:
-        """Find out what the file means, and act on it; False where it has to be left to another program for now."""
-        folder, known, lesson = arrival.folder, arrival.known, arrival.lesson
-        is_spam = folder.role is Role.SPAM  # elsewhere only what is to be judged is asked for the verdict told before
-        early = self._ledger.early_verdicts.find(arrival.unread.digest, self._now()) if is_spam else None
-        past = PastPlaces(self._context, self._folders, arrival)
-        facts = Facts(
-            folder.role,
-            folder.unsure,
-            None if lesson is None else lesson.decision,
-            () if reactions.has_no_meaning(folder.role, folder.unsure) else past.all(),
-            None if known is None else known.verdict,
-            None if early is None else early.verdict,
-            has_known_name=arrival.has_known_name,
-            is_one_of_many=self._now() < self._many_until,
-            role_is_configured=self._folders.mailbox.names(folder.name),
-        )
-        reaction = reaction_to(facts, trust_delivery=self._config.learning.trust_delivery)
-        arrival = replace(arrival, vanished=past.vanished)
+        """Decide what is done about the file, and do it; False if it has to be left to another program for now."""
+        folder = arrival.folder
+        reaction = reaction_to(arrival.facts, trust_delivery=self._config.learning.trust_delivery)
         if reaction.do is Do.JUDGE:
             return self._judge(arrival)
-        if reaction.do is Do.ADOPT and early is not None:
-            self._accept(arrival, early)
+        if reaction.do is Do.ADOPT and arrival.early is not None:
+            self._accept(arrival, arrival.early)
         else:
             self._apply(arrival, reaction)
         if reaction.log_it:
@@ -207,8 +181,7 @@ class Arrivals:
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
         for vanished_from, base in arrival.vanished:
             self._ledger.locations.gone(vanished_from, [base], now)
-        same = [place for place in arrival.locations if (place.folder, place.content) == (folder, unread.delivery)]
-        origin = "filter" if do is Do.ADOPT else reactions.origin_of(do, {place.origin for place in same})
+        origin = "filter" if do is Do.ADOPT else reactions.origin_of(do, arrival.origins_before)
         self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
         if judgement is not None:
             verdict, came_from = (judgement.verdict, judgement.probability), unread.relations
