@@ -2,6 +2,7 @@
 
 `watched` compares the folders with the ledger, and hands each change on; `folders` lists and reads them. `arrivals`
 looks at each file that appeared, when it has been in the queue of `dwelling` for long enough; `facts` gathers what is
-known of it. `undecided` has files that wait for another one, `untouched` what was kept or left
-alone, `sent` the mail that the person has written. `lock` keeps other services away.
+known of it. `performer` carries out what is decided, and nothing else writes that. `undecided` has files that wait for
+another one, `untouched` what was kept or left alone, `sent` the mail that the person has written. `lock` keeps other
+services away.
 """

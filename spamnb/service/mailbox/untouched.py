@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from spamnb.acts import training
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import How, Role
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
@@ -16,6 +15,7 @@ from spamnb.rules.moving import missing_lessons
 from spamnb.rules.reactions import KEPT_ORIGINS, Do, Reaction, kept, learns_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.performer import Performer
 
 _Item = TypeVar("_Item")
 # Messages and tokens of a transaction, which is to hold the ledger for less than a tenth of a second. Each message
@@ -41,8 +41,9 @@ class _Candidate(NamedTuple):
 class UntouchedMail:
     """The untouched mail of one mailbox."""
 
-    def __init__(self, folders: Folders, context: Context) -> None:
+    def __init__(self, folders: Folders, context: Context, performer: Performer) -> None:
         self._folders = folders
+        self._performer = performer
         self._context = context
         self._config = context.config
         self._ledger = context.ledger
@@ -74,7 +75,7 @@ class UntouchedMail:
         now = self._context.now()
         due = (each for each in kept if not each.reaction.weak or self._look_again.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
-            self._learn(candidates, Label.HAM, self._teaches_ham)
+            self._learn(candidates, self._teaches_ham)
 
     def _kept(self, folder: WatchedFolder) -> Iterator[_Candidate]:
         self._context.alive(f"looking for kept mail in {self._folders.root}")
@@ -114,7 +115,7 @@ class UntouchedMail:
             for place in self._ledger.locations.left_in_spam(folder.id, before)
         )
         for candidates in _grouped(left):
-            self._learn(candidates, Label.SPAM, self._teaches_spam)
+            self._learn(candidates, self._teaches_spam)
 
     def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
         then = self._ledger.messages.get(candidate.place.message).probability
@@ -122,9 +123,7 @@ class UntouchedMail:
             return False
         return weak_lessons.teaches_spam(then, self._context.filter().judge(reading).probability)
 
-    def _learn(
-        self, candidates: Sequence[_Candidate], label: Label, teaches: Callable[[_Candidate, Reading], bool]
-    ) -> None:
+    def _learn(self, candidates: Sequence[_Candidate], teaches: Callable[[_Candidate, Reading], bool]) -> None:
         """Learn those of some messages that teach it."""
         readings: dict[bool, tuple[Reaction, list[Reading]]] = {}  # by whether they are learned weakly
         for candidate in candidates:
@@ -135,13 +134,7 @@ class UntouchedMail:
                 alike.append(unread.reading)
         for reaction, alike in readings.values():
             for portion in _portions(alike):
-                self._learn_together(portion, label, reaction)
-
-    def _learn_together(self, readings: Sequence[Reading], label: Label, reaction: Reaction) -> None:
-        by_digest = {reading.digest: reading for reading in reversed(readings)}
-        now, how, weak = self._context.now(), reaction.how, reaction.weak
-        for change in training.learn_together(self._ledger, readings, label, reaction.why, now, how=how, weak=weak):
-            self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
+                self._performer.learn(portion, reaction)
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
