@@ -3,6 +3,7 @@
 Each of the three has its place: `facts`, `rules.reactions`, `performer`.
 """
 
+from spamnb.base.errors import NotYetError
 from spamnb.base.label import Role
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import LINKED_SECONDS, Entry, linked_until, locate, read_keywords
@@ -70,7 +71,7 @@ class Arrivals:
         seen = SeenFile(folder, entry, unread, appeared)
         try:
             return self._decide(arrival_of(self._context, self._folders, seen, is_one_of_many=self._are_many))
-        except FolderUnavailableError:
+        except (NotYetError, FolderUnavailableError):
             return False
 
     def act_on_due(self) -> None:
@@ -95,13 +96,13 @@ class Arrivals:
                 return self._performer.report(postponed)
             arrival = self._arrival(*key)
             return arrival is None or self._decide(arrival)
-        except FolderUnavailableError:
+        except (NotYetError, FolderUnavailableError):
             return False
 
     def _arrival(self, path: str, base: str) -> Arrival | None:
         """Return a file that has dwelt, with the facts about it; None if there is nothing to decide.
 
-        Raises FolderUnavailableError while another process moves the file, or the folder cannot be listed.
+        Raises NotYetError while another process moves the file, and FolderUnavailableError if its folder is away.
         """
         folder = self._folders.by_path.get(path)
         if folder is None:
@@ -110,7 +111,7 @@ class Arrivals:
         if last is not None and last.gone_at is None:
             return None
         if self._performer.mover.is_brought(folder.id, base):
-            raise FolderUnavailableError(f"{base!r} is still being moved to {path}")
+            raise NotYetError(f"{base!r} is still being moved to {path}")
         dwelt = self._dwelling[path, base]
         entry = locate(folder, base, parse_name(dwelt.entry.name).flags)
         unread = None if entry is None else self._folders.read(folder, entry)

@@ -60,7 +60,7 @@ class Performer:
     def do(self, reaction: Reaction, arrival: Arrival) -> Postponed | None:
         """Do what follows for a file that appeared. Returns its move, if that has to wait for another program.
 
-        Raises FolderUnavailableError if all of it has to wait; it has changed nothing then.
+        Raises NotYetError or FolderUnavailableError if all of it has to wait; it has changed nothing then.
         """
         if reaction.do is Do.JUDGE:
             return self._judge(arrival)
