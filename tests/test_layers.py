@@ -93,6 +93,28 @@ def test_the_room_of_one_mailbox(module: str) -> None:
     }
 
 
+DECISIONS = {  # what writes a decision about mail, or carries it out
+    *("messages.ensure", "messages.judged", "messages.rescued", "locations.put", "locations.set_origin"),
+    *("journal.judged", "training.learn", "training.learn_together", "mover.intend", "mover.carry_out"),
+}
+
+
+def calls(module: str) -> Iterator[str]:
+    """What a module calls, by the last two names: `self._ledger.messages.ensure(…)` gives `messages.ensure`."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            match node.func.value:
+                case ast.Attribute(attr=of) | ast.Name(id=of):
+                    yield f"{of}.{node.func.attr}"
+
+
+def test_one_place_writes_decisions() -> None:
+    """In the service only the performer writes decisions about mail; who teaches by the spamd protocol is asked."""
+    service = {module for module in MODULES if package_of(module) == "service" and ".spamd." not in module}
+    writing = {module: found for module in service if (found := DECISIONS & set(calls(module)))}
+    assert writing == {f"{MAILBOX}.performer": DECISIONS}
+
+
 def test_layers_are_documented() -> None:
     """CONTRIBUTING.md has a row for each package, with the number of its layer."""
     text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")

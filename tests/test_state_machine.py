@@ -40,7 +40,7 @@ from spamnb.rules.destination import MARKS
 from spamnb.rules.reactions import TRAINING, Do, Facts, PastPlace, kept, reaction_to, taught_by
 from spamnb.rules.weak_lessons import SILENT_MESSAGES
 from spamnb.service.context import Context
-from spamnb.service.mailbox import past_places
+from spamnb.service.mailbox import facts
 from spamnb.service.mailbox.watched import WatchedMailbox
 from spamnb.service.outdated import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
@@ -130,7 +130,7 @@ class Sorting(RuleBasedStateMachine):
         self.ahead = 0.0
         self.stamps: dict[tuple[int, int], float] = {}  # when a file's status was set, by inode and the kernel's time
         self.patches = ExitStack()
-        for module in (messages, past_places):
+        for module in (messages, facts):
             self.patches.enter_context(mock.patch.object(module, "status_set_at", self.status_set_at))
         self.bases: Iterator[str] = fresh_bases(lambda: 10**18, 7, "host")  # the same at each run
         self.number = LESSONS

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from spamnb.base.errors import MaildirError, SpamnbError
+from spamnb.base.errors import MaildirError, NotYetError, SpamnbError
 from spamnb.base.label import How, Label, Origin
 from spamnb.config import Config
 from spamnb.config.settings import Layout
@@ -49,7 +49,7 @@ class MovedSinceError(SpamnbError):
     """A message is not where the filter moved it: a person has moved it since, and it is left there."""
 
 
-class BeingMovedError(FolderUnavailableError):
+class BeingMovedError(NotYetError):
     """Another process has a move of the same file open: what is to be done with it has to wait for that."""
 
 

@@ -47,6 +47,10 @@ class MaildirError(SpamnbError):
     """A Maildir or one of its folders is not what it should be."""
 
 
+class NotYetError(MaildirError):
+    """Another program is at work on a message, or its folder is about to be made: nothing is lost; look again soon."""
+
+
 class LedgerError(SpamnbError):
     """The ledger cannot be used: damaged, unwritable, or from a newer version."""
 

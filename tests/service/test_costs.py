@@ -14,7 +14,7 @@ from spamnb.mail import reading
 from spamnb.mail.reading import LazyReading, read
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, deliver, locate, scan
-from spamnb.service.mailbox import arrivals, past_places
+from spamnb.service.mailbox import arrivals, facts
 from tests.service.desk import Desk
 
 
@@ -33,7 +33,7 @@ def counted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, i
         return locate(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(past_places, "locate", looked_for)
+        patch.setattr(facts, "locate", looked_for)
         sqlite.set_progress_handler(step, 10)
         yield counts
         sqlite.set_progress_handler(None, 0)

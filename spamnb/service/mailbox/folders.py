@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from spamnb.acts.moves import KnownFolder
-from spamnb.base.errors import MaildirError
+from spamnb.base.errors import MaildirError, NotYetError
 from spamnb.base.label import Role
 from spamnb.config import Mailbox
 from spamnb.mail.intake import is_blank, take
@@ -130,9 +130,10 @@ class Folders:
         return next((watched for watched in self if watched.id == folder), None)
 
     def named(self, name: str) -> WatchedFolder:
-        """The folder of that name, which is one that `refresh` has found or made; made again where it was deleted.
+        """Return the folder of that name, which `refresh` has found or made; it is made again if it was deleted.
 
-        Raises FolderUnavailableError where that is to come, and MaildirError where there is none.
+        Raises NotYetError if it is made again in a moment, FolderUnavailableError if the mailbox is away, and
+        MaildirError if there is no such folder.
         """
         for is_last in (False, True):
             folder = next((folder for folder in self if folder.name == name), None)
@@ -141,7 +142,7 @@ class Folders:
             if not is_last:
                 self.refresh()
         if self.is_quiet and name in self._goals:
-            raise FolderUnavailableError(f"{self.root} has no folder {name!r} any more: it is made again in a moment")
+            raise NotYetError(f"{self.root} has no folder {name!r} any more: it is made again in a moment")
         raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def read(self, folder: WatchedFolder, entry: Entry) -> LazyReading | None:

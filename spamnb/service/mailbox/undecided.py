@@ -7,12 +7,12 @@ what a person wants in the inbox. That a file waits is recorded in the ledger: a
 asks only the ledger.
 """
 
-from spamnb.acts import training
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import Label, Role
 from spamnb.ledger.history.locations import Location
 from spamnb.rules.reactions import waits_until
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.performer import Performer
 
 _NEVER = float("inf")
 
@@ -20,8 +20,9 @@ _NEVER = float("inf")
 class UndecidedFiles:
     """The files of a mailbox that wait. due: when to look again, without any further change, or None."""
 
-    def __init__(self, folders: Folders, context: Context) -> None:
+    def __init__(self, folders: Folders, context: Context, performer: Performer) -> None:
         self._folders = folders
+        self._performer = performer
         self._context = context
         self._ledger = context.ledger
         self.due: float | None = None
@@ -49,13 +50,7 @@ class UndecidedFiles:
         reading = None if unread is None else unread.reading  # before the ledger is held
         if was_rescued and reading is None:
             return  # the next comparison of the folders looks again
-        with self._ledger.transaction():
-            self._ledger.locations.set_origin(folder.id, place.base, "appeared")
-            if reading is not None:
-                now, why = self._context.now(), "the other file of its delivery was taken out of spam"
-                change = training.learn(self._ledger, reading, Label.HAM, why, now, how=How.MOVE)
-                self._context.log_learned(change, reading, Label.HAM, why, weak=False)
-                self._ledger.messages.rescued(place.message, now)
+        self._performer.end_waiting(folder, place, reading)
 
     def _is_spam(self, place: Location) -> bool:
         role, unsure = self._context.role_of(place.mailbox, place.folder_name)

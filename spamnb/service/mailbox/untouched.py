@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from spamnb.acts import training
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import How, Role
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
@@ -16,13 +15,13 @@ from spamnb.rules.moving import missing_lessons
 from spamnb.rules.reactions import KEPT_ORIGINS, Do, Reaction, kept, learns_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.performer import Performer
 
 _Item = TypeVar("_Item")
 # Messages and tokens of a transaction, which is to hold the ledger for less than a tenth of a second. Each message
 # learned by itself writes 375 KB to the write-ahead log and takes 4.1 ms of the processor, of fifty together each 95 KB
 # and 1.0 ms (csdmc2010, `benchmarks/kept.py`).
 _TOGETHER, _TOKENS = 50, 20_000
-_OPENED_SECONDS = 3600.0  # a later look is written down no sooner
 
 
 class _Candidate(NamedTuple):
@@ -41,27 +40,14 @@ class _Candidate(NamedTuple):
 class UntouchedMail:
     """The untouched mail of one mailbox."""
 
-    def __init__(self, folders: Folders, context: Context) -> None:
+    def __init__(self, folders: Folders, context: Context, performer: Performer) -> None:
         self._folders = folders
+        self._performer = performer
         self._context = context
         self._config = context.config
         self._ledger = context.ledger
         self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
-
-    def opened_spam(self, place: Location | None) -> None:
-        """A file in spam has got marks or has left: a person has looked there, if the filter has moved it there.
-
-        Long after, a server may have removed it.
-        """
-        now = self._context.now()
-        if place is None or place.origin != "filter":
-            return
-        if now - place.since <= weak_lessons.SILENT_DAYS * DAY and now - self._opened_at() > _OPENED_SECONDS:
-            self._ledger.locations.set_spam_seen_at(self._folders.id, now)
-
-    def _opened_at(self) -> float:
-        return self._ledger.locations.spam_seen_at(self._folders.id)
 
     def learn_kept(self) -> None:
         """Learn what was answered; and what was read and kept, unless the filter doubts that it is ham.
@@ -74,7 +60,7 @@ class UntouchedMail:
         now = self._context.now()
         due = (each for each in kept if not each.reaction.weak or self._look_again.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
-            self._learn(candidates, Label.HAM, self._teaches_ham)
+            self._learn(candidates, self._teaches_ham)
 
     def _kept(self, folder: WatchedFolder) -> Iterator[_Candidate]:
         self._context.alive(f"looking for kept mail in {self._folders.root}")
@@ -105,7 +91,8 @@ class UntouchedMail:
             return
         self._spam_looked_at = now
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
-        before = min(now - weak_lessons.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
+        opened = self._ledger.locations.spam_seen_at(self._folders.id)
+        before = min(now - weak_lessons.SILENT_DAYS * DAY, opened, -1.0 if enough is None else enough)
         reaction = Reaction(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
         left = (
             _Candidate(folder, place, reaction)
@@ -114,7 +101,7 @@ class UntouchedMail:
             for place in self._ledger.locations.left_in_spam(folder.id, before)
         )
         for candidates in _grouped(left):
-            self._learn(candidates, Label.SPAM, self._teaches_spam)
+            self._learn(candidates, self._teaches_spam)
 
     def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
         then = self._ledger.messages.get(candidate.place.message).probability
@@ -122,9 +109,7 @@ class UntouchedMail:
             return False
         return weak_lessons.teaches_spam(then, self._context.filter().judge(reading).probability)
 
-    def _learn(
-        self, candidates: Sequence[_Candidate], label: Label, teaches: Callable[[_Candidate, Reading], bool]
-    ) -> None:
+    def _learn(self, candidates: Sequence[_Candidate], teaches: Callable[[_Candidate, Reading], bool]) -> None:
         """Learn those of some messages that teach it."""
         readings: dict[bool, tuple[Reaction, list[Reading]]] = {}  # by whether they are learned weakly
         for candidate in candidates:
@@ -135,13 +120,7 @@ class UntouchedMail:
                 alike.append(unread.reading)
         for reaction, alike in readings.values():
             for portion in _portions(alike):
-                self._learn_together(portion, label, reaction)
-
-    def _learn_together(self, readings: Sequence[Reading], label: Label, reaction: Reaction) -> None:
-        by_digest = {reading.digest: reading for reading in reversed(readings)}
-        now, how, weak = self._context.now(), reaction.how, reaction.weak
-        for change in training.learn_together(self._ledger, readings, label, reaction.why, now, how=how, weak=weak):
-            self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
+                self._performer.learn(portion, reaction)
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:

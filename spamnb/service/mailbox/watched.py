@@ -5,7 +5,6 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from spamnb.acts import training
 from spamnb.base.label import How, Label, Role, contradicts
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
@@ -14,12 +13,13 @@ from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.destination import MARKS
-from spamnb.rules.reactions import label_of_keywords
+from spamnb.rules.reactions import Do, Reaction, label_of_keywords
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 from spamnb.service.mailbox.arrivals import Arrivals
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.lock import MailboxLock
+from spamnb.service.mailbox.performer import Performer
 from spamnb.service.mailbox.sent import SentMail
 from spamnb.service.mailbox.undecided import UndecidedFiles
 from spamnb.service.mailbox.untouched import UntouchedMail
@@ -38,11 +38,12 @@ class WatchedMailbox:
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
         self.folders = Folders(mailbox, context)
         self.has_begun = False
-        self._untouched = UntouchedMail(self.folders, context)
-        self._arrivals = Arrivals(self.folders, context, self._untouched)
-        self._waiting = UndecidedFiles(self.folders, context)
+        self._performer = Performer(self.folders, context)
+        self._arrivals = Arrivals(self.folders, context, self._performer)
+        self._waiting = UndecidedFiles(self.folders, context, self._performer)
         self._sent = SentMail(self.folders, context)
-        self.mover = self._arrivals.mover
+        self._untouched = UntouchedMail(self.folders, context, self._performer)
+        self.mover = self._performer.mover
         self.lock = MailboxLock()
         self._context = context
         self._learning = context.config.learning
@@ -83,9 +84,7 @@ class WatchedMailbox:
             entries = scan(folder)
             for start in range(0, len(entries), _BATCH):
                 found = list(self._existing(folder, entries[start : start + _BATCH], f"{root}: {recorded} messages"))
-                with self._ledger.transaction():
-                    for each in found:
-                        self._record(folder, *each)
+                self._performer.record_before(folder, found)
                 recorded += len(found)
         self.folders.started_at = self._now()
         self._ledger.locations.start(self.folders.id, self.folders.started_at)
@@ -98,10 +97,6 @@ class WatchedMailbox:
             unread = self.folders.read(folder, entry)
             if unread is not None:
                 yield parse_name(entry.name), Digests(unread.digest, unread.header_digest, unread.delivery)
-
-    def _record(self, folder: WatchedFolder, name: Name, digests: Digests) -> None:
-        known = self._ledger.messages.ensure(digests.identity, "", digests.header)
-        self._ledger.locations.put(folder.id, name.key, known.id, "before", digests.delivery, name.flags, self._now())
 
     def look(self, folder: WatchedFolder, entry: Entry) -> None:
         """Look at a file that may have appeared, or may have got other flags."""
@@ -125,7 +120,7 @@ class WatchedMailbox:
         if folder.role is Role.SPAM:
             for key, name in names.items():
                 if set(name.flags) & MARKS > set(before[key]) & MARKS:
-                    self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
+                    self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
         # After learning: killed before this, the same flags are learned once more.
         flags = {key: _with_meaning(name.flags, keywords) for key, name in names.items()}
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
@@ -143,8 +138,8 @@ class WatchedMailbox:
             return
         message, why = self._ledger.messages.find(unread.digest), "marked by a mail client"
         weak = not contradicts(label, None if message is None else message.verdict)
-        change = training.learn(self._ledger, unread.reading, label, why, self._now(), how=How.KEYWORD, weak=weak)
-        self._context.log_learned(change, unread.reading, label, why, weak=weak)
+        do = Do.LEARN_SPAM if label is Label.SPAM else Do.LEARN_HAM
+        self._performer.learn([unread.reading], Reaction(do, why, How.KEYWORD, weak=weak))
 
     def reconcile(self) -> None:
         """Compare the folders with the ledger: what appeared, what is gone, which flags changed, what was kept."""
@@ -221,7 +216,7 @@ class WatchedMailbox:
         """Record that the files of these base names have left the folder."""
         if folder.role is Role.SPAM:
             for key in keys:
-                self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
+                self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
         self._ledger.locations.gone(folder.id, keys, self._now())
 
 

@@ -1,0 +1,177 @@
+"""The facts about a file that appeared: what the ledger and the disk know of it, asked once. It writes nothing."""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spamnb.base.label import Origin, Role
+from spamnb.ledger.history.early_verdicts import EarlyVerdict
+from spamnb.ledger.history.locations import Location
+from spamnb.ledger.history.messages import KnownMessage
+from spamnb.mail.reading import LazyReading
+from spamnb.maildir.folders import FolderUnavailableError
+from spamnb.maildir.messages import Entry, locate, status_set_at
+from spamnb.maildir.names import Name, parse_name
+from spamnb.rules.reactions import COPY_SECONDS, Facts, PastPlace
+from spamnb.service.context import Context
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
+
+
+def appeared_at(folder: WatchedFolder, entry: Entry, now: float) -> float:
+    """Return since when the file has been there at the latest: a rename, or a second name, sets its status."""
+    return min(status_set_at(entry.path(folder)) or now, now)
+
+
+class SeenFile(NamedTuple):
+    """A file as it was found. appeared: since when it has been there, in seconds since the epoch."""
+
+    folder: WatchedFolder
+    entry: Entry
+    unread: LazyReading
+    appeared: float
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A file that appeared, with the facts about it, as they were before anything is written.
+
+    vanished: files that the ledger still knows, and that are gone: they are recorded as gone in one transaction with
+    the arrival. origins_before: of files of this delivery in the same folder. early: the verdict given at delivery; it
+    is asked for only in a folder for spam.
+
+    Other processes may learn and move mail at the same time. But where mail is, only this service records, and whoever
+    moves a message that is known already, never to the place of this file. So facts that are a moment old still tell
+    what the file means. Learning compares with the lesson of its own moment, and what a person has decided is asked
+    again in the transaction that would move the message.
+    """
+
+    folder: WatchedFolder
+    entry: Entry
+    unread: LazyReading
+    facts: Facts
+    vanished: Sequence[Location] = ()
+    origins_before: Collection[Origin] = ()
+    early: EarlyVerdict | None = None
+
+    @property
+    def name(self) -> Name:
+        """The name of the file."""
+        return parse_name(self.entry.name)
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Where it is: the folder's id and the base name."""
+        return self.folder.id, self.name.key
+
+
+def arrival_of(
+    context: Context,
+    folders: Folders,
+    seen: SeenFile,
+    *,
+    is_one_of_many: bool,
+    known: KnownMessage | None = None,
+    last: Location | None = None,
+) -> Arrival:
+    """Gather the facts about a file, each once.
+
+    known: its message, or None if it was never seen. last: the last file of this name in the folder.
+    """
+    folder, entry, unread, _ = seen
+    ledger = context.ledger
+    lesson = ledger.lessons.find(unread.digest)
+    locations = [] if known is None else ledger.locations.of_message(known.id)
+    is_spam = folder.role is Role.SPAM  # elsewhere a verdict given at delivery is asked for when the file is judged
+    early = ledger.early_verdicts.find(unread.digest, context.now()) if is_spam else None
+    places = _Places(context, folders, seen)
+    facts = Facts(
+        folder.role,
+        folder.unsure,
+        None if lesson is None else lesson.decision,
+        places.of(locations),  # in each folder: what came back under its name would seem never to have left
+        None if known is None else known.verdict,
+        None if early is None else early.verdict,
+        has_known_name=last is not None and known is not None and last.message == known.id,
+        is_one_of_many=is_one_of_many,
+        role_is_configured=folders.mailbox.names(folder.name),
+    )
+    here = [place for place in locations if (place.folder, place.content) == (folder.id, unread.delivery)]
+    return Arrival(folder, entry, unread, facts, places.vanished, {place.origin for place in here}, early)
+
+
+class _Places:
+    """The other places of the message of a file that appeared. vanished: see `Arrival`; complete after `of`."""
+
+    def __init__(self, context: Context, folders: Folders, seen: SeenFile) -> None:
+        self._context = context
+        self._folders = folders
+        self._seen = seen
+        self.vanished: list[Location] = []
+
+    def of(self, locations: Iterable[Location]) -> list[PastPlace]:
+        """Return the places of the message itself, and of messages like it. locations: of the message.
+
+        This place before is among them. A file that waits for another one says nothing while it is there.
+        """
+        places = []
+        for location in locations:
+            place = self._place(location)
+            if place.is_gone or location.origin != "waiting":
+                places.append(place)
+        return places if self._seen.folder.role is Role.INBOX else places + self._alike()
+
+    def _alike(self) -> list[PastPlace]:
+        """Return the places that messages with the same Message-ID, Date and From have left.
+
+        None if one of them is still anywhere: so a stranger who writes the header of a message into mail for a ham
+        folder, until it is deleted, has one try.
+        """
+        unread = self._seen.unread
+        locations = self._context.ledger.locations.alike(unread.header_digest, unread.digest)
+        places = [self._place(location, alike=True) for location in locations]
+        return places if all(place.is_gone for place in places) else []
+
+    def _place(self, location: Location, *, alike: bool = False) -> PastPlace:
+        seen = self._seen
+        role, unsure = self._context.role_of(location.mailbox, location.folder_name)
+        gone_at, trashed, same_file = location.gone_at, False, False
+        folder = self._folders.by_id(location.folder)
+        if gone_at is None and folder is not None:
+            try:
+                there = locate(folder, location.base, location.flags)
+            except FolderUnavailableError:
+                there = Entry("", "")  # unknown is not gone
+            if there is None:
+                gone_at = self._context.now()
+                self.vanished.append(location)
+            elif there.name:
+                trashed = parse_name(there.name).trashed
+                same_file = not alike and _same_file(there.path(folder), seen.entry.path(seen.folder))
+        return PastPlace(
+            role=role,
+            unsure=unsure,
+            same_folder=location.folder == seen.folder.id,
+            by_filter=location.origin == "filter",
+            is_gone=gone_at is not None or (trashed and not alike),
+            same_delivery=not alike and location.content == seen.unread.delivery,
+            same_file=same_file,
+            since=location.since,
+            lag=seen.appeared - location.since,
+            left_recently=gone_at is None or self._left_recently(gone_at, alike),
+            left_as_it_appeared=trashed or (gone_at is not None and gone_at >= seen.appeared),
+            alike=alike,
+        )
+
+    def _left_recently(self, gone_at: float, alike: bool) -> bool:
+        """Whether a place was left when the file appeared; for another content, not long after: that may be chance."""
+        soon = COPY_SECONDS + self._context.config.learning.dwell_seconds
+        appeared = self._seen.appeared
+        return gone_at >= appeared - COPY_SECONDS and not (alike and gone_at > appeared + soon)
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

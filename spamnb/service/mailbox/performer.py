@@ -1,0 +1,267 @@
+"""What carries out reactions in one mailbox: the only place in the service that writes what was decided about mail.
+
+A crash may come between any two lines. So the order here is the same each time:
+
+1. What takes long is done before the ledger is held: reading, judging, asking what is still to learn.
+2. One transaction has all that one decision writes about one file: the message and its verdict, files that are gone,
+   the place, the lesson, and the line of the journal. If the file is to be moved, that line is an intent.
+3. The intent is durable before the file is renamed. `acts.moves` renames the file, and ends the intent.
+
+Killed before 2 is over, the file is looked at again, as if nothing had been. Killed after it, the intent is left, and
+`Mover.resolve` ends it at the next start.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from spamnb.acts import may_move, training
+from spamnb.acts.moves import Intent, Mover
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import How, Label, Role, Verdict
+from spamnb.filter.judge import Judgement
+from spamnb.identity.digests import Digests
+from spamnb.ledger.history.early_verdicts import EarlyVerdict
+from spamnb.ledger.history.locations import Location
+from spamnb.ledger.history.messages import KnownMessage
+from spamnb.mail.reading import Reading
+from spamnb.maildir.messages import Entry, linked_until
+from spamnb.maildir.names import Name
+from spamnb.rules import weak_lessons
+from spamnb.rules.destination import Destination, destination_of
+from spamnb.rules.reactions import Do, Reaction, origin_of
+from spamnb.service.context import DAY, Context
+from spamnb.service.mailbox.facts import Arrival
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.sent import sent_in
+
+_log = logging.getLogger(__name__)
+_OPENED_SECONDS = 3600.0  # a later look into spam is written down no sooner
+_ALIKE = "; judged by itself, though a known message has its Message-ID, Date and From"
+
+
+class Postponed(NamedTuple):
+    """A move that waits for another program. text: what is logged once it is made."""
+
+    intent: Intent
+    text: str
+
+
+class Performer:
+    """Carries out reactions in one mailbox."""
+
+    def __init__(self, folders: Folders, context: Context) -> None:
+        self.mover = Mover(context.ledger, context.now, context.bases, folders.by_id, context.departures)
+        self._folders = folders
+        self._context = context
+        self._ledger = context.ledger
+        self._now = context.now
+
+    # --- a file that appeared
+
+    def do(self, reaction: Reaction, arrival: Arrival) -> Postponed | None:
+        """Do what follows for a file that appeared. Returns its move, if that has to wait for another program.
+
+        Raises NotYetError or FolderUnavailableError if all of it has to wait; it has changed nothing then.
+        """
+        if reaction.do is Do.JUDGE:
+            return self._judge(arrival)
+        if reaction.do is Do.ADOPT and arrival.early is not None:
+            self._adopt(arrival, arrival.early)
+        else:
+            self._learn_or_leave(arrival, reaction)
+        if reaction.log_it:
+            name, where = self._context.name_of(arrival.unread), arrival.folder.name
+            _log.info("%s: stays in %s, not learned: %s", name, where, reaction.why)
+        return None
+
+    def _judge(self, arrival: Arrival) -> Postponed | None:
+        """Judge new mail, unless the filter gave a verdict at delivery, and do what follows from the verdict."""
+        mailbox, folder, entry, unread = self._folders.mailbox, arrival.folder, arrival.entry, arrival.unread
+        notes, intent = "", None
+        if self._ledger.messages.has_alike(unread.header_digest, unread.digest):
+            notes += _ALIKE
+        early = self._ledger.early_verdicts.find(unread.digest, self._now())
+        if early is None:
+            with self._context.measurements.judging():
+                judgement = self._context.filter().judge(unread.reading)
+        else:
+            judgement = _judgement(early)
+            notes += f"; {_asked_by(early)}"
+        if judgement.listed:
+            is_chosen = self._context.in_force.senders.is_chosen(judgement.listed)
+            notes += f"; by {'your choice' if is_chosen else '`senders`'}: {judgement.listed}"
+        verdict, probability = judgement.verdict, judgement.probability
+        how = How.MAILDIR if early is None else early.how
+        missing = self._missing()
+        with self._ledger.transaction():
+            known = self._record(arrival, Do.JUDGE, judgement)
+            then = self._destination(judgement, arrival, known, missing)
+            goals = {Verdict.SPAM: mailbox.spam_folder, Verdict.UNSURE: mailbox.unsure_folder}
+            goal = None if then.goal is None else goals[then.goal]
+            if goal is None or goal == folder.name:
+                judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
+                self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
+            else:
+                why = f"{then.why}, probability {probability:.4f}{notes}"
+                goal_folder, message = self._folders.named(goal), (known.id, known.digest)
+                intent = self.mover.intend(message, folder, entry, goal_folder, why, how=how, judgement=judgement)
+        what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
+        if intent is None:
+            _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes)
+            return None
+        text = f"{what}: moved from {folder.name} to {goal}{notes}"
+        if self._is_moved(intent, entry):
+            _log.info("%s", text)
+        elif linked_until(entry.path(folder)) > self._now():
+            return Postponed(intent, text)
+        return None
+
+    def _missing(self) -> str:
+        """Return what is still to learn before mail may be moved; asked before the ledger is held.
+
+        It may take half a second. Its moment is that of the judgement, which is made without the ledger too.
+        """
+        config = self._context.in_force
+        return may_move.begin(self._ledger, config.scoring, config.learning, self._context.remembered)
+
+    def _destination(self, judgement: Judgement, arrival: Arrival, known: KnownMessage, missing: str) -> Destination:
+        """Return where a message goes by its verdict; in the transaction that would move it.
+
+        What a person has called the message is asked again, since it took time to judge it. The lessons say it, not
+        this host's records: another host may have learned it, or this one may have been stopped between learning and
+        recording. And this very verdict may trip the circuit breaker.
+        """
+        hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
+        lesson = self._ledger.lessons.find(known.digest)
+        return destination_of(
+            judgement.verdict,
+            arrival.name.flags,
+            None if lesson is None else lesson.decision,
+            hindrance.missing,
+            hindrance.stop is not None,
+            self._folders.mailbox.unsure_folder is not None,
+            rescued=known.rescued_at is not None,
+        )
+
+    def _adopt(self, arrival: Arrival, early: EarlyVerdict) -> None:
+        """Record mail that a rule has filed by the verdict given at delivery, as if the filter had moved it there."""
+        now, why = self._now(), f"{early.verdict}, {_asked_by(early)}"
+        missing = self._missing()
+        with self._ledger.transaction():
+            known = self._record(arrival, Do.ADOPT, _judgement(early))
+            judged = known.id, arrival.place, early.verdict, early.probability, why, now
+            self._ledger.journal.judged(*judged, how=early.how)
+            may_move.hindrance_at_verdict(self._ledger, self._context.config, now, missing)
+        name, where = self._context.name_of(arrival.unread), arrival.folder.name
+        _log.info("%s %.4f %s: filed into %s, %s", early.verdict, early.probability, name, where, _asked_by(early))
+
+    def _learn_or_leave(self, arrival: Arrival, reaction: Reaction) -> None:
+        """Record a file, learn its message if it teaches, and move it on from a training folder."""
+        mailbox, label, intent = self._folders.mailbox, reaction.label, None
+        reading = None if label is None else arrival.unread.reading  # before the ledger is held
+        sent = sent_in(arrival.folder, arrival.unread)
+        # In one transaction: if the place were not recorded, a move back would not correct what was learned from it.
+        with self._ledger.transaction():
+            if label is not None and reading is not None:
+                at, how = self._now(), reaction.how
+                change = training.learn(self._ledger, reading, label, reaction.why, at, how=how, weak=reaction.weak)
+                self._context.log_learned(change, reading, label, reaction.why, weak=reaction.weak)
+            known = self._record(arrival, reaction.do)
+            self._ledger.lessons.add_sent(sent)
+            if reaction.rescued:
+                self._ledger.messages.rescued(known.id, self._now())
+            if reaction.files:
+                goal = self._folders.named(mailbox.spam_folder if label is Label.SPAM else mailbox.inbox_folder)
+                message = known.id, known.digest
+                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
+        if intent is not None:
+            self._is_moved(intent, arrival.entry)
+
+    def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> KnownMessage:
+        """Record the message, its verdict, and where its file is."""
+        unread, (folder, key), now = arrival.unread, arrival.place, self._now()
+        summary = "" if judgement is None else unread.summary
+        known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
+        for place in arrival.vanished:
+            if self._context.role_of(place.mailbox, place.folder_name)[0] is Role.SPAM:
+                self.opened_spam(place)
+            self._ledger.locations.gone(place.folder, [place.base], now)
+        origin = "filter" if do is Do.ADOPT else origin_of(do, arrival.origins_before)
+        self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
+        if judgement is not None:
+            verdict, came_from = (judgement.verdict, judgement.probability), unread.relations
+            self._ledger.messages.judged(known.id, *verdict, now, came_from.sender, came_from.list_id)
+        return known
+
+    def _is_moved(self, intent: Intent, entry: Entry) -> bool:
+        """Make a move that was written down; False if it could not be made, which is logged."""
+        try:
+            return self.mover.carry_out(intent, entry, waits=True)
+        except MaildirError as fault:
+            _log.error("%s", fault)
+            self._context.measurements.fault("disk")
+            return False
+
+    def report(self, postponed: Postponed) -> bool:
+        """Log a postponed move that was made; False while it is open. `Mover.resolve` tries it again."""
+        if self.mover.is_open(postponed.intent.action):
+            return False
+        ended = self._ledger.journal.get(postponed.intent.action)
+        if ended is not None and ended.state == "done":
+            _log.info("%s", postponed.text)
+        return True
+
+    # --- files that stay where they are, or have left
+
+    def record_before(self, folder: WatchedFolder, messages: Iterable[tuple[Name, Digests]]) -> None:
+        """Record mail that was there before the filter came, in one transaction.
+
+        messages: all have been read by now, since other processes wait for the ledger as long as it is held.
+        """
+        with self._ledger.transaction():
+            for name, digests in messages:
+                known = self._ledger.messages.ensure(digests.identity, "", digests.header)
+                place = folder.id, name.key, known.id
+                self._ledger.locations.put(*place, "before", digests.delivery, name.flags, self._now())
+
+    def learn(self, readings: Sequence[Reading], reaction: Reaction) -> None:
+        """Learn messages that stay where they are, in one transaction."""
+        label = reaction.label
+        if label is None:
+            return
+        by_digest = {reading.digest: reading for reading in reversed(readings)}
+        at, how, weak = self._now(), reaction.how, reaction.weak
+        for change in training.learn_together(self._ledger, readings, label, reaction.why, at, how=how, weak=weak):
+            self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
+
+    def end_waiting(self, folder: WatchedFolder, place: Location, reading: Reading | None) -> None:
+        """End the waiting of a file. reading: its message, if a person has taken the other file out of spam."""
+        with self._ledger.transaction():
+            self._ledger.locations.set_origin(folder.id, place.base, "appeared")
+            if reading is not None:
+                now, why = self._now(), "the other file of its delivery was taken out of spam"
+                change = training.learn(self._ledger, reading, Label.HAM, why, now, how=How.MOVE)
+                self._context.log_learned(change, reading, Label.HAM, why, weak=False)
+                self._ledger.messages.rescued(place.message, now)
+
+    def opened_spam(self, place: Location | None) -> None:
+        """Record that a person has looked into spam: a file that the filter moved there has got marks, or has left.
+
+        Long after, a server may have removed it.
+        """
+        now = self._now()
+        if place is None or place.origin != "filter":
+            return
+        last = self._ledger.locations.spam_seen_at(self._folders.id)
+        if now - place.since <= weak_lessons.SILENT_DAYS * DAY and now - last > _OPENED_SECONDS:
+            self._ledger.locations.set_spam_seen_at(self._folders.id, now)
+
+
+def _judgement(early: EarlyVerdict) -> Judgement:
+    return Judgement(Verdict(early.verdict), early.probability, early.log_odds)
+
+
+def _asked_by(early: EarlyVerdict) -> str:
+    """Say that a verdict was given at delivery, in words for the history."""
+    return f"judged at delivery ({early.asker})"
