@@ -22,6 +22,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.bayes.score_plain import UNKNOWN
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.evaluation.measures import one_minus_roca
@@ -69,6 +70,11 @@ def left_out(*kinds: str) -> Change:
     return Change([without(*kinds)])
 
 
+def in_proportion(log_odds: float) -> float:
+    """Return a token's strength as its log-odds without the sign."""
+    return abs(log_odds) or UNKNOWN
+
+
 DEFAULT = Change()
 PARTS = {
     "the facts of the header": left_out(
@@ -77,6 +83,9 @@ PARTS = {
     ),
     "one crowd for HTML": Change(values={f"{_JUDGE}.crowd_of": kind}),
     "the second mean": left_out("4"),
+    "more weight for strong evidence": Change(
+        values={f"{_SCORE}.strength": in_proportion, f"{_SCORE}.CAUTION": 20.0, f"{_SCORE}.CROWD": -1 / 4}
+    ),
 }
 CHANGES = {
     "the default": DEFAULT,
@@ -97,7 +106,9 @@ CHANGES = {
     ),
     "all tokens weigh alike": Change(values={f"{_SCORE}.strength": lambda log_odds: 1.0, f"{_SCORE}.CROWD": 0.0}),
     "many tokens of one kind weigh in full": Change(values={f"{_SCORE}.CROWD": 0.0}),
+    "the fourth root for tokens of one kind": Change(values={f"{_SCORE}.CROWD": -1 / 4}),
     "no caution": Change(values={f"{_SCORE}.CAUTION": 1e-9}),
+    "a caution of 20": Change(values={f"{_SCORE}.CAUTION": 20.0}),
     "unknown tokens not counted": Change(values={f"{_SCORE}.UNKNOWN": 0.0}),
     "α = 0.001": Change(scoring=Scoring(alpha=0.001)),
     "α = 0.1": Change(scoring=Scoring(alpha=0.1)),

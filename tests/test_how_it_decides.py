@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from spamnb.base.label import How, Label
-from spamnb.bayes.calibration import INTERCEPT, SLOPE
+from spamnb.bayes.calibration import SLOPE
 from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, strength
 from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter, Judgement, judged
@@ -153,13 +153,14 @@ def short_message() -> Iterator[str]:
     yield line(f"all {len(words)}", *[""] * 6, shown(words.weights, 2), shown(words.evidence, 2))
     (row,) = [row for row in words.rows if "buy" in row.tokens]
     yield from log_odds_of(row, message.evidence)
+    assert math.isclose(row.strength, row.log_odds**1.5)
+    yield "The strength is |log-odds|^1.5."
     yield f"{row.crowd} of the tokens are words of the text"
     yield f"{shown(row.strength)} / {shown(row.crowd**-CROWD, 4)} = {shown(row.weight)}"
     yield f"{shown(row.weight)} · {shown(row.log_odds)} = {shown(row.weight * row.log_odds, 2)}"
     yield f"the {len(row.tokens)} tokens of the row {shown(row.evidence, 2)}"
     yield f"the strength {UNKNOWN:g}"
     yield mean_in_words(words)
-    assert INTERCEPT == 0
     yield f"1 / (1 + e^(−{SLOPE:g} · {shown(words.value)})) = {shown(judgement.probability)}"
     yield f"from {SCORING.spam_cutoff} on it is {judgement.verdict}"
     yield f"up to {SCORING.ham_cutoff} it would be ham"
@@ -218,8 +219,10 @@ def test_worked_messages_are_what_the_filter_does() -> None:
 def test_constants_of_the_score_are_those_of_the_document() -> None:
     """The weights of a mean are told with the constants that they have."""
     text = " ".join(section("The score").split())
-    assert CROWD == -1 / 4
-    assert "each weighs less by the fourth root of their number" in text
+    assert strength(4.0) == 4.0**1.5
+    assert "A token weighs |log-odds|^1.5" in text
+    assert CROWD == -1 / 3
+    assert "each weighs less by the cube root of their number" in text
     assert f"A constant of {CAUTION:g} pulls" in text
     assert f"counts {GRAMS_WEIGHT:g} times as much" in text
     assert f"only where a message has {LEAST_GRAMS} grams" in text

@@ -39,7 +39,7 @@ def weights_of(log_odds: FloatArray, crowds: IntArray, lengths: IntArray) -> Flo
     size = np.bincount(cell)[cell] if len(cell) else cell
     is_gram = crowds == _OF_GRAMS
     amount = np.abs(log_odds)
-    share = np.where(amount > NOTHING, amount, UNKNOWN)
+    share = np.where(amount > NOTHING, amount * np.sqrt(amount), UNKNOWN)
     share *= np.where(is_gram, 1.0, size.astype(np.float64) ** CROWD)
     mean = 2 * message + is_gram
     sums = np.bincount(mean, share, 2 * len(lengths))

@@ -5,9 +5,9 @@ One mean is of the grams (the beginnings and ends of words), the other of all ot
 Of one message it is worked out in plain numbers, here; of many in arrays (`score_arrays`).
 
 The textbook posterior is the sum of the log-odds. It grows with a message's length until messages that differ have
-the same probability 0 or 1, and so it ranks badly. A mean does not saturate. Weighting by strength does what dropping
-weak tokens does, without a threshold. What each constant here is worth stands in docs/evidence/accuracy.md, by
-benchmarks/ablation.py.
+the same probability 0 or 1, and so it ranks badly. A mean does not saturate. The weight of a token grows faster than
+its log-odds, as |log-odds|^1.5. This does what dropping weak tokens does, without a threshold.
+docs/evidence/accuracy.md says what each constant is worth, by benchmarks/ablation.py.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import compress
+from math import sqrt
 from operator import mul, not_
 
 # What pulls a message with little evidence to 0, in units of one token's log-odds.
-CAUTION = 20.0
+CAUTION = 60.0
 
 # Tokens of one crowd, such as the hosts of all Received fields, repeat one another. Dividing by the fourth root of
 # their number gives a large crowd less weight.
-CROWD = -0.25
+CROWD = -1 / 3
 
 # A token never learned has no evidence, but weighs as much as a weak one.
 UNKNOWN = 1.0
@@ -49,19 +50,19 @@ NOTHING = 1e-12
 def weights(log_odds: Sequence[float], crowds: Sequence[str]) -> list[float]:
     """The weight of each token of a message in its score, for log-odds that are 0 for tokens never learned.
 
-    crowds: of each token. In a mean it has |log-odds| · size^CROWD, with UNKNOWN in the place of |log-odds| for a token
-    without evidence, and the size of its crowd in the message; divided by CAUTION and the sum of these.
+    crowds: of each token. Its share of a mean is strength · size^CROWD, where size is the number of tokens of its crowd
+    in the message. Its weight is this share, divided by CAUTION and the sum of all shares.
 
-    >>> weights([3.0, -1.0], ["", "subject:"])  # 3 / (20 + 4), 1 / (20 + 4)
-    [0.125, 0.041666666666666664]
+    >>> weights([4.0, -1.0], ["", "subject:"])  # 8 / (60 + 9), 1 / (60 + 9)
+    [0.11594202898550725, 0.014492753623188406]
     """
     return in_message(map(strength, log_odds), crowds)
 
 
 def strength(log_odds: float) -> float:
-    """What a token has in its mean that is alone in its crowd."""
+    """Return the share of a token that is alone in its crowd: |log-odds|^1.5, or UNKNOWN without evidence."""
     size = abs(log_odds)
-    return size if size > NOTHING else UNKNOWN
+    return size * sqrt(size) if size > NOTHING else UNKNOWN
 
 
 def in_message(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]:
@@ -87,8 +88,8 @@ def parts(grams: int) -> tuple[float, float]:
 def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     """Σ w · log-odds of the tokens of a message. What each of them adds is its weight times its log-odds.
 
-    >>> score([3.0, -1.0], weights([3.0, -1.0], ["", "subject:"]))  # (9 - 1) / (20 + 4)
-    0.3333333333333333
+    >>> score([4.0, -1.0], weights([4.0, -1.0], ["", "subject:"]))  # (32 - 1) / (60 + 9)
+    0.4492753623188406
     """
     total: float = sum(map(mul, weights, log_odds))
     return total
@@ -97,7 +98,7 @@ def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
 def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     """The part of the score, from 0 to 1, that speaks for nothing: CAUTION, and tokens without evidence.
 
-    >>> silent([3.0, 0.0], weights([3.0, 0.0], ["", "subject:"]))  # 21 / (20 + 4)
-    0.875
+    >>> silent([4.0, 0.0], weights([4.0, 0.0], ["", "subject:"]))  # 61 / (60 + 9)
+    0.8840579710144928
     """
     return 1 - sum(weight for odds, weight in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)

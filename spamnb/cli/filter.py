@@ -5,9 +5,9 @@ The running service is asked, if `spamd.listen` says where; else the ledger is r
 learned. Fields of these names that came with the message are removed; all else stays as it is,
 byte for byte.
 
-  X-Spamnb: spam, probability=0.998700, score=6.5, version=...      spam, ham, unsure or unknown
+  X-Spamnb: spam, probability=0.998700, score=8.7, version=...      spam, ham, unsure or unknown
   X-Spam-Flag: YES                                                  for spam alone
-  X-Spam-Status: Yes, score=6.5 required=5.0 tests=SPAMNB_SPAM ...
+  X-Spam-Status: Yes, score=8.7 required=5.0 tests=SPAMNB_SPAM ...
 
 Where no verdict can be had, the message passes with `X-Spamnb: unknown, reason=...`, and the system's
 log says why; standard error stays empty.

@@ -35,10 +35,10 @@ def fields(delivered: Delivered, style: Format = "spamnb") -> list[tuple[str, st
     `Yes` or `No` first, KMail a character behind each number, a recipe of bogofilter(1) `Spam, tests=bogofilter`. Each
     is shorter than 78 columns: Python's mail library, and getmail with it, folds what is longer.
 
-    >>> for name, value in fields(Delivered(Verdict.SPAM, 0.9987, 6.5)): print(f"{name}: {value}")
-    X-Spamnb: spam, probability=0.998700, score=6.5, version=0.1.0
+    >>> for name, value in fields(Delivered(Verdict.SPAM, 0.9987, 8.7)): print(f"{name}: {value}")
+    X-Spamnb: spam, probability=0.998700, score=8.7, version=0.1.0
     X-Spam-Flag: YES
-    X-Spam-Status: Yes, score=6.5 required=5.0 tests=SPAMNB_SPAM version=0.1.0
+    X-Spam-Status: Yes, score=8.7 required=5.0 tests=SPAMNB_SPAM version=0.1.0
     """
     verdict, p, is_spam = delivered.verdict, f"{delivered.probability:.6f}", delivered.verdict is Verdict.SPAM
     if style == "bogofilter":
@@ -62,8 +62,8 @@ def unknown(reason: str) -> list[tuple[str, str]]:
 def read_verdict(value: str) -> Delivered | None:
     """The verdict that the value of an `X-Spamnb` field tells; None for any other text.
 
-    >>> read_verdict("ham, probability=0.000012, score=-6.5, version=0.1.0")
-    Delivered(verdict=<Verdict.HAM: 'ham'>, probability=1.2e-05, points=-6.5)
+    >>> read_verdict("ham, probability=0.000012, score=-9.3, version=0.1.0")
+    Delivered(verdict=<Verdict.HAM: 'ham'>, probability=1.2e-05, points=-9.3)
     """
     parts = _VALUE.fullmatch(value)
     return parts and Delivered(Verdict(parts[1]), float(parts[2]), float(parts[3]))

@@ -17,17 +17,17 @@ docs/evidence/accuracy.md, by `spamnb evaluate --protocol user`.
 from collections.abc import Sequence
 
 from spamnb.base.label import How, Label
+from spamnb.bayes import calibration
 from spamnb.config import Scoring
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.port import Lesson
 
 LAY_IN_SPAM = "moved to spam by the filter, and left there"
 SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam folder before that teaches anything
-# At 0.98 the habit `tidy` has 97.1 % caught in the second half and a (1−ROCA)% of 0.0022 there (csdmc2010, three
-# orders); at 0.99 96.8 % and 0.0039, at 0.999 94.7 % and 0.0038.
-_BEYOND_DOUBT = 0.98
-_DOUBTFUL = 0.5
-_HAM_FOR_SURE = 0.3
+# Probabilities of certain scores: another slope of the calibration does not move what is learned without a decision.
+_BEYOND_DOUBT = calibration.probability(1.77)
+_DOUBTFUL = calibration.probability(0.0)
+_HAM_FOR_SURE = calibration.probability(-0.385)
 _FEWEST = 5
 _LEFT_SHARE = 0.25
 

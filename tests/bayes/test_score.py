@@ -1,4 +1,4 @@
-"""The score: a mean of log-odds, each weighted by its own strength."""
+"""The score: a mean of log-odds, in which strong evidence counts more than in proportion."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spamnb.bayes import score_arrays
-from spamnb.bayes.score_plain import CAUTION, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, score, silent, weights
+from spamnb.bayes.score_plain import CAUTION, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, score, silent, strength, weights
 
 NUMBERS = st.lists(st.floats(-20, 20, allow_nan=False), min_size=1, max_size=80)
 KINDS = st.lists(st.sampled_from(["", "a:", GRAMS, GRAMS]), min_size=80, max_size=80)
@@ -19,18 +19,25 @@ def of(log_odds: list[float], kinds: list[str] | None = None) -> float:
 
 
 def test_arithmetic() -> None:
-    """Two tokens of log-odds 3 and -1, each alone of its kind: (3·3 − 1·1) / (20 + 3 + 1)."""
-    assert of([3.0, -1.0]) == pytest.approx(8 / (CAUTION + 4))
+    """Two tokens of log-odds 4 and -1, each alone of its kind: (8·4 − 1·1) / (60 + 8 + 1)."""
+    assert of([4.0, -1.0]) == pytest.approx(31 / (CAUTION + 9))
+
+
+@pytest.mark.parametrize("log_odds", [0.25, 1.0, 4.0, 9.0])
+def test_strong_evidence_counts_more_than_in_proportion(log_odds: float) -> None:
+    """Four times the log-odds has eight times the strength, for either class."""
+    assert strength(4 * log_odds) == pytest.approx(8 * strength(log_odds))
+    assert strength(-log_odds) == strength(log_odds)
 
 
 def test_a_crowd_is_heard_less() -> None:
-    """Each of 16 tokens of one kind is heard half as much as it would be alone."""
-    assert weights([2.0] * 16, [""] * 16) == pytest.approx([1 / (CAUTION + 16)] * 16)
+    """Each of 8 tokens of one kind is heard half as much as it would be alone."""
+    assert weights([4.0] * 8, [""] * 8) == pytest.approx([4 / (CAUTION + 32)] * 8)
 
 
 def test_unknown_tokens_dilute() -> None:
     """A token never learned says nothing, and draws the score to 0."""
-    assert of([4.0, 4.0, 0.0]) == pytest.approx(32 / (CAUTION + 8 + UNKNOWN))
+    assert of([4.0, 4.0, 0.0]) == pytest.approx(64 / (CAUTION + 16 + UNKNOWN))
     assert 0 < of([4.0, 4.0, 0.0]) < of([4.0, 4.0])
 
 
@@ -42,14 +49,14 @@ def test_nothing_known_is_zero() -> None:
 
 def test_grams_have_a_mean_of_their_own() -> None:
     """A message of 20 grams has two means, in neither of which the tokens of the other are; one of 19 has the first."""
-    words = 9 / (CAUTION + 3)
-    grams = 20 * 4 / (CAUTION + 20 * 2)
+    words = 32 / (CAUTION + 8)
+    grams = 20 * 1 / (CAUTION + 20 * 1)
     assert LEAST_GRAMS == 20
-    assert of([3.0] + [2.0] * 20, [""] + [GRAMS] * 20) == pytest.approx(
+    assert of([4.0] + [1.0] * 20, [""] + [GRAMS] * 20) == pytest.approx(
         (words + GRAMS_WEIGHT * grams) / (1 + GRAMS_WEIGHT)
     )
-    assert of([3.0] + [2.0] * 19, [""] + [GRAMS] * 19) == pytest.approx(words)
-    assert weights([3.0] + [2.0] * 19, [""] + [GRAMS] * 19)[1:] == [0.0] * 19
+    assert of([4.0] + [1.0] * 19, [""] + [GRAMS] * 19) == pytest.approx(words)
+    assert weights([4.0] + [1.0] * 19, [""] + [GRAMS] * 19)[1:] == [0.0] * 19
 
 
 @given(NUMBERS, KINDS)

@@ -75,11 +75,11 @@ def test_the_service_answers(through: FilterCall, home: Path) -> None:
         "import sys; from spamnb.cli.main import entry_point\n"
         f"try: entry_point()\nfinally: open({str(loaded)!r}, 'w').write(' '.join(sys.modules))"
     )
-    with serving(verdict_of(Delivered(Verdict.SPAM, 0.9987, 6.5)), home / "socket") as requests:
+    with serving(verdict_of(Delivered(Verdict.SPAM, 0.9987, 8.7)), home / "socket") as requests:
         config.write_text(CONFIGURATION.format(requests.address))
         by = (sys.executable, "-c", code, "--config", str(config))
         out = through("--user", "anna@home.example", stdin=message("ham", 1), by=by).stdout
-    assert out.startswith(b"X-Spamnb: spam, probability=0.998700, score=6.5, version=0.1.0\nX-Spam-Flag: YES\n")
+    assert out.startswith(b"X-Spamnb: spam, probability=0.998700, score=8.7, version=0.1.0\nX-Spam-Flag: YES\n")
     assert b"\r\nUser: anna@home.example\r\n" in requests[0]
     assert not {"numpy", "sqlite3", "bs4", "logging"} & set(loaded.read_text().split())
 

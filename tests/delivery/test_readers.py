@@ -10,7 +10,7 @@ from tests.documents import block
 
 DOCUMENT = "docs/mail-server.md"
 TOLD = {
-    Verdict.SPAM: Delivered(Verdict.SPAM, 0.9987, 6.5),
+    Verdict.SPAM: Delivered(Verdict.SPAM, 0.9987, 8.7),
     Verdict.UNSURE: Delivered(Verdict.UNSURE, 0.5, 2.1),
     Verdict.HAM: Delivered(Verdict.HAM, 0.00001, -9.9),
 }

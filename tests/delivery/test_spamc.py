@@ -11,8 +11,8 @@ from tests.delivery.server import Answer, granted, serving, verdict_of
 
 MESSAGE = b"To: you\nSubject: hello\n\nX-Spamnb: not in the header\n"
 HEADER = MESSAGE.index(b"\n\n") + 1
-SPAM = Delivered(Verdict.SPAM, 0.9987, 6.5)
-TOLD = b"X-Spamnb: spam, probability=0.998700, score=6.5, version=0.1.0\n"
+SPAM = Delivered(Verdict.SPAM, 0.9987, 8.7)
+TOLD = b"X-Spamnb: spam, probability=0.998700, score=8.7, version=0.1.0\n"
 
 
 def asked(address: str, seconds: float = 10.0) -> Delivered | None:
@@ -43,7 +43,7 @@ def test_a_verdict(tmp_path: Path, by_path: bool) -> None:
         granted(TOLD + b"To: you\n\n").replace(b"Content-length", b"X-length"),
         granted(TOLD + b"To: you\n\n").replace(b" 0 EX_OK", b" 69 no"),
         granted(TOLD.replace(b"spam", b"unknown", 1) + b"To: you\n\n"),
-        granted(TOLD.replace(b"6.5", b"many") + b"To: you\n\n"),
+        granted(TOLD.replace(b"8.7", b"many") + b"To: you\n\n"),
         granted(TOLD + b"To: you\n\n" + b"a" * 100_000),
         granted(TOLD + b"To: you\n\n")[:40],
         b"\0" * 10_000_000,

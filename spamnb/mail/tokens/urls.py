@@ -6,6 +6,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.relations import site_of
 
 _HOST_CHARS = 100
 IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
@@ -39,13 +40,13 @@ def hosts(prefix: str, host: str) -> tuple[str, ...]:
 
 
 def _unnumbered(host: str) -> str:
-    """A host of four labels or more, without the number of the machine or of the customer in its first label.
+    """Return a host below its registered domain without the number of the machine or customer in its first label.
 
-    >>> _unnumbered("mail217.suw10.mcsv.example"), _unnumbered("20261102.mail.shop.example")
-    ('maild.suw10.mcsv.example', 'mail.shop.example')
+    >>> _unnumbered("mail217.suw10.mcsv.example"), _unnumbered("20261102.shop.example"), _unnumbered("shop24.co.uk")
+    ('maild.suw10.mcsv.example', 'shop.example', 'shop24.co.uk')
     """
     label, _, parent = host.partition(".")
-    if parent.count(".") < 2 or label.isalpha():
+    if label.isalpha() or site_of(host) in ("", host):
         return host
     if label.isdecimal():
         return host if len(label) < _ID_CHARS else parent
