@@ -12,7 +12,7 @@ from spamnb.acts.answers import ON_A_PAGE
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.lessons.batch import Batch
-from spamnb.mail.reading import Reading
+from spamnb.mail.reading import Reading, read
 from spamnb.web import runs
 from tests.ledger.test_choices import choose, in_force
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
@@ -134,10 +134,10 @@ def test_take_back_all_since(desk: WebDesk) -> None:
     first = next(one for one in desk.ledger.journal.of_message(desk.number_of(offers[1])) if one.kind == "moved")
     desk.paths(offers[3], "Junk")[0].unlink()
     page = desk.browser.get(f"/undo?since={first.id}")
-    assert "this would move 2 messages back" in page.words
-    assert "1 cannot be undone" in page.words and "not in Junk any more" in page.words
+    assert "2 moves" in page.words and "0 lessons" in page.words
+    assert "1 more cannot be undone" in page.words and "not in Junk any more" in page.words
     desk.deliver(message("spam", 110))
-    form = {name: page.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("since", "upto", "back")}
+    form = {name: page.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("since", "upto", "back", "moves")}
     after = desk.browser.follow(desk.browser.post("/undo", **form))
     assert "1 could not be undone" in after.words
     assert [desk.where(offer) for offer in offers] == [["Junk"], ["INBOX"], ["INBOX"], []]
@@ -157,21 +157,21 @@ def test_take_back_from_an_hour_on(desk: WebDesk) -> None:
     assert [int(link.rpartition("=")[2]) % 3600 for link in hours] == [0, 0, 0]
     assert [len(hour.xpath(".//li[@data-row]")) for hour in page.tree.xpath("//div[@class='hour']")] == [1, 1, 1]
     preview = desk.browser.get(f"/{hours[1]}")
-    assert "this would move 2 messages back" in preview.words
-    form = {name: preview.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("at", "upto", "back")}
+    assert "2 moves" in preview.words
+    form = {name: preview.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("at", "upto", "back", "moves")}
     desk.browser.follow(desk.browser.post("/undo", **form))
     assert [desk.where(offer) for offer in offers] == [["Junk"], ["INBOX"], ["INBOX"]]
     page = desk.browser.get("/history?show=undone")
     (line, *_) = page.tree.xpath("//li[contains(@class, 'undone')]")
     (link,) = line.xpath(".//b/following-sibling::a")
-    undoing = desk.ledger.journal.get(int(link.text))
+    undoing = desk.ledger.journal.get(int(link.get("href").rpartition("#a")[2]))
     assert undoing is not None and undoing.takes_back == int(line.get("id")[1:])
     assert desk.browser.get("/" + link.get("href").partition("#")[0]).tree.xpath(f"//li[@id='a{undoing.id}']")
-    assert "there is nothing to undo" in desk.browser.get(f"/undo?at={int(desk.now()) + 60}").words
+    assert "There is nothing to undo" in desk.browser.get(f"/undo?at={int(desk.now()) + 60}").words
 
 
 def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
-    """The last hour, or today, is undone from the history: all of it, moves alone, or lessons alone."""
+    """One button of the history leads to an undo of the last hour, or of today: moves and lessons have a box each."""
     desk.ahead += 86_400 + 12 * 3600 - desk.now() % 86_400  # the next noon
     old, moved, taught = message("spam", 100), message("spam", 101), message("ham", 102)
     desk.deliver(old)
@@ -180,23 +180,54 @@ def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
     desk.deliver(taught)
     desk.browser.post(f"/m/{desk.number_of(taught)}/teach", label="ham")
     links = desk.browser.get("/history").tree.xpath("//div[@class='heading']//a/@href")
-    assert links == ["undo?span=hour", "undo?span=today"]
-
-    def undo(path: str) -> None:
-        page = desk.browser.get(path)
-        names = ("at", "upto", "what", "back")
-        fields = {name: page.tree.xpath(f"//main//form//input[@name='{name}']/@value") for name in names}
-        assert desk.browser.post("/undo", **{name: value[0] for name, value in fields.items() if value}).status == 303
-
-    page = desk.browser.get("/undo?span=hour")
-    assert "this would move 1 message back, change 1 lesson back, ask about 1 answer again" in page.words
-    assert page.tree.xpath("//a[@aria-current='true' and not(ancestor::nav)]/text()") == ["The last hour", "Everything"]
-    undo("/undo?span=hour&what=learned")
+    assert links == ["undo"]
+    assert _boxes(desk.browser.get("/undo?span=today")) == {"moves": ("2 moves", True), "lessons": ("1 lesson", True)}
+    page = desk.browser.get("/undo")
+    assert page.tree.xpath("//a[@aria-current='true' and not(ancestor::nav)]/text()") == ["The last hour"]
+    assert _boxes(page) == {"moves": ("1 move", True), "lessons": ("1 lesson", True)}
+    assert desk.browser.post("/undo", **_fields(page)).status == 400, "nothing is ticked"
+    assert desk.browser.post("/undo", **_fields(page), lessons=1).status == 303
     assert (desk.label(taught), desk.where(moved)) == ((None, False), ["Junk"])
-    undo("/undo?span=hour&what=moved")
+    page = desk.browser.get("/undo?span=hour")
+    assert _boxes(page) == {"moves": ("1 move", True), "lessons": ("0 lessons", False)}
+    assert desk.browser.post("/undo", **_fields(page), moves=1).status == 303
     assert (desk.where(moved), desk.where(old)) == (["INBOX"], ["Junk"])
-    assert desk.browser.get("/undo?span=hour&what=moved").words.count("nothing to undo") == 1
+    assert desk.browser.post("/undo", **_fields(page), moves=1).status == 409, "it is undone by now"
+    page = desk.browser.get("/undo?span=hour")
+    assert "There is nothing to undo since" in page.words and not _boxes(page)
     assert desk.browser.get("/undo?span=nonsense").status == 404
+
+
+def _boxes(page: Answer) -> dict[str, tuple[str, bool]]:
+    """The boxes of Undo, by their names: what each says, and whether it is ticked."""
+    return {
+        box.get("name"): (box.getparent().xpath("string(.//b)"), box.get("checked") is not None)
+        for box in page.tree.xpath("//main//input[@type='checkbox']")
+    }
+
+
+def _fields(page: Answer) -> dict[str, str]:
+    """What the form of Undo sends beside its boxes."""
+    return {field.get("name"): field.get("value") for field in page.tree.xpath("//main//form//input[@type='hidden']")}
+
+
+def test_undo_lessons_alone(desk: WebDesk) -> None:
+    """An hour without a move has a box of no moves that cannot be ticked; an answer that taught nothing is counted."""
+    desk.ahead += 2 * 3600
+    for number in range(3):
+        training.learn(desk.ledger, read(message("ham", 100 + number)), HAM, "a test", desk.now(), how=How.HAND)
+    desk.ledger.record_lessons()
+    page = desk.browser.get("/undo")
+    assert _boxes(page) == {"moves": ("0 moves", False), "lessons": ("3 lessons", True)}
+    known = desk.ledger.messages.ensure(b"m", "a letter").id
+    desk.ledger.journal.settled(known, "a test", desk.now(), desk.ledger.journal.newest_id())
+    choose(desk.ledger, "block", "*@shop.example", desk.now())
+    later = desk.browser.get("/undo")
+    assert _boxes(later)["lessons"] == ("3 lessons, 1 answer", True)
+    assert _boxes(later)["choices"] == ("1 choice", True)
+    after = desk.browser.follow(desk.browser.post("/undo", **_fields(page), lessons=1, choices=1))
+    assert after.words.startswith("3 forgotten")
+    assert in_force(desk.ledger) == [("block", "*@shop.example")], "it was made after the page was shown"
 
 
 def learn_a_thousand(desk: WebDesk) -> int:
@@ -210,7 +241,7 @@ def learn_a_thousand(desk: WebDesk) -> int:
 def test_many_are_undone_and_done_again(desk: WebDesk) -> None:
     """The page after an act tells of all that it did, however much, and its button takes back all of it."""
     first = learn_a_thousand(desk)
-    page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id()))
+    page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id(), lessons=1))
     assert page.words.startswith("1000 forgotten Do it again")
     ids = undo_of(page)
     assert sum(map(len, ids)) < 100, "they are written short"
@@ -223,7 +254,7 @@ def test_more_than_an_address_can_say(desk: WebDesk, monkeypatch: pytest.MonkeyP
     """Of what has no room in the address the page says how much it is, and that History has it."""
     first = learn_a_thousand(desk)
     monkeypatch.setattr(runs, "MOST", 600)
-    page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id()))
+    page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id(), lessons=1))
     assert page.words.startswith("600 forgotten and 400 more: see History")
 
 
@@ -294,14 +325,61 @@ def test_the_breaker_is_open(desk: WebDesk) -> None:
 
 
 def test_one_answer_is_not_told_twice(desk: WebDesk) -> None:
-    """The history tells what an answer taught, not besides that nobody asks again; where that is all, it is told."""
+    """An answer is one line of the history, of the first page, of the message's own, and of Undo; so is its undo."""
+    desk.ahead += 2 * 3600
     desk.deliver(LETTER)
-    desk.browser.post(f"/m/{desk.number_of(LETTER)}/teach", label="ham")
-    words = desk.browser.get("/history").words
-    assert "learned as ham" in words and "not asked about again" not in words
-    last = desk.ledger.journal.newest_id()
-    desk.ledger.journal.settled(desk.number_of(LETTER), "a test", desk.now() + 60, last)
-    assert "not asked about again" in desk.browser.get("/history").words
+    number = desk.number_of(LETTER)
+    said = desk.browser.follow(desk.browser.post(f"/m/{number}/teach", label="spam"))
+    for path in ("/", "/history", f"/m/{number}"):
+        assert _told(desk, 2, path) == ["you: spam, moved to Junk", "filter: stays in INBOX"], path
+    assert _told(desk, 2, "/undo") == ["you: spam, moved to Junk"]
+    assert _told(desk, 2, "/history?show=moved") == ["you: spam, moved to Junk"]
+    assert _told(desk, 2, "/history?show=learned")[0] == "you: spam, moved to Junk"
+    line = desk.browser.get("/history").tree.xpath("//li[@data-row]")[0]
+    assert line.xpath(".//form[@action='undo']/input[@name='id']/@value") == undo_of(said)
+    undone = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(said), back="history"))
+    assert _told(desk, 3) == [
+        *("you: undo, moved back to INBOX, no longer learned", "you: spam, moved to Junk", "filter: stays in INBOX")
+    ]
+    desk.browser.post("/undo", id_=undo_of(undone), back="history")
+    assert _told(desk, 2)[0] == "you: done again, spam, moved to Junk"
+    desk.browser.post(f"/m/{number}/forget")
+    assert _told(desk, 1) == ["you: forgotten"]
+
+
+def test_who_did_it(desk: WebDesk) -> None:
+    """What a person does in a mail program is told as theirs; what the filter learns by itself as the filter's."""
+    desk.deliver(OFFER)
+    desk.take(OFFER, "Junk", "INBOX")
+    assert _told(desk, 2) == ["you: ham", "filter: moved to Junk"]
+    desk.deliver(trained := message("spam", 140), "TrainSpam")
+    assert _told(desk, 1) == ["you: spam, moved to Junk"]
+    desk.deliver(message("spam", 141), "Junk")
+    assert _told(desk, 1) == ["filter: spam, because it was there first"]
+    answer = desk.browser.get("/history").tree.xpath("//li[@data-row][2]//form[@action='undo']/input/@value")[-1]
+    desk.browser.post("/undo", id_=answer)
+    assert (desk.where(trained), desk.label(trained)) == (["TrainSpam"], (None, False))
+
+
+@pytest.mark.parametrize("show", ["", "moved", "learned"])
+def test_an_act_is_on_one_page(desk: WebDesk, show: str) -> None:
+    """An act whose actions are on two pages of the history is told on the first alone, however it is searched."""
+    letters = [message("ham", 100 + number) for number in range(40)]
+    for letter in letters:
+        desk.deliver(letter)
+    says = {f"say.{desk.number_of(letter)}": "spam" for letter in letters}
+    desk.browser.post("/review", **says)
+    told, path = [], f"/history?show={show}"
+    while path:
+        page = desk.browser.get(path)
+        lines = page.tree.xpath("//li[@data-row]")
+        told += [
+            line.xpath("string(.//span[@class='which']/a)")
+            for line in lines
+            if "you: spam, moved" in line.text_content()
+        ]
+        path = "".join(f"/{link}" for link in page.tree.xpath("//a[@rel='next']/@href"))
+    assert len(told) == 40
 
 
 def test_a_choice_in_the_history(desk: WebDesk) -> None:
@@ -311,18 +389,18 @@ def test_a_choice_in_the_history(desk: WebDesk) -> None:
         page = desk.browser.get(path)
         assert (page.status, "block *@shop.example" in page.words) == (200, True), path
         assert not page.tree.xpath("//a[contains(@href, 'm/0')]")
-    assert "take 1 choice back" in page.words
+    assert _boxes(page)["choices"] == ("1 choice", True)
     desk.browser.post("/undo", id_=[str(number)], back="history")
     assert in_force(desk.ledger) == []
     assert "no longer chosen" in desk.browser.get("/history").words
     desk.browser.post("/undo", id_=[str(desk.ledger.journal.newest_id())], back="history")
     assert in_force(desk.ledger) == [("block", "*@shop.example")]
-    assert _told(desk, 3) == ["chosen", "no longer chosen", "chosen"]
+    assert _told(desk, 3) == ["you: done again, chosen", "you: undo, no longer chosen", "you: chosen"]
 
 
-def _told(desk: WebDesk, most: int) -> list[str]:
-    """What the newest lines of the history say was done, the newest first."""
-    spans = desk.browser.get("/history").tree.xpath("//ol[@class='lines']//span[@class='how']")
+def _told(desk: WebDesk, most: int, path: str = "/history") -> list[str]:
+    """What the newest lines of a page say was done, the newest first."""
+    spans = desk.browser.get(path).tree.xpath("//ol[@class='lines']//span[@class='how']")
     return [str(span.xpath("string()")).split(" · ")[0] for span in spans[:most]]
 
 
@@ -331,9 +409,9 @@ def test_an_answer_is_taken_back_and_given_again(desk: WebDesk) -> None:
     message = desk.ledger.messages.ensure(b"m", "a letter").id
     answer = desk.ledger.journal.settled(message, "a test", desk.now(), desk.ledger.journal.newest_id())
     desk.browser.post("/undo", id_=[str(answer)], back="history")
-    assert _told(desk, 2) == ["to be asked about again", "not asked about again"]
+    assert _told(desk, 2) == ["you: undo, to be asked about again", "you: not to be asked about again"]
     page = desk.browser.follow(desk.browser.post("/undo", id_=[str(answer + 1)], back="history"))
-    assert _told(desk, 3) == ["not asked about again", "to be asked about again", "not asked about again"]
+    assert _told(desk, 1) == ["you: done again, not to be asked about again"]
     assert "Do it again" not in page.words, "it is done again"
 
 

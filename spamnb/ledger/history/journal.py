@@ -1,6 +1,7 @@
 """The journal: what was done to messages, and what is about to be done."""
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -54,8 +55,8 @@ class Line:
     """An action with the names of its folders ("" for none), and what became of it and of its message later.
 
     undone_by: the action that took it back. moved_by: the later move of a message that was withheld. label, weak: what
-    the message of a judgement or a move was learned as after it, or None. is_contrary: it takes back what its chain of
-    undos began with; the undo of an undo does that again.
+    the message of a judgement or a move was learned as after it, or None. answer: the person's answer of which it is a
+    part, or of which it undoes a part; None for no answer. undos: how many undos its chain has up to it.
     """
 
     action: Action
@@ -65,7 +66,13 @@ class Line:
     moved_by: int | None
     label: Label | None
     weak: bool
-    is_contrary: bool = False
+    answer: int | None
+    undos: int = 0
+
+    @property
+    def is_contrary(self) -> bool:
+        """Whether it takes back what its chain of undos began with; the undo of an undo does that again."""
+        return self.undos % 2 == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,7 @@ _LINES = (
     f" CASE WHEN a.state = 'undone' THEN (SELECT max(id) FROM action WHERE {_TAKEN}) END,"
     " CASE WHEN a.state = 'withheld' THEN (SELECT min(id) FROM action"
     " WHERE message = a.message AND id > a.id AND kind = 'moved' AND state = 'done') END,"
-    " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak"
+    " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak, a.answer"
     f" FROM {_OF_ACTION} LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
 )
 _CORRECTED = f"? AND a.state = 'done' AND {decides_against('m.verdict')}"
@@ -334,24 +341,38 @@ class Journal:
         """
         where, parameters = _conditions(wanted, before, after)
         rows = self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))
-        return self._with_contrary(list(map(_line, rows)))
+        return self._with_chains(list(map(_line, rows)))
 
     def lines(self, actions: Sequence[Action]) -> list[Line]:
         """The same of certain actions, in their order."""
         ids = [action.id for action in actions]
         rows = {row[0]: row for row in look_up(self._db, f"{_LINES} WHERE a.id {_AMONG}", ids)}
-        return self._with_contrary([_line(rows[action.id]) for action in actions])
+        return self._with_chains([_line(rows[action.id]) for action in actions])
 
-    def _with_contrary(self, lines: Sequence[Line]) -> list[Line]:
-        """Lines with `is_contrary`: in each round every chain of undos is gone up by one action."""
-        contrary: set[int] = set()
+    def _with_chains(self, lines: Sequence[Line]) -> list[Line]:
+        """Lines with `answer` and `undos`: each round goes up every chain of undos by one action."""
+        undos: Counter[int] = Counter()
+        answers = {line.action.id: line.answer for line in lines}
         taken = {line.action.id: line.action.takes_back for line in lines}
         while taken := {id_: up for id_, up in taken.items() if up is not None}:
-            contrary ^= taken.keys()
-            links = f"SELECT a.id, a.takes_back FROM action AS a WHERE a.id {_AMONG}"  # noqa: S608 - no text from outside
-            above: dict[int, int | None] = dict(look_up(self._db, links, list(set(taken.values()))))
-            taken = {id_: above.get(up) for id_, up in taken.items()}
-        return [replace(line, is_contrary=line.action.id in contrary) for line in lines]
+            undos.update(taken.keys())
+            links = f"SELECT a.id, a.takes_back, a.answer FROM action AS a WHERE a.id {_AMONG}"  # noqa: S608 - no text from outside
+            above = {row[0]: row[1:] for row in look_up(self._db, links, list(set(taken.values())))}
+            ups = {id_: above.get(up, (None, None)) for id_, up in taken.items()}
+            answers |= {id_: answer for id_, (_, answer) in ups.items()}
+            taken = {id_: up for id_, (up, _) in ups.items()}
+        return [replace(line, answer=answers[line.action.id], undos=undos[line.action.id]) for line in lines]
+
+    def parts(self, lines: Sequence[Line]) -> list[Line]:
+        """All actions of the answers, or of the undos of answers, that these lines belong to, the oldest first."""
+        answers = sorted({line.answer for line in lines if line.answer is not None})
+        of_round = list(look_up(self._db, f"{_SELECT} WHERE a.answer {_AMONG}", answers))
+        found: list[Action] = []
+        for _ in range(1 + max((line.undos for line in lines if line.answer is not None), default=0)):
+            found += (actions := list(map(_action, of_round)))
+            taking = f"{_SELECT} WHERE a.takes_back {_AMONG}"
+            of_round = list(look_up(self._db, taking, [action.id for action in actions]))
+        return self.lines(sorted(found, key=lambda action: action.id))
 
     def folders(self) -> list[str]:
         """The names of all folders that were ever met."""
@@ -450,8 +471,8 @@ def _action(row: Sequence[Any]) -> Action:
 
 
 def _line(row: Sequence[Any]) -> Line:
-    *action, source, destination, undone_by, moved_by, label, weak = row
-    return Line(_action(action), source, destination, undone_by, moved_by, label_or_none(label), bool(weak))
+    *action, source, destination, undone_by, moved_by, label, weak, answer = row
+    return Line(_action(action), source, destination, undone_by, moved_by, label_or_none(label), bool(weak), answer)
 
 
 def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.journal import Line, Wanted
 from spamnb.web.http import Response, as_json
-from spamnb.web.parts.lines import by_day, history_lines, without_repeats
+from spamnb.web.parts.lines import MOST_IDS, acts, by_day
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -30,11 +30,14 @@ def history(visit: Visit) -> Response:
     """A page of the history, of what is asked for."""
     asked, names = visit.request.query, Names(visit.config)
     show, text, mailbox = asked.one_of("show", SHOWN), asked.text("q", 100), asked.text("mailbox")
-    lines, rest = _page(visit, replace(SHOWN[show][1], text=text, mailbox=names.path_of(mailbox)))
+    wanted = replace(SHOWN[show][1], text=text, mailbox=names.path_of(mailbox))
+    lines, rest = _page(visit, wanted)
+    before = asked.number("before")
+    newer = [] if before is None else visit.ledger.journal.page(MOST_IDS, wanted, before + MOST_IDS, before - 1)
     return visit.page(
         "history.html",
         title="History",
-        days=list(by_day(history_lines(visit.ledger, without_repeats(lines), names), visit.now)),
+        days=list(by_day(acts(visit.ledger, lines, names, newer), visit.now)),
         rest=rest,
         is_searched=bool(show or text or mailbox),
         is_cut=rest is not None and len(lines) < _ON_A_PAGE,

@@ -19,7 +19,7 @@ from spamnb.mail.excerpt import Excerpt, excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.names import parse_name
 from spamnb.web.http import HttpError, Response, as_json
-from spamnb.web.parts.lines import HistoryLine, history_lines
+from spamnb.web.parts.lines import Act, acts
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.parts.offers import offers
 from spamnb.web.parts.why import CLUES, judge_of, why
@@ -35,7 +35,7 @@ def message(visit: Visit) -> Response:
     ledger, known = visit.ledger, _known(visit)
     current, raw, reading = _read(visit, known)
     names = Names(visit.config)
-    lines = history_lines(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
+    lines = acts(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
     subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
     head = None if raw is None else excerpt(raw, _TEXT)
@@ -62,9 +62,9 @@ def message(visit: Visit) -> Response:
     )
 
 
-def _is_open_move(line: HistoryLine) -> bool:
+def _is_open_move(act: Act) -> bool:
     """Whether a move of the filter stands, and could be undone."""
-    return line.action.kind == "moved" and line.action.takes_back is None and not line.hindrance
+    return act.action.kind == "moved" and act.action.takes_back is None and not act.hindrance
 
 
 def _subject_and_sender(summary: str) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from spamnb.web.kept import Looked
 from spamnb.web.kept_values import Checked, not_checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart
-from spamnb.web.parts.lines import history_lines, without_repeats
+from spamnb.web.parts.lines import acts
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.rendering import clock
 from spamnb.web.routes import Route
@@ -63,7 +63,7 @@ def overview(visit: Visit) -> Response:
         figures=figures,
         by_day=_by_hour(ledger, visit.now) if is_first_day else _by_day(spans),
         sureness=charts.histogram(bins, scoring.ham_cutoff, scoring.spam_cutoff, f"How sure it was, last {days} days"),
-        lines=history_lines(ledger, without_repeats(ledger.journal.page(_LATELY)), Names(config)),
+        lines=acts(ledger, ledger.journal.page(2 * _LATELY), Names(config))[:_LATELY],
         copied_at=_copied_at(str(config.ledger)),
     )
 

@@ -1,35 +1,48 @@
-"""Undoing: certain actions, or all since an hour, since midnight or since a line, which is first shown."""
+"""Undo: certain actions, or those of the last hour, of today or since a line, after their numbers are shown."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from spamnb.acts import undo as taking_back
 from spamnb.acts.moves import layouts_of
+from spamnb.acts.undo import UndoOutcome
 from spamnb.base.wording import plural
 from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import runs
 from spamnb.web.http import HttpError, Response, Values
-from spamnb.web.parts.lines import history_lines
+from spamnb.web.parts.lines import acts
+from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_SHOWN = 50
+_SHOWN = 50  # acts
 SPANS: Mapping[str, str] = {"hour": "The last hour", "today": "Today"}
-KINDS: Mapping[str, tuple[str, tuple[Kind, ...]]] = {
-    "": ("Everything", ()),
-    "moved": ("Moves only", ("moved",)),
-    "learned": ("Lessons only", ("learned",)),
+BOXES: Mapping[str, tuple[Kind, ...]] = {
+    "moves": ("moved",),
+    "lessons": ("learned", "imported", "settled"),
+    "choices": ("chosen",),
 }
-_DOES: tuple[tuple[Kind, str, str], ...] = (
-    ("moved", "message", "move {} back"),
-    ("learned", "lesson", "change {} back"),
-    ("imported", "import", "take {} back"),
-    ("chosen", "choice", "take {} back"),
-    ("settled", "answer", "ask about {} again"),
-)
+_NOUNS: Mapping[Kind, str] = {
+    "moved": "move",
+    "learned": "lesson",
+    "imported": "import",
+    "settled": "answer",
+    "chosen": "choice",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What can be ticked. says: how many of what, such as "3 lessons"; stays: how many cannot be undone, and why."""
+
+    name: str
+    says: str
+    number: int
+    stays: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,61 +54,70 @@ class Since:
     value: int
 
 
-def _since(ledger: Ledger, asked: Values, now: float) -> Since | None:
-    """A time in whole seconds, a span until now, or the time of an action; None where none of them is there."""
-    span = asked.one_of("span", SPANS)
-    at = _begin(span, now) if span else asked.number("at")
+def _since(ledger: Ledger, asked: Values) -> Since | None:
+    """A time in whole seconds, or the time of an action; None if neither is there."""
+    at, number = asked.number("at"), asked.number("since")
     if at is not None:
         return Since(float(at), "at", at)
-    action = asked.number("since")
-    return None if action is None else _of_action(ledger, action)
+    action = None if number is None else ledger.journal.get(number)
+    return None if action is None else Since(action.at, "since", action.id)
 
 
-def _begin(span: str, now: float) -> int:
-    """When a span began that ends now, in whole seconds since the epoch; days are local."""
-    if span == "hour":
-        return int(now) - 3600
-    return int(datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0).timestamp())
-
-
-def _of_action(ledger: Ledger, number: int) -> Since | None:
-    action = ledger.journal.get(number)
-    return None if action is None else Since(action.at, "since", number)
+def _span(span: str, now: float) -> Since:
+    """When a span began that ends now; days are local."""
+    midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    at = int(now) - 3600 if span == "hour" else int(midnight.timestamp())
+    return Since(float(at), "at", at)
 
 
 def preview(visit: Visit) -> Response:
-    """What would be undone, from a time or an action on until now; where none is named, the last act."""
+    """What would be undone, from a time or an action on until now; if none is named, since an hour ago."""
     ledger, asked = visit.ledger, visit.request.query
-    is_named = any(asked.text(name) for name in ("at", "since", "span"))
-    since = _since(ledger, asked, visit.now) if is_named else _of_action(ledger, ledger.journal.newest_id())
+    span = asked.one_of("span", SPANS)
+    if not any(asked.text(name) for name in ("span", "at", "since")):
+        span = "hour"
+    since = _span(span, visit.now) if span else _since(ledger, asked)
     if since is None:
-        raise HttpError(404, "There is no such action in the history (any more).", "Choose another one there.")
-    what, span = asked.one_of("what", KINDS), asked.one_of("span", SPANS)
-    actions = _all_since(ledger, since, what)
+        raise HttpError(404, "This is not in the history.", "To undo, choose a line of it as it is now.")
+    actions = _all_since(ledger, since, BOXES)
     outcomes = list(taking_back.foresee(ledger, layouts_of(visit.config), actions))
-    numbers = Counter(outcome.action.kind for outcome in outcomes if outcome.fault is None)
-    lines = history_lines(ledger, ledger.journal.lines(actions[:_SHOWN]))
+    faults = {outcome.action.id: str(outcome.fault) for outcome in outcomes if outcome.fault is not None}
+    shown = acts(ledger, ledger.journal.lines(actions[: _SHOWN * 3]), Names(visit.config))
     return visit.page(
         "undo.html",
         title="Undo",
         since=since,
         span=span,
-        what=what,
         spans=SPANS.items(),
-        kinds=[(key, name) for key, (name, _) in KINDS.items()],
-        asked={} if span else {since.field: since.value},
         upto=ledger.journal.newest_id(),
-        parts=[words.format(plural(numbers[kind], noun)) for kind, noun, words in _DOES if numbers[kind]],
-        total=sum(numbers.values()),
-        stay=[outcome for outcome in outcomes if outcome.fault is not None],
-        pairs=list(zip(lines, outcomes, strict=False)),
-        more=len(outcomes) - len(lines),
+        boxes=_boxes(outcomes),
+        is_possible=len(faults) < len(outcomes),
+        lines=[(act, next((faults[id_] for id_ in act.ids if id_ in faults), "")) for act in shown[:_SHOWN]],
+        more=len(actions) > _SHOWN * 3 or len(shown) > _SHOWN,
     )
 
 
-def _all_since(ledger: Ledger, since: Since, what: str) -> list[Action]:
-    kinds = KINDS[what][1]
-    return taking_back.since(ledger, since.at, *([kinds] if kinds else []))
+def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
+    """The boxes with their numbers: always those of moves and lessons, and that of choices if there are some."""
+    learned = {outcome.action.message for outcome in outcomes if outcome.action.kind == "learned"}
+    boxes = []
+    for name, kinds in BOXES.items():
+        of_box = [one for one in outcomes if one.action.kind in kinds and not _is_told(one.action, learned)]
+        numbers = Counter(outcome.action.kind for outcome in of_box if outcome.fault is None)
+        stay = [outcome for outcome in of_box if outcome.fault is not None]
+        says = ", ".join(plural(numbers[kind], _NOUNS[kind]) for kind in kinds if numbers[kind] or kind == kinds[0])
+        if of_box or name != "choices":
+            boxes.append(Box(name, says, sum(numbers.values()), len(stay), str(stay[0].fault) if stay else ""))
+    return boxes
+
+
+def _is_told(action: Action, learned: Container[int]) -> bool:
+    """Whether it only says that nobody asks again about a message that was learned."""
+    return action.kind == "settled" and action.message in learned
+
+
+def _all_since(ledger: Ledger, since: Since, boxes: Iterable[str]) -> list[Action]:
+    return taking_back.since(ledger, since.at, [kind for box in boxes for kind in BOXES[box]])
 
 
 def undo(visit: Visit) -> Response:
@@ -115,10 +137,12 @@ def undo(visit: Visit) -> Response:
 
 def _chosen(visit: Visit) -> Sequence[Action]:
     form, ledger = visit.request.form, visit.ledger
-    since, upto = _since(ledger, form, visit.now), form.number("upto")
+    since, upto = _since(ledger, form), form.number("upto")
     if since is not None and upto is not None:
-        all_of_them = _all_since(ledger, since, form.one_of("what", KINDS))
-        actions = [action for action in all_of_them if action.id <= upto]
+        ticked = [box for box in BOXES if form.text(box)]
+        if not ticked:
+            raise HttpError(400, "Nothing is ticked.", "Go back, and tick what is to be undone: moves, or lessons.")
+        actions = [action for action in _all_since(ledger, since, ticked) if action.id <= upto]
     else:
         try:
             actions = taking_back.of_ids(ledger, [number for text in form.all("id") for number in runs.read(text)])

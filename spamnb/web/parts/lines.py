@@ -1,36 +1,57 @@
-"""Actions of the history as a page shows them: in words, with what can be done about them."""
+"""Acts of the history as a page shows them: each in one line of words, with what can be done about it.
+
+An act is one thing that a person or the filter did. A person's answer about a message is an act of several actions:
+what was learned, that nobody asks again, and the moves. So is the undo of an answer.
+"""
 
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spamnb.acts.undo import why_not_undone
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.ledger.history.journal import Action, Line
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.rendering import day
 
+MOST_IDS: Final = 60
+"""How far apart the ids of the actions of one act are at most, as far as pages of the history look."""
+_FILED = 2.0  # seconds between a lesson from a training folder and the move out of that folder
+_MAIN = ("learned", "settled", "chosen", "imported", "moved", "judged")  # what an act is told by, the first that it has
+_LEARNED_BY_ITSELF = {
+    How.KEPT: "because you kept it",
+    How.SILENCE: "because you left it there",
+    How.SEEN: "because it was there first",
+}
+
 
 @dataclass(frozen=True, slots=True)
-class HistoryLine:
-    """A line of the history. hindrance: why it cannot be undone, or "". mailbox: its name where there are several.
+class Act:
+    """One act. line: of the action that it is told by. parts: all its actions, the oldest first.
 
-    undone_at: when it was taken back, or None.
+    hindrance: why it cannot be undone, or "". mailbox: its name if there are several. undone_at: when it was undone, or
+    None.
     """
 
     line: Line
+    parts: tuple[Line, ...]
     hindrance: str
     mailbox: str = ""
     undone_at: float | None = None
 
     @property
     def action(self) -> Action:
-        """The action itself."""
+        """The action that it is told by."""
         return self.line.action
+
+    @property
+    def ids(self) -> list[int]:
+        """All its actions, by their ids."""
+        return [part.action.id for part in self.parts]
 
     @property
     def verdict(self) -> str:
@@ -42,7 +63,7 @@ class HistoryLine:
 
     @property
     def opposite(self) -> tuple[Label, ...]:
-        """The labels that a person may give instead; none where nothing was judged, or a person has decided already."""
+        """The labels that a person may give instead; none if nothing was judged, or a person has decided already."""
         action, label = self.action, self.line.label
         if action.verdict is None or action.takes_back is not None or action.state not in ("done", "withheld"):
             return ()
@@ -53,31 +74,18 @@ class HistoryLine:
         return (Label.HAM if action.verdict == "spam" else Label.SPAM,)
 
     @property
-    def way(self) -> str:
-        """Where the message went, or where it stayed."""
-        source, destination = self.line.source, self.line.destination
-        if self.action.kind == "moved":
-            return f"{source} → {destination}"
-        return f"stays in {source}" if source else ""
+    def did(self) -> str:
+        """Who did what, such as "you: spam, moved to Junk"."""
+        words = [words for part in self.parts if (words := _words(part, self.line))]
+        again = ["undo"] if self.line.is_contrary else ["done again"] if self.line.undos else []
+        return f"{'you' if self._is_persons else 'filter'}: {', '.join(dict.fromkeys([*again, *words]))}"
 
     @property
-    def did(self) -> str:
-        """What was done, in a few words."""
+    def _is_persons(self) -> bool:
         action = self.action
-        back = " back" if action.takes_back is not None else ""
-        if action.kind == "moved":
-            return {"intent": "is being moved", "failed": "was not moved"}.get(action.state, f"moved{back}")
-        if action.kind == "learned":
-            if action.after is None:
-                return "forgotten"
-            return f"learned{back} as {action.after.word}{', by itself' if action.after_weak else ''}"
-        if action.kind == "imported":
-            return "counts taken back" if self.line.is_contrary else "counts imported"
-        if action.kind == "chosen":
-            return "no longer chosen" if self.line.is_contrary else "chosen"
-        if action.kind == "settled":
-            return "to be asked about again" if self.line.is_contrary else "not asked about again"
-        return "withheld" if action.state == "withheld" else "judged"
+        if self.line.undos or self.line.answer is not None or action.kind in ("settled", "chosen", "imported"):
+            return True
+        return action.kind == "learned" and not (action.before_weak if action.after is None else action.after_weak)
 
     @property
     def later(self) -> str:
@@ -86,57 +94,126 @@ class HistoryLine:
         if self.action.state == "undone":
             return "" if line.undone_by is not None else "undone"
         events = [] if line.moved_by is None else ["moved later"]
-        if line.label is not None:
-            events.append(f"learned since as {line.label.word}{', by itself' if line.weak else ''}")
+        if line.label is not None and line.weak:
+            events.append(f"learned later as {line.label.word}, by itself")
+        elif line.label is not None:
+            events.append(f"later you said {line.label.word}")
         return ", ".join(events)
 
 
-def history_lines(ledger: Ledger, lines: Iterable[Line], names: Names | None = None) -> list[HistoryLine]:
-    """Lines of the history in words; names: of the mailboxes, where they are to be told apart."""
-    shown, lines = [], list(lines)
-    for line, fault in zip(lines, why_not_undone(ledger, [line.action for line in lines]), strict=True):
-        mailbox = "" if names is None else names.of_action(ledger, line.action)
+def _words(part: Line, main: Line) -> str:
+    """What one action of an act did; "" if the act says it already."""
+    action, is_undo = part.action, part.is_contrary
+    if action.kind == "moved":
+        goal = f" to {part.destination}" if part.destination else ""
+        done = f"moved{' back' if is_undo else ''}{goal}"
+        return {"intent": f"is being moved{goal}", "failed": "was not moved"}.get(action.state, done)
+    if action.kind == "learned":
+        return _lesson(action, is_undo=is_undo)
+    if action.kind == "imported":
+        return "counts no longer imported" if is_undo else "counts imported"
+    if action.kind == "chosen":
+        return "no longer chosen" if is_undo else "chosen"
+    if action.kind == "settled":
+        if main.action.kind == "learned":
+            return ""
+        return "to be asked about again" if is_undo else "not to be asked about again"
+    stays = f"stays in {part.source}"
+    return f"moving is stopped, {stays}" if action.state == "withheld" else stays
+
+
+def _lesson(action: Action, *, is_undo: bool) -> str:
+    if action.after is None:
+        return "no longer learned" if is_undo else "forgotten"
+    if is_undo:
+        return f"learned as {action.after.word} as before"
+    if action.after_weak and action.how is not None:
+        return f"{action.after.word}, {_LEARNED_BY_ITSELF.get(action.how, 'by itself')}"
+    return action.after.word
+
+
+def acts(ledger: Ledger, lines: Sequence[Line], names: Names | None = None, shown: Iterable[Line] = ()) -> list[Act]:
+    """The acts of these lines, each in the place of its first line.
+
+    shown: lines of acts that are not wanted, as another page has them. names: of the mailboxes, to tell them apart.
+    """
+    groups: dict[object, list[Line]] = {}
+    for part in ledger.journal.parts(lines):
+        groups.setdefault(_key(part), []).append(part)
+    found: dict[object, tuple[Line, ...]] = {}
+    filed = _filed(lines)
+    elsewhere = {_key(line) for line in shown if line.answer is not None}
+    for line in lines:
+        key = filed.get(line.action.id, _key(line))
+        if key in elsewhere:
+            continue
+        if line.answer is None:
+            found[key] = tuple(sorted((*found.get(key, ()), line), key=lambda part: part.action.id))
+        else:
+            found[key] = tuple(groups[key])
+    return _told(ledger, list(found.values()), names)
+
+
+def _key(line: Line) -> object:
+    """What the lines of one act have in common."""
+    return line.action.id if line.answer is None else (line.answer, line.undos)
+
+
+def _filed(lines: Sequence[Line]) -> dict[int, object]:
+    """The moves out of a training folder, by their ids, each with the key of the lesson that it follows."""
+    lessons = {line.action.message: line.action for line in lines if line.action.kind == "learned" and _is_alone(line)}
+
+    def lesson_of(line: Line) -> Action | None:
+        action, lesson = line.action, lessons.get(line.action.message)
+        if lesson is None or action.kind != "moved" or action.verdict is not None or not _is_alone(line):
+            return None
+        return lesson if abs(action.at - lesson.at) < _FILED else None
+
+    return {line.action.id: lesson.id for line in lines if (lesson := lesson_of(line)) is not None}
+
+
+def _is_alone(line: Line) -> bool:
+    """Whether it is neither a part of an answer nor an undo."""
+    return line.answer is None and not line.undos
+
+
+def _told(ledger: Ledger, found: Sequence[tuple[Line, ...]], names: Names | None) -> list[Act]:
+    actions = [part.action for parts in found for part in parts]
+    faults = iter(why_not_undone(ledger, actions))
+    told = []
+    for parts in found:
+        line = min(parts, key=lambda part: _MAIN.index(part.action.kind))
+        hindrances = [next(faults) for _ in parts]
+        hindrance = "" if None in hindrances else str(hindrances[parts.index(line)])
         undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
-        undone_at = None if undone_by is None else undone_by.at
-        shown.append(HistoryLine(line, "" if fault is None else str(fault), mailbox, undone_at))
-    return shown
+        mailbox = "" if names is None else names.of_action(ledger, parts[-1].action)
+        told.append(Act(line, parts, hindrance, mailbox, None if undone_by is None else undone_by.at))
+    return told
 
 
 class Hour(NamedTuple):
-    """The lines of an hour. since: when it began, in whole seconds since the epoch."""
+    """The acts of an hour. since: when it began, in whole seconds since the epoch."""
 
     since: int
-    lines: list[HistoryLine]
+    lines: list[Act]
 
 
-def by_day(lines: Sequence[HistoryLine], now: float) -> Iterator[tuple[str, list[Hour]]]:
-    """Lines in their order, the lines of each day together, with the day in words, and in it those of each hour."""
-    for _, group in itertools.groupby(lines, key=lambda line: datetime.fromtimestamp(line.action.at).date()):
+def by_day(shown: Sequence[Act], now: float) -> Iterator[tuple[str, list[Hour]]]:
+    """Acts in their order, those of each day together, with the day in words, and in it those of each hour."""
+    for _, group in itertools.groupby(shown, key=lambda act: datetime.fromtimestamp(act.action.at).date()):
         of_day = list(group)
         hours = [Hour(since, list(of_hour)) for since, of_hour in itertools.groupby(of_day, key=_hour)]
         yield day(of_day[0].action.at, now), hours
 
 
-def _hour(line: HistoryLine) -> int:
-    """When the hour of an action began, by the local clock."""
-    return int(datetime.fromtimestamp(line.action.at).replace(minute=0, second=0, microsecond=0).timestamp())
-
-
-def without_repeats(lines: Sequence[Line]) -> list[Line]:
-    """Lines without those that only say that nobody asks again, where the answer itself is among them."""
-    answers = {(line.action.message, round(line.action.at)) for line in lines if line.action.kind == "learned"}
-
-    def is_repeat(action: Action) -> bool:
-        at = round(action.at)
-        is_answered = any((action.message, second) in answers for second in (at - 1, at, at + 1))
-        return action.kind == "settled" and is_answered
-
-    return [line for line in lines if not is_repeat(line.action)]
+def _hour(act: Act) -> int:
+    """When the hour of an act began, by the local clock."""
+    return int(datetime.fromtimestamp(act.action.at).replace(minute=0, second=0, microsecond=0).timestamp())
 
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """What an act did, for the page that follows it. actions: those that are undone by its button."""
+    """What was just done, for the page that follows it. actions: those that are undone by its button."""
 
     text: str
     summary: str
@@ -145,25 +222,30 @@ class Flash:
 
 
 def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
-    """What these actions did, in a sentence; None where none of them is known (any more)."""
+    """What these actions did, in a sentence; None if none of them is known (any more)."""
     known = ledger.journal.those(ids)
-    actions = [known[number] for number in sorted(known)]
-    lines = history_lines(ledger, ledger.journal.lines(actions))
+    lines = ledger.journal.lines([known[number] for number in sorted(known)])
     if not lines:
         return None
     shown = [line for line in lines if line.action.kind != "settled"] or lines
     is_one = len({line.action.message for line in shown}) == 1
     parts = []
-    for act, number in Counter(map(_act, shown)).items():
+    for act, number in Counter(map(_in_a_sentence, shown)).items():
         parts.append(act if is_one else f"{number} {act}")
     text = ", ".join(parts)
-    is_undo = all(line.line.is_contrary for line in shown)
-    open_ = tuple(line.action.id for line in lines if not line.hindrance)
+    faults = why_not_undone(ledger, [line.action for line in lines])
+    open_ = tuple(line.action.id for line, fault in zip(lines, faults, strict=True) if fault is None)
+    is_undo = all(line.is_contrary for line in shown)
     return Flash(text[:1].upper() + text[1:], shown[0].action.summary if is_one else "", open_, is_undo)
 
 
-def _act(line: HistoryLine) -> str:
-    """What was done, and for a move whereto."""
-    if line.action.kind == "moved" and line.line.destination:
-        return f"{line.did} to {line.line.destination}"
-    return line.did
+def _in_a_sentence(line: Line) -> str:
+    """What an action did, without who."""
+    action, back = line.action, " back" if line.action.takes_back is not None else ""
+    if action.kind == "learned" and action.after is not None:
+        return f"learned{back} as {action.after.word}{', by itself' if action.after_weak else ''}"
+    if action.kind == "learned":
+        return "forgotten"
+    if action.kind == "moved" and action.state == "done":
+        return f"moved{back} to {line.destination}" if line.destination else f"moved{back}"
+    return _words(line, line)
