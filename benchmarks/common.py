@@ -27,8 +27,7 @@ _BOGOFILTER = ["bogofilter", "-C"]  # -C: its built-in defaults, whatever this h
 
 # The breaker would stop the service, rightly, where half of the mail is spam that comes in a burst.
 _CONFIG = """
-breaker:
-  share: 1.0
+breaker: false
 """
 
 

@@ -63,7 +63,7 @@ mailboxes:
     roles: {{INBOX: inbox, Junk: spam, Sent: sent, Drafts: neutral, Trash: neutral}}
 ledger: {directory}/lib/{{domain}}/{{local}}/ledger.sqlite
 service: {{copies: 2}}
-breaker: {{share: 1.0}}
+breaker: false
 """
 
 

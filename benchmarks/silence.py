@@ -42,7 +42,7 @@ from attacked import Vocabulary, lines, with_fields_of, with_text
 
 from spamnb.acts import reconsider
 from spamnb.base.label import How, Label, Verdict
-from spamnb.config import Breaker, Learning, Scoring, Senders
+from spamnb.config import Learning, Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import one_minus_roca
@@ -53,7 +53,7 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
-from spamnb.rules.moving import USUAL, trips
+from spamnb.rules.moving import USUAL, WINDOW, trips
 
 _BAIT = (0, 1, 5, 20)
 _WORDS = 200
@@ -226,7 +226,7 @@ def _looked_into(stream: Sequence[Sample], habit: Habit, seed: int) -> dict[str,
 
 def _run(stream: Sequence[Sample], habit: Habit, seed: int) -> UserRun:
     with mock.patch.dict(HABITS, {"measured": habit}):
-        return simulate(stream, Scoring(), Learning(), Breaker(), "measured", seed=seed)
+        return simulate(stream, Scoring(), Learning(), True, "measured", seed=seed)
 
 
 # --- Junk that a stranger has filled --------------------------------------------------------------------------------
@@ -328,10 +328,9 @@ def _opens_where_all_is_spam(verdicts: deque[bool]) -> int | None:
 
 def _opens(verdicts: deque[bool]) -> bool:
     """Whether the breaker opens after the newest of these verdicts."""
-    breaker = Breaker()
-    all_of_them = list(verdicts)[-(USUAL + breaker.window) :]
-    newest, before = all_of_them[-breaker.window :], all_of_them[: -breaker.window]
-    return trips(sum(newest), breaker, lambda: (before.count(False), before.count(True)))
+    all_of_them = list(verdicts)[-(USUAL + WINDOW) :]
+    newest, before = all_of_them[-WINDOW:], all_of_them[:-WINDOW]
+    return trips(sum(newest), lambda: (before.count(False), before.count(True)))
 
 
 def _bytes(message: Labelled) -> bytes:

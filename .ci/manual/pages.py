@@ -1,6 +1,7 @@
 """The man pages: the Markdown beside this file, with the commands, options and keys that the program itself knows."""
 
 import argparse
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from spamnb.config.writing import example
 from spamnb.service.spamd.protocol import Command as Request
 
 _HERE = Path(__file__).parent
+_HEAD = "# The configuration of spamnb."  # how the example begins
 
 
 def pages() -> dict[str, str]:
@@ -117,9 +119,12 @@ def _names(action: argparse.Action) -> str:
 def _keys(section: str) -> Iterator[str]:
     """Each key of a section, or of all with the heading of each, as the example has them."""
     text, meanings = example(of_host=True), wanted()
-    lines = text.splitlines()
+    lines, seen = text.splitlines(), 0
     for name, key, value in _nodes(yaml.compose(text, yaml.SafeLoader), ""):
         about = _comment_above(lines, key.start_mark.line)
+        if not section:
+            yield from _comments_apart(lines[seen : key.start_mark.line])
+        seen = key.start_mark.line
         written = text[value.start_mark.index : value.end_mark.index].strip()
         if name in meanings and name.startswith(section):
             default = "" if "\n" in written else f" Default: `{written}`."
@@ -136,6 +141,14 @@ def _nodes(node: yaml.Node | None, above: str) -> Iterator[tuple[str, yaml.Node,
         for key, value in node.value:
             yield f"{above}{key.value}", key, value
             yield from _nodes(value, f"{above}{key.value}.")
+
+
+def _comments_apart(lines: list[str]) -> Iterator[str]:
+    """The comments among lines that belong to no key, since an empty line follows; without that at the head."""
+    blocks = [block.splitlines() for block in re.split(r"\n\s*\n", "\n".join(lines))[:-1]]
+    for block in blocks:
+        if all(line.lstrip().startswith("#") for line in block) and block and not block[0].startswith(_HEAD):
+            yield " ".join(line.strip().strip("#- ") for line in block)
 
 
 def _comment_above(lines: list[str], line: int) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from spamnb.base.label import Label, Verdict
 from spamnb.base.wording import plural
-from spamnb.config import Breaker, Config, Learning, Scoring
+from spamnb.config import Config, Learning, Scoring
 from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lessons
@@ -66,8 +66,8 @@ def hindrance_at_verdict(ledger: Ledger, config: Config, now: float, lacking: st
     lacking: what `begin` has said before the ledger was held, when the message was judged: that may take half a second.
     """
     stop = stop_of(ledger, now)
-    if stop is None and not lacking and _is_abnormal(ledger, config.breaker):
-        stop = _trip(ledger, config.breaker, now)
+    if stop is None and not lacking and config.breaker and _is_abnormal(ledger):
+        stop = _trip(ledger, now)
     return Hindrance(lacking, stop)
 
 
@@ -158,21 +158,21 @@ def stop_of(ledger: Ledger, now: float) -> Stop | None:
     return None if tripped is None and paused is None else Stop(tripped, paused)
 
 
-def _is_abnormal(ledger: Ledger, breaker: Breaker) -> bool:
+def _is_abnormal(ledger: Ledger) -> bool:
     """Whether an abnormal share of the newest verdicts is spam."""
-    verdicts = ledger.messages.last_verdicts(breaker.window, ledger.state.resumed_at)
-    if len(verdicts) < breaker.window:
+    verdicts = ledger.messages.last_verdicts(rules.WINDOW, ledger.state.resumed_at)
+    if len(verdicts) < rules.WINDOW:
         return False
     spam = verdicts.count(Verdict.SPAM)
-    return rules.trips(spam, breaker, lambda: ledger.messages.usual(rules.USUAL, breaker.window))
+    return rules.trips(spam, lambda: ledger.messages.usual(rules.USUAL, rules.WINDOW))
 
 
-def _trip(ledger: Ledger, breaker: Breaker, now: float) -> Stop:
+def _trip(ledger: Ledger, now: float) -> Stop:
     ledger.state.stopped_at = now
     _log.warning(
         "more than %.0f %% of the last %d messages look like spam: nothing is moved until `spamnb resume`."
         " Look at them with `spamnb history`, and correct what is wrong",
-        100 * breaker.share,
-        breaker.window,
+        100 * rules.SHARE,
+        rules.WINDOW,
     )
     return Stop(now, None)

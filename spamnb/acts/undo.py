@@ -57,7 +57,7 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
         if action is None:
             raise NoSuchActionError(
                 f"action {number} is forgotten, it cannot be undone: its message is long gone and was never learned;"
-                " see `retention` in the configuration"
+                " see `retention_days` in the configuration"
             )
         actions.append(action)
     named = _ends(ledger, actions)

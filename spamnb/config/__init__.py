@@ -11,14 +11,12 @@ from spamnb.config.default_paths import default_config_path, default_ledger_path
 from spamnb.config.loading import MAX_BYTES, load, load_any, parse
 from spamnb.config.named_senders import Senders
 from spamnb.config.settings import (
-    Breaker,
     Config,
     Exchange,
     Learning,
     Log,
     Mailbox,
     Model,
-    Retention,
     Scoring,
     Service,
     Spamd,
@@ -28,5 +26,5 @@ from spamnb.config.users import Users
 from spamnb.config.writing import render
 
 __all__ = ["MAX_BYTES", "default_config_path", "default_ledger_path", "load", "load_any", "parse", "render"]
-__all__ += ["Breaker", "Config", "Exchange", "Learning", "Log", "Mailbox", "Model", "Retention", "Scoring", "Service"]
-__all__ += ["Senders", "Spamd", "Users", "Watch"]
+__all__ += ["Config", "Exchange", "Learning", "Log", "Mailbox", "Model", "Scoring", "Senders", "Service", "Spamd"]
+__all__ += ["Users", "Watch"]

@@ -16,18 +16,27 @@ from spamnb.config.default_paths import LEDGERS_OF_HOST
 from spamnb.config.folder_names import is_pattern, name_of, plain_spelling
 from spamnb.config.named_senders import Senders
 from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
-from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring
+from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring, Spamd
 from spamnb.config.template import PathTemplate, has_fields, parse_template
 
+PLAIN = ("breaker", "retention_days")
+"""The keys with a value of their own, beside `mailboxes` and `ledger`, that are in no section."""
+
+_HINTS = get_type_hints(Config, include_extras=True)
+
+FORMER = {"retention": "is one key now, for all that is gone; write 'retention_days: 365'"}
+"""Keys from before the first release, and what to write for them now."""
+
+_FORMER_OF: dict[Any, Mapping[str, str]] = {Spamd: {"learn": "is called teach now; write sockets, tcp or nobody"}}
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
 def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
     """The fields of a Config; `ledger` and `users` are None where they are not written."""
     mailboxes = list_of(_mailbox(environ), "a list with one '- path: ~/Maildir' for each Maildir")
-    sections = {each.name: section(each.type) for each in fields(Config) if is_dataclass(each.type)}
-    known = {"mailboxes": mailboxes, "ledger": readers.absolute_path(environ, is_file=True), **sections}
-    return record(known, {**_defaults(Config), "ledger": None, "users": None}, _check_all)
+    of_config = {name: reader_in(name) for name, hint in _HINTS.items() if is_dataclass(hint) or name in PLAIN}
+    known = {"mailboxes": mailboxes, "ledger": readers.absolute_path(environ, is_file=True), **of_config}
+    return record(known, {**_defaults(Config), "ledger": None, "users": None}, _check_all, FORMER)
 
 
 def written_in(root: yaml.Node) -> frozenset[str]:
@@ -45,12 +54,18 @@ def written_in(root: yaml.Node) -> frozenset[str]:
 def wanted() -> dict[str, str]:
     """What may be written for each key with a value of its own, in words, by the dotted key."""
     environ = {"HOME": "/"}
-    found = {"ledger": readers.absolute_path(environ, is_file=True)}
-    found |= {f"mailboxes.{name}": reader for name, reader in {"path": _path(environ), **MAILBOX_KEYS}.items()}
+    found = {"ledger": readers.absolute_path(environ, is_file=True), **{name: reader_in(name) for name in PLAIN}}
+    found |= {f"mailboxes.{name}": reader for name, reader in {**_place(environ), **MAILBOX_KEYS}.items()}
     for each in fields(Config):
         if is_dataclass(each.type):
             found |= {f"{each.name}.{name}": reader for name, reader in _keys_of(each.type).items()}
     return {key: readers.wanted_by(reader) for key, reader in found.items()}
+
+
+def reader_in(name: str, given: Any = None) -> Reader[Any]:
+    """The reader of a section of a Config, or of one of the `PLAIN` keys; given as `section` has it."""
+    hint = _HINTS[name]
+    return section(hint, given) if is_dataclass(hint) else _reader_of(hint)
 
 
 def section(cls: Any, given: Any = None) -> Reader[Any]:
@@ -59,7 +74,7 @@ def section(cls: Any, given: Any = None) -> Reader[Any]:
     given: a value of it, whose fields are taken where the mapping has them not; else the defaults are.
     """
     defaults = _defaults(cls) if given is None else {each.name: getattr(given, each.name) for each in fields(cls)}
-    values = record(_keys_of(cls), defaults, _CHECKS.get(cls, lambda _: ()))
+    values = record(_keys_of(cls), defaults, _CHECKS.get(cls, lambda _: ()), _FORMER_OF.get(cls, {}))
     return lambda node, key: cls(**values(node, key))
 
 
@@ -79,8 +94,7 @@ def _defaults(cls: Any) -> dict[str, Any]:
 
 
 def _mailbox(environ: Mapping[str, str]) -> Reader[Mailbox]:
-    keys = {"path": _path(environ), "layout": choice(get_args(Layout)), **MAILBOX_KEYS}
-    values = record(keys, _defaults(Mailbox), check_roles)
+    values = record({**_place(environ), **MAILBOX_KEYS}, _defaults(Mailbox), check_roles)
     return lambda node, key: with_patterns(values(node, key))
 
 
@@ -94,6 +108,11 @@ MAILBOX_KEYS: Mapping[str, Reader[Any]] = MappingProxyType(
     }
 )
 """What is said of a mailbox's folders, which one user of a host may say otherwise."""
+
+
+def _place(environ: Mapping[str, str]) -> dict[str, Reader[Any]]:
+    """Where a mailbox lies, which no user of a host may say otherwise."""
+    return {"path": _path(environ), "layout": choice(get_args(Layout))}
 
 
 def _path(environ: Mapping[str, str]) -> Reader[Path]:

@@ -11,15 +11,15 @@ from typing import Any
 import yaml
 
 from spamnb.config.folder_names import written
-from spamnb.config.keys import MAILBOX_KEYS, check_roles, section, with_patterns, written_in
+from spamnb.config.keys import FORMER, MAILBOX_KEYS, check_roles, reader_in, with_patterns, written_in
 from spamnb.config.loading import all_told, compose_any, read_text
 from spamnb.config.readers import Invalid, Reader, fault, list_of, record
 from spamnb.config.settings import Config, Mailbox
 
-SECTIONS = ("scoring", "learning", "senders", "breaker", "log", "retention")
+KEYS = ("scoring", "learning", "senders", "breaker", "log", "retention_days")
 
 _OF_ALL = "holds for all users and stands in the host's configuration alone; leave it out here"
-_REFUSED = dict.fromkeys(("ledger", "service", "spamd", "users"), _OF_ALL)
+_REFUSED = {**dict.fromkeys(("ledger", "service", "spamd", "users"), _OF_ALL), **FORMER}
 _REFUSED_IN_MAILBOX = dict.fromkeys(("path", "layout"), _OF_ALL)
 
 
@@ -41,7 +41,7 @@ def with_own(config: Config, path: Path) -> Config:
 
 def _reader(config: Config) -> Reader[dict[str, Any]]:
     known: dict[str, Reader[Any]] = {"mailboxes": _mailboxes(config.mailboxes[0])}
-    known |= {name: section(type(getattr(config, name)), getattr(config, name)) for name in SECTIONS}
+    known |= {name: reader_in(name, getattr(config, name)) for name in KEYS}
     return record(known, {name: getattr(config, name) for name in known}, refused=_REFUSED)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import yaml
 
@@ -300,11 +300,6 @@ account_name: Reader[str] = read_as(
     lambda written: written if _ACCOUNT.fullmatch(written) else None, "a name such as anna@example.org"
 )
 """How a user is called by all hosts."""
-
-flag_or_tcp: Reader[bool | Literal["tcp"]] = read_as(
-    lambda written: "tcp" if written == "tcp" else _FLAGS.get(written.lower()), "true, false or tcp", unquoted=True
-)
-"""True or false, or the word for true also over TCP."""
 
 
 def record(

@@ -12,7 +12,6 @@ from spamnb.config.readers import (
     account_name,
     addresses,
     connection,
-    flag_or_tcp,
     full_path,
     host_name,
     number,
@@ -26,7 +25,7 @@ from spamnb.config.users import Users
 Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # the event models that serve; no other list of them
 Watch = Literal["auto", "inotify", "polling"]
-Days = Annotated[float, number(0, 36_500)]
+Teach = Literal["sockets", "tcp", "nobody"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +134,6 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class Breaker:
-    """When to stop moving mail: more than `share` of the last `window` judged messages were spam, unlike before."""
-
-    window: Annotated[int, whole(1, 10_000)] = 100
-    share: Annotated[float, number(0, 1, above=True)] = 0.95
-
-
-@dataclass(frozen=True, slots=True)
 class Log:
     """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
 
@@ -164,28 +155,17 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
-    """How long the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned.
-
-    In days; 0 keeps them for good.
-    """
-
-    gone_days: Days = 365.0
-    verdict_days: Days = 365.0
-
-
-@dataclass(frozen=True, slots=True)
 class Spamd:
     """Where the service answers the spamd protocol, and whom.
 
     listen: paths of Unix sockets, and loopback addresses as `127.0.0.1:783`; sockets from the service manager are
-    served too. learn: whether TELL teaches: over Unix sockets, over none, or over "tcp" too. most_points: the largest
+    served too. teach: over which of them TELL teaches: Unix sockets alone, TCP too, or none. most_points: the largest
     score that is told, and its negative the smallest. peers: login names or numbers of users that may ask, beside the
     service's own and root.
     """
 
     listen: Annotated[tuple[str, ...], addresses] = ()
-    learn: Annotated[bool | Literal["tcp"], flag_or_tcp] = True
+    teach: Teach = "sockets"
     most_points: Annotated[float, number(5, 1000)] = 9.9
     peers: Annotated[tuple[str, ...], users] = ()
 
@@ -211,6 +191,10 @@ class Config:
 
     Of a mail host the paths have fields: it is a template of the configurations of its users, with one mailbox.
 
+    breaker: whether the filter stops moving mail where nearly all of it looks like spam, unlike before. retention_days:
+    how long the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned; 0 for
+    good.
+
     Three are no keys. user: whose it is, of a host; "" for the one person of a configuration. share: of a user of a
     host, the path of a lock, without its ending, that the service holds which works for this user. written: the keys of
     sections that the file itself names, as `scoring.spam_cutoff`: they stand above what a person has chosen beside it
@@ -222,10 +206,10 @@ class Config:
     scoring: Scoring = field(default_factory=Scoring)
     learning: Learning = field(default_factory=Learning)
     senders: Senders = field(default_factory=Senders)
-    breaker: Breaker = field(default_factory=Breaker)
+    breaker: bool = True
     log: Log = field(default_factory=Log)
     service: Service = field(default_factory=Service)
-    retention: Retention = field(default_factory=Retention)
+    retention_days: Annotated[float, number(0, 36_500)] = 365.0
     spamd: Spamd = field(default_factory=Spamd)
     exchange: Exchange = field(default_factory=Exchange)
     users: Users = field(default_factory=Users)

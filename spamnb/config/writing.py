@@ -14,6 +14,7 @@ from spamnb.base import durable
 from spamnb.base.errors import ConfigError
 from spamnb.base.wording import escaped
 from spamnb.config.folder_names import written
+from spamnb.config.keys import PLAIN
 from spamnb.config.loading import compose, parse
 from spamnb.config.settings import Config, Mailbox
 from spamnb.config.template import parse_template
@@ -79,7 +80,9 @@ def render_all(config: Config) -> str:
         for each in fields(config)
         if is_dataclass(each.type) and (each.name != "users" or config.is_template)
     }
-    return _dumped({"mailboxes": list(map(_written, config.mailboxes)), "ledger": str(config.ledger), **sections})
+    plain = {name: getattr(config, name) for name in PLAIN}
+    mailboxes = list(map(_written, config.mailboxes))
+    return _dumped({"mailboxes": mailboxes, "ledger": str(config.ledger), **plain, **sections})
 
 
 def example(*, of_host: bool = False) -> str:

@@ -22,7 +22,7 @@ from spamnb.acts import reconsider
 from spamnb.acts.may_move import lacks
 from spamnb.acts.reconsider import Trace
 from spamnb.base.label import How, Label, Role, Verdict
-from spamnb.config import Breaker, Learning, Scoring, Senders
+from spamnb.config import Learning, Scoring, Senders
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import Outcome, one_minus_roca
@@ -31,7 +31,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules import weak_lessons
 from spamnb.rules.destination import destination_of
-from spamnb.rules.moving import USUAL, missing_lessons, trips
+from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips
 from spamnb.rules.reactions import kept
 
 _DAY = 86_400.0
@@ -93,7 +93,7 @@ def simulate(
     samples: Sequence[Sample],
     scoring: Scoring,
     learning: Learning,
-    breaker: Breaker,
+    breaker: bool,
     habit: str,
     *,
     seed: int = 0,
@@ -114,13 +114,13 @@ class _Mailbox:
         samples: Sequence[Sample],
         scoring: Scoring,
         learning: Learning,
-        breaker: Breaker,
+        breaker: bool,
         habit: Habit,
         choose: random.Random,
         messages_a_day: int,
         run: UserRun,
     ) -> None:
-        self._samples, self._scoring, self._learning, self._breaker = samples, scoring, learning, breaker
+        self._samples, self._scoring, self._learning, self._has_breaker = samples, scoring, learning, breaker
         self._habit, self._choose, self._a_day, self._run = habit, choose, messages_a_day, run
         self._lessons = MemoryLessons()
         self._filter = Filter(self._lessons, scoring, Senders())
@@ -135,8 +135,8 @@ class _Mailbox:
         self._doubtful: list[int] = []  # of these, what is not learned
         self._in_spam: dict[int, float] = {}  # by the filter's hand, with the probability
         self._opened_spam = -1
-        self._verdicts: deque[Verdict] = deque(maxlen=breaker.window)
-        self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + breaker.window)
+        self._verdicts: deque[Verdict] = deque(maxlen=WINDOW)
+        self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + WINDOW)
         self._missing: str | None = None
         self._stopped = False
 
@@ -273,16 +273,17 @@ class _Mailbox:
         return self._missing
 
     def _is_stopped(self) -> bool:
-        if not self._stopped and not self._missing and len(self._verdicts) == self._breaker.window:
+        may_stop = self._has_breaker and not self._stopped and not self._missing
+        if may_stop and len(self._verdicts) == WINDOW:
             spam = self._verdicts.count(Verdict.SPAM)
-            if trips(spam, self._breaker, self._usual):
+            if trips(spam, self._usual):
                 self._stopped = True
                 self._verdicts.clear()
                 self._run.breaker_tripped += 1
         return self._stopped
 
     def _usual(self) -> tuple[int, int]:
-        before = list(self._judged)[: -self._breaker.window]
+        before = list(self._judged)[:-WINDOW]
         judged = ((self._lessons.find(self._digest(place)), verdict) for place, verdict in before)
         spam = sum(
             verdict is Verdict.SPAM if lesson is None or lesson.label is None else bool(lesson.label)

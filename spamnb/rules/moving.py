@@ -5,8 +5,11 @@ from collections.abc import Callable
 
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
-from spamnb.config import Breaker, Learning
+from spamnb.config import Learning
 
+# The circuit breaker: more than this share of so many newest verdicts. A lower share would stop the filter of a person
+# whose mail is mostly spam for a day, a longer window would let a filter gone wrong move more of it.
+WINDOW, SHARE = 100, 0.95
 USUAL = 1000  # messages before the last ones, by which it is known how much of a person's mail is spam
 _ABNORMAL = 1e-6
 
@@ -31,24 +34,23 @@ def paused_until(noted: float | None, now: float) -> float | None:
     return None if noted is None or noted <= now else noted
 
 
-def trips(spam: int, breaker: Breaker, usual: Callable[[], tuple[int, int]]) -> bool:
-    """Whether so many spam of the last `breaker.window` verdicts are abnormal for this person.
+def trips(spam: int, usual: Callable[[], tuple[int, int]]) -> bool:
+    """Whether so many spam of the last `WINDOW` verdicts are abnormal for this person.
 
-    usual: gives ham and spam among the messages judged before these. More than `breaker.share` is abnormal, unless this
+    usual: gives ham and spam among the messages judged before these. More than `SHARE` of them is abnormal, unless this
     person's mail is like that: where the chance of so many spam, by what came before, is above one in a million. (The
     beta-binomial distribution: that share is itself only known from what came before.)
 
-    >>> [trips(97, Breaker(), lambda: before) for before in ((600, 400), (50, 950), (0, 0))]
+    >>> [trips(97, lambda: before) for before in ((600, 400), (50, 950), (0, 0))]
     [True, False, True]
     """
-    if spam <= breaker.share * breaker.window:
+    if spam <= SHARE * WINDOW:
         return False
     ham_before, spam_before = usual()
     if not spam_before:
         return True
     chance = sum(
-        math.exp(_log_chance(number, breaker.window, spam_before, ham_before + 1))
-        for number in range(spam, breaker.window + 1)
+        math.exp(_log_chance(number, WINDOW, spam_before, ham_before + 1)) for number in range(spam, WINDOW + 1)
     )
     return chance < _ABNORMAL
 

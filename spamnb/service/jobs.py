@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError, RegisterError
-from spamnb.config import Config, Retention
+from spamnb.config import Config
 from spamnb.host.register import Register
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.last_end import EndRecord
@@ -235,20 +235,17 @@ class Forgetting(LedgerJob):
 
     doing = "forgetting what is long gone"
 
-    def __init__(
-        self, ledger: Ledger, retention: Retention, present: Callable[[], Mapping[int, Collection[str]]]
-    ) -> None:
+    def __init__(self, ledger: Ledger, days: float, present: Callable[[], Mapping[int, Collection[str]]]) -> None:
         super().__init__(ledger, Job.FORGETTING, _DAY, "what is long gone stays in the ledger")
-        self._retention = retention
+        self._days = days
         self._present = present
 
     def _work(self, now: float) -> Iterator[None]:
         for mailbox, folders in self._present().items():
             self._ledger.retention.missing(mailbox, folders, now)
         self._ledger.tallies.keep(now)  # of what is forgotten now the numbers stay
-        forgotten, ages = 0, (self._retention.gone_days, self._retention.verdict_days)
-        before = (now - days * _DAY if days else -math.inf for days in ages)
-        for rows in itertools.chain(self._ledger.retention.forget(*before), forget_gone(self._ledger)):
+        forgotten, before = 0, now - self._days * _DAY if self._days else -math.inf
+        for rows in itertools.chain(self._ledger.retention.forget(before, before), forget_gone(self._ledger)):
             forgotten += rows
             yield
         if forgotten:

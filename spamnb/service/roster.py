@@ -138,7 +138,7 @@ class Roster(Tenants[Host]):
         known.counted = known.counted or context.ledger.tallies.place(self._shared.now())
         return (
             DailyCopies(context, lambda: self._shared.alive("copying a ledger"), record, only_changed=True),
-            Forgetting(context.ledger, context.config.retention, mailboxes.present),
+            Forgetting(context.ledger, context.config.retention_days, mailboxes.present),
             OutdatedLessons(context),
         )
 

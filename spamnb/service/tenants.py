@@ -161,7 +161,7 @@ class OnePerson(Tenants[Config]):
         """What is done again and again beside the mail, in the order in which it is done."""
         return (
             DailyCopies(context, self._alive, record),
-            Forgetting(context.ledger, context.config.retention, mailboxes.present),
+            Forgetting(context.ledger, context.config.retention_days, mailboxes.present),
             OutdatedLessons(context),
             MetricsFile(context, lambda: len(mailboxes.directories), self._instance),
         )

@@ -128,7 +128,7 @@ def test_nothing_is_there(home: Path, run: Run) -> None:
 
 def test_broken_configuration(well: Path, run: Run) -> None:
     """Each fault of the configuration is one, and what does not need it is examined all the same."""
-    (well / ".config/spamnb/config.yaml").write_text("mailboxes: 3\nbreaker:\n  share: 7\n")
+    (well / ".config/spamnb/config.yaml").write_text("mailboxes: 3\nbreaker: 7\n")
     code, found = findings(run)
     assert code == 1
     assert [what for state, what, _ in found if state == "fault"] == ["configuration"] * 2

@@ -18,7 +18,6 @@ from spamnb.base.errors import ConfigError
 from spamnb.base.label import Role
 from spamnb.config import (
     MAX_BYTES,
-    Breaker,
     Config,
     Learning,
     Log,
@@ -68,7 +67,7 @@ def test_minimal():
         ledger=Path("/home/anna/.local/share/spamnb/ledger.sqlite"),
         scoring=Scoring(),
         learning=Learning(),
-        breaker=Breaker(),
+        breaker=True,
         service=Service(),
     )
 
@@ -86,7 +85,8 @@ mailboxes:
 ledger: ~/ledger.sqlite
 scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
 learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no}
-breaker: {window: 10, share: 1}
+breaker: off
+retention_days: 30.5
 service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
 log: {subjects: false}
 """,
@@ -106,7 +106,8 @@ log: {subjects: false}
         ledger=Path("/home/anna/ledger.sqlite"),
         scoring=Scoring("bernoulli", 1.0, 0.9, 0.1),
         learning=Learning(False, 1.5, 0.0, 1, False, False),
-        breaker=Breaker(10, 1.0),
+        breaker=False,
+        retention_days=30.5,
         service=Service(60.0, "polling", 0.5),
         log=Log(False),
     )
@@ -270,7 +271,7 @@ learning:
 """
     assert faults(content) == [
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, senders, "
-        "breaker, log, service, retention, spamd, exchange, users (did you mean mailboxes?)",
+        "breaker, log, service, retention_days, spamd, exchange, users (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -287,7 +288,7 @@ learning:
         "c.yaml:14: mailboxes[2].path: '/home/anna/M/in' is inside the mailbox '/home/anna/M'; keep the "
         "outer one, and give the inner a role in it",
         "c.yaml:15: mailboxes[2].roles: is a list; write folders with their roles, one 'INBOX: inbox' a line",
-        "c.yaml:16: breaker: is the text '3'; write keys below it: window, share",
+        "c.yaml:16: breaker: '3' is not allowed; write true or false",
         "c.yaml:18: learning.kept_days: is quoted text; write a number from 0 to 3650, without quotes",
         "c.yaml:19: learning.minimum_messages: '2.5' is not allowed; write a whole number from 1 to 1000000",
     ]
@@ -306,9 +307,6 @@ learning:
         *[("learning", "minimum_messages", value) for value in ("0", "20.0", "true", "9" * 5000, "1000001")],
         ("learning", "kept_days", "-1"),
         ("learning", "dwell_seconds", "3601"),
-        ("breaker", "window", "0"),
-        ("breaker", "share", "0"),
-        ("breaker", "share", "1.1"),
         ("service", "watch", "fsevents"),
         ("service", "poll_seconds", "0"),
         ("service", "reconcile_seconds", "0.5"),
@@ -324,6 +322,24 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
     assert line.startswith(f"c.yaml:7: {section}.{key}: ")
     assert "; " in line
     assert len(line) < 250
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("breaker: {window: 10, share: 1}", "c.yaml:6: breaker: is a mapping; write true or false"),
+        ("breaker: 1", "c.yaml:6: breaker: '1' is not allowed; write true or false"),
+        ("retention_days: -1", "c.yaml:6: retention_days: '-1' is not allowed; write a number from 0 to 36500"),
+        (
+            "retention: {gone_days: 9}",
+            "c.yaml:6: retention: is one key now, for all that is gone; write 'retention_days",
+        ),
+        ("spamd: {learn: true}", "c.yaml:6: spamd.learn: is called teach now; write sockets, tcp or nobody"),
+    ],
+)
+def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
+    """A key of before, and what may not be written for its successor, is answered with what to write now."""
+    assert only_fault(f"{MINIMAL}{written}\n").startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -522,7 +538,7 @@ def test_not_utf8(tmp_path: Path):
 
 
 keys = st.sampled_from(
-    [each.name for cls in (Config, Mailbox, Scoring, Learning, Breaker, Service, Log) for each in fields(cls)]
+    [each.name for cls in (Config, Mailbox, Scoring, Learning, Service, Log) for each in fields(cls)]
 )
 scalars = st.one_of(
     keys,

@@ -11,7 +11,7 @@ import yaml
 from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Role
 from spamnb.config import Config, Learning, Mailbox, Scoring, Users, load, load_any, parse
-from spamnb.config.own_file import SECTIONS, with_own
+from spamnb.config.own_file import KEYS, with_own
 from spamnb.config.writing import add_mailboxes, render_all
 
 HOST = """\
@@ -248,15 +248,15 @@ def test_key_by_key(config: Config, tmp_path: Path) -> None:
     found = own(
         config,
         tmp_path,
-        "scoring: {spam_cutoff: 0.99}\nlearning: {kept: false}\nbreaker: {share: 1}\nlog: {subjects: false}\n"
-        "retention: {gone_days: 1}\nsenders: {block: [bad.example]}\nmailboxes:\n  - other_folders: neutral\n",
+        "scoring: {spam_cutoff: 0.99}\nlearning: {kept: false}\nbreaker: false\nlog: {subjects: false}\n"
+        "retention_days: 1\nsenders: {block: [bad.example]}\nmailboxes:\n  - other_folders: neutral\n",
     )
     assert found.scoring == Scoring(alpha=1, ham_cutoff=0.2, spam_cutoff=0.99)
     assert found.learning == Learning(kept=False, kept_days=9)
     assert (found.senders.allow, found.senders.block) == (("example.org",), ("bad.example",))
-    assert (found.breaker.share, found.log.subjects, found.retention.gone_days) == (1, False, 1)
+    assert (found.breaker, found.log.subjects, found.retention_days) == (False, False, 1)
     assert found.mailboxes == (replace(config.mailboxes[0], other_folders=Role.NEUTRAL),)
-    assert replace(found, **{name: getattr(config, name) for name in (*SECTIONS, "mailboxes")}) == config
+    assert replace(found, **{name: getattr(config, name) for name in (*KEYS, "mailboxes")}) == config
 
 
 def test_roles_are_one_key(config: Config, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
         f"{line}: {key}: {of_all}" for line, key in enumerate(("ledger", "service", "spamd", "users"), 1)
     ]
     assert found[4] == (
-        "5: scorng: is not a key; the keys are mailboxes, scoring, learning, senders, breaker, log, retention "
+        "5: scorng: is not a key; the keys are mailboxes, scoring, learning, senders, breaker, log, retention_days "
         "(did you mean scoring?)"
     )
     assert found[5:7] == [f"7: mailboxes[0].path: {of_all}", f"8: mailboxes[0].layout: {of_all}"]

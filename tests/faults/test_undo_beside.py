@@ -39,7 +39,7 @@ def taken_back(directory: Path, number: int) -> None:
     """Let the service move so much spam, and take all of it back beside it."""
     with mounted(directory / "Maildir" / ".Junk", "64m"):
         site = Faulty(directory)
-        site.configure("breaker: {share: 1}\nservice: {reconcile_seconds: 1}", dwell=0.05)
+        site.configure("breaker: false\nservice: {reconcile_seconds: 1}", dwell=0.05)
         site.teach()
         site.start()
         spam = [site.deliver(message("spam", 1000 + each)) for each in range(number)]

@@ -140,7 +140,7 @@ def test_queue_overflows(site: Faulty, capsys: pytest.CaptureFixture[str]) -> No
     """Of 20,000 messages that come at once, while the service is held, each is judged once and lies in its place."""
     import signal
 
-    site.configure("service:\n  reconcile_seconds: 3600\nbreaker:\n  share: 1.0\n")
+    site.configure("service:\n  reconcile_seconds: 3600\nbreaker: false\n")
     site.teach()
     site.start()
     assert site.process is not None

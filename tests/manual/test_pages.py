@@ -47,7 +47,7 @@ def test_every_key_is_in_the_page() -> None:
     """
     text = plain(pages()["spamnb.yaml.5"])
     for key, meaning in wanted().items():
-        (entry,) = re.findall(rf"\.TP {re.escape(key)} (.*?)(?= \.[TS][PSH] )", text)
+        (entry,) = re.findall(rf"\.TP {re.escape(key)} (.*?)(?= \.(?:[TS][PSH]|PP) )", text)
         (default,) = re.findall(rf"^ *(?:- )?{key.rpartition('.')[2]}:(.*)$", section_of(key), re.MULTILINE)
         assert entry.endswith(f"Write {meaning}." + (f" Default: {default.strip()}." if default else ""))
     for comment in re.findall(r"(?:^ *#.*\n)+", example(of_host=True).partition("\n\n")[2], re.MULTILINE):

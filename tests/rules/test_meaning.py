@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spamnb.base.label import How, Label, Role, Verdict, contradicts
 from spamnb.bayes.calibration import probability
-from spamnb.config import Breaker, Learning
+from spamnb.config import Learning
 from spamnb.maildir.names import parse_name
 from spamnb.rules import moving, weak_lessons
 from spamnb.rules.destination import destination_of
@@ -534,12 +534,7 @@ def test_missing_lessons(ham: int, spam: int, said: str) -> None:
 )
 def test_breaker_trips(spam: int, ham_before: int, spam_before: int, stops: bool) -> None:
     """An abnormal share of spam opens the breaker, unless this person's mail has always been like that."""
-    assert trips(spam, Breaker(), lambda: (ham_before, spam_before)) is stops
-
-
-def test_breaker_may_never_trip() -> None:
-    """A share of 1 is for never."""
-    assert not trips(100, Breaker(share=1.0), lambda: (900, 100))
+    assert trips(spam, lambda: (ham_before, spam_before)) is stops
 
 
 @given(st.integers(1, 60), st.integers(0, 100), st.integers(1, 100))

@@ -10,6 +10,7 @@ from spamnb.acts.withheld import pause
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import Entry
+from spamnb.rules.moving import WINDOW
 from tests.patience import until
 from tests.service.conftest import LESSONS, Site
 
@@ -20,20 +21,19 @@ def judged(site: Site) -> int:
 
 def test_an_abnormal_share_of_spam_stops_the_moving(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """When nearly all new mail looks like spam, the service says so and only records, until `spamnb resume`."""
-    site.configure("breaker:\n  window: 10\n  share: 0.8\n")
     site.teach()
     site.start()
-    first = [site.deliver(message("spam", 1000 + number)) for number in range(10)]
-    until(lambda: judged(site) == 10, "ten judged")
+    first = [site.deliver(message("spam", 1000 + number)) for number in range(WINDOW)]
+    until(lambda: judged(site) == WINDOW, "a hundred judged")
     until(lambda: "nothing is moved until `spamnb resume`" in site.log(), "the stop said")
-    assert len(site.contents("Junk")) == 9, "the tenth opened the breaker"
+    assert len(site.contents("Junk")) == WINDOW - 1, "the last one opened the breaker"
     second = [site.deliver(message("spam", 1100 + number)) for number in range(5)]
-    until(lambda: judged(site) == 15, "five more judged")
-    assert len(site.contents("Junk")) == 9
+    until(lambda: judged(site) == WINDOW + 5, "five more judged")
+    assert len(site.contents("Junk")) == WINDOW - 1
     assert set(second) <= set(site.contents("INBOX"))
     assert site.log().count("moving is stopped") == 6
     with Ledger(str(site.ledger)) as ledger:
-        assert ledger.messages.numbers()["spam"] == 15, "what is not moved is recorded"
+        assert ledger.messages.numbers()["spam"] == WINDOW + 5, "what is not moved is recorded"
 
     site.end()
     site.start()
@@ -157,15 +157,15 @@ def test_a_pause_ends_by_the_clock(site: Site) -> None:
     assert site.contents("Junk") == [content]
 
 
-def test_a_share_of_one_never_stops(site: Site) -> None:
-    """`breaker: {share: 1}` means never, however much of the mail is spam."""
-    site.configure("breaker: {share: 1, window: 10}\n")
+def test_a_breaker_that_is_switched_off(site: Site) -> None:
+    """`breaker: false` means never, however much of the mail is spam."""
+    site.configure("breaker: false\n")
     site.teach()
     site.once()
-    for number in range(15):
+    for number in range(WINDOW + 5):
         site.deliver(message("spam", 3300 + number))
     site.work()
-    assert len(site.contents("Junk")) == 15
+    assert len(site.contents("Junk")) == WINDOW + 5
 
 
 def test_the_filter_never_learns_from_its_own_verdict_alone(site: Site) -> None:

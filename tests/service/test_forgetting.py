@@ -11,7 +11,6 @@ import pytest
 
 from spamnb.base.errors import LedgerBusyError
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Retention
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
@@ -51,11 +50,10 @@ def known(ledger: Ledger) -> int:
 
 def test_once_a_day(ledger: Ledger) -> None:
     """What is gone for so many days is forgotten, once a day, also over a restart or where the clock is set back."""
-    two = Retention(2, 2)
-    forgetting = Forgetting(ledger, two, dict)
+    forgetting = Forgetting(ledger, 2.0, dict)
     assert run(forgetting, 5.5 * DAY) > 0
     assert known(ledger) == 7
-    for again in (forgetting, Forgetting(ledger, two, dict)):
+    for again in (forgetting, Forgetting(ledger, 2.0, dict)):
         assert run(again, 6.4 * DAY) == 0
         assert run(again, 6.4 * DAY) == 0
     assert run(forgetting, 6.6 * DAY) > 0
@@ -66,7 +64,7 @@ def test_once_a_day(ledger: Ledger) -> None:
 
 def test_kept_for_good(ledger: Ledger) -> None:
     """With 0 days nothing is forgotten."""
-    assert run(Forgetting(ledger, Retention(0, 0), dict), math.nextafter(math.inf, 0)) > 0
+    assert run(Forgetting(ledger, 0.0, dict), math.nextafter(math.inf, 0)) > 0
     assert known(ledger) == 11
 
 
@@ -76,7 +74,7 @@ def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
     mailbox = ledger.locations.mailbox("/mail")[0]
     inbox = {mailbox: {"INBOX"}}
     present: dict[int, set[str]] = {}
-    forgetting = Forgetting(ledger, Retention(365, 365), lambda: present)
+    forgetting = Forgetting(ledger, 365.0, lambda: present)
     deleted = ledger.messages.ensure(b"deleted", "")
     ledger.locations.put(ledger.locations.folder(mailbox, "Old"), "deleted", deleted.id, "appeared", b"", "", 0.0)
     ledger.messages.ensure(b"newest", "")
@@ -93,7 +91,7 @@ def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
 
 def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
     """Where the ledger is held by another process the service goes on, and tries again an hour later."""
-    forgetting = Forgetting(ledger, Retention(2, 2), dict)
+    forgetting = Forgetting(ledger, 2.0, dict)
     caplog.set_level(logging.WARNING)
     with Ledger(ledger.path) as other, other.transaction():
         assert run(forgetting, 9 * DAY) == 0

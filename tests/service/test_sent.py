@@ -7,7 +7,6 @@ import pytest
 
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Retention
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.acquaintance import Acquaintance
@@ -112,14 +111,14 @@ def test_what_a_stranger_delivers_into_sent(desk: Desk, trusted: bool, path: byt
 
 
 def test_forgotten_when_long_gone(desk: Desk) -> None:
-    """Sent mail that was deleted is forgotten with the record of its message, after `retention.gone_days`."""
+    """Sent mail that was deleted is forgotten with the record of its message, after `retention_days`."""
     kept, deleted = letter(1), letter(2)
     desk.deliver(kept, "Sent")
     desk.deliver(deleted, "Sent").unlink()
     desk.work()
     desk.deliver(message("ham", 950))  # the newest record is never forgotten
     for days, left in ((300, {kept, deleted}), (400, {kept})):
-        forgetting = Forgetting(desk.ledger, Retention(), dict)
+        forgetting = Forgetting(desk.ledger, 365.0, dict)
         while forgetting.step_if_due(desk.now() + days * DAY):
             pass
         assert sent(desk) == {identity(one) for one in left}

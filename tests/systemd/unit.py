@@ -41,7 +41,7 @@ class Unit:
 
     def prepare(self) -> None:
         """Keep the configuration for `restore`, and teach the filter a little, as the user would."""
-        self.good = self.machine.path(self.config).read_text() + "\nbreaker: {share: 1}  # these tests send much spam\n"
+        self.good = self.machine.path(self.config).read_text() + "\nbreaker: false  # these tests send much spam\n"
         for kind in ("ham", "spam"):
             for number in range(_LESSONS):
                 lesson = f"{self.home}/lessons/{kind}/{number}.eml"

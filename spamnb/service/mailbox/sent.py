@@ -1,7 +1,7 @@
 """Mail that the person has sent: the answers that it may get are kept when it appears; of older mail, at a start.
 
 It is read where the role of its folder says so. It is forgotten where the folder has another role since, and with the
-record of its message, when that is gone for `retention.gone_days`.
+record of its message, when that is gone for `retention_days`.
 """
 
 import logging

@@ -100,9 +100,9 @@ class Requests:
         whose = self._whose(request)
         asked = _Asked(request, whose, LazyReading(take(_chunks(request.message))), self._now(), end)
         if request.command is Command.TELL:
-            learn = whose.config.spamd.learn
-            if not learn or (peer.uid is None and learn != "tcp"):
-                raise RequestError(ResponseStatus.REFUSED, "TELL is not allowed here (spamd.learn)")
+            teach = whose.config.spamd.teach
+            if teach == "nobody" or (peer.uid is None and teach != "tcp"):
+                raise RequestError(ResponseStatus.REFUSED, "TELL is not allowed here (spamd.teach)")
             return self._recorder.submit(whose.name, partial(self._work, asked, self._tell))
         try:
             return self._work(asked, self._judge)

@@ -249,9 +249,9 @@ def test_users_name_no_file(service: Service) -> None:
 
 def test_tell_not_allowed(service: Service) -> None:
     """Where TELL is switched off it is refused, in one line that is no success to spamc."""
-    service.set(learn=False)
+    service.set(teach="nobody")
     got = tell(service, SPAM, "Message-class: spam", "Set: local")
-    assert got == b"SPAMD/1.0 69 Service Unavailable: TELL is not allowed here (spamd.learn)\r\n"
+    assert got == b"SPAMD/1.0 69 Service Unavailable: TELL is not allowed here (spamd.teach)\r\n"
     assert label(service, SPAM) is None
 
 

@@ -36,7 +36,7 @@ def run(request: pytest.FixtureRequest, service: Service) -> Run:
     """spamc, over a socket in the file system, and over TCP, where TELL is allowed for once."""
     if request.param == "unix":
         return lambda *arguments, mail: spamc("-U", service.path, *arguments, mail=mail)
-    service.set(listen=("127.0.0.1:0",), learn="tcp")
+    service.set(listen=("127.0.0.1:0",), teach="tcp")
     port = port_of(service)
     return lambda *arguments, mail: spamc("-d", "127.0.0.1", "-p", port, *arguments, mail=mail)
 
@@ -138,9 +138,9 @@ def test_user_and_times(run: Run, service: Service) -> None:
 
 def test_refused(service: Service) -> None:
     """Where teaching is not allowed spamc fails, and says nothing of success."""
-    service.set(learn=False)
+    service.set(teach="nobody")
     assert spamc("-U", service.path, "-L", "spam", mail=SPAM) == (74, b"")
-    service.set(listen=("127.0.0.1:0",), learn=True)
+    service.set(listen=("127.0.0.1:0",), teach="sockets")
     assert spamc("-d", "127.0.0.1", "-p", port_of(service), "-L", "spam", mail=SPAM) == (74, b"")
     assert learned(service, SPAM) is None
 

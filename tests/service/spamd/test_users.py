@@ -383,8 +383,11 @@ def test_over_tcp(host: OfHost) -> None:
     """Over TCP all of this host may ask for every user, and teach where that is configured."""
     host.user(ANNA)
     with held_port() as port:
-        for learns, end in ((True, b"TELL is not allowed here (spamd.learn)\r\n"), ("tcp", b"DidSet: local\r\n\r\n")):
-            host.set(listen=f"['127.0.0.1:{port}']", learn=str(learns).lower())
+        for whom, end in (
+            ("sockets", b"TELL is not allowed here (spamd.teach)\r\n"),
+            ("tcp", b"DidSet: local\r\n\r\n"),
+        ):
+            host.set(listen=f"['127.0.0.1:{port}']", teach=whom)
             for sent, expected in (
                 (request("CHECK", SPAM, user=ANNA), b"Spam: True ; 9.9 / 5.0\r\n\r\n"),
                 (request("TELL", UNSURE, "1.5", "Message-class: spam", "Set: local", user=ANNA), end),
