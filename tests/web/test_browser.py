@@ -366,7 +366,7 @@ def test_review_by_keys(lived: Chromium) -> None:
 
 
 def test_slider(lived: Chromium) -> None:
-    """On Tune the slider changes the sentence, the line of the table and the configuration; its button the messages."""
+    """On Tune the slider and the number change each other, the sentence and the line of the table."""
     with lived.window() as window:
         page = window.page
         window.go("tune")
@@ -374,13 +374,20 @@ def test_slider(lived: Chromium) -> None:
         page.locator("[data-cutoffs]").focus()
         page.keyboard.press("End")
         assert page.locator("#said").inner_text().startswith("At 0.999:")
-        assert page.locator("#cut").inner_text() == page.locator("#use").input_value() == "0.999"
+        assert page.locator("#cut").input_value() == page.locator("#use").input_value() == "0.999"
         assert page.get_by_role("button", name="Use 0.999 from now on").is_enabled()
         assert page.locator(".cutoffs tr.chosen th").inner_text() == "0.999"
         assert page.locator("[data-cutoffs]").get_attribute("aria-valuetext") == "0.999"
         with page.expect_navigation():
             page.get_by_role("button", name="Show its ham").click()
         assert page.locator("#lost").inner_text() == "Ham that would be lost at 0.999"
+        page.locator("#cut").fill("0.93")
+        assert page.locator("[data-cutoffs]").input_value() == "4", "0.9"
+        assert page.get_by_role("button", name="Use 0.93 from now on").is_enabled()
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert page.locator("#said").inner_text().startswith("At 0.93:")
+        assert page.locator("#lost").inner_text() == "Ham that would be lost at 0.93"
         window.is_clean()
 
 

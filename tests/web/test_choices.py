@@ -139,7 +139,7 @@ def tune(desk: WebDesk) -> tuple[Browser, Answer]:
     """The pages, and Tune, once the own mail is judged."""
     browser = Browser(desk.application(at_once=True))
     browser.get("/tune")
-    return browser, browser.get("/tune?at=8")
+    return browser, browser.get("/tune?cut=0.99")
 
 
 def test_a_cutoff(desk: WebDesk) -> None:
@@ -147,9 +147,9 @@ def test_a_cutoff(desk: WebDesk) -> None:
     browser, page = tune(desk)
     assert "In force is 0.95, the default" in page.words
     assert offered(page) == [("spam_cutoff", "0.99")]
-    after = browser.follow(browser.post("/choose", kind="spam_cutoff", value="0.99", back="tune?at=8"))
+    after = browser.follow(browser.post("/choose", kind="spam_cutoff", value="0.99", back="tune?cut=0.99"))
     assert "Chosen: spam_cutoff 0.99" in after.words
-    assert "In force is 0.99, chosen" in browser.get("/tune?at=8").words
+    assert "In force is 0.99, chosen" in browser.get("/tune?cut=0.99").words
     assert desk.ledger.choices.over(desk.config).scoring == Scoring(spam_cutoff=0.99)
     browser.follow(browser.post("/choose/forget", value="spam_cutoff", back="tune"))
     assert "In force is 0.95, the default" in browser.get("/tune").words
@@ -164,7 +164,7 @@ def test_a_written_cutoff(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     browser, page = tune(desk)
     assert offered(page) == []
-    assert "says so, and stands above what is chosen here" in page.words
+    assert "says so, and has priority over what is chosen here" in page.words
     assert page.tree.xpath("string(//pre[@id='yaml'])").split() == ["scoring:", "spam_cutoff:", "0.99"]
     assert browser.post("/choose", kind="spam_cutoff", value="0.99").status == 409
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -46,13 +47,31 @@ def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
     assert "in force" in chosen.text_content()
     assert "of 31 ham lost" in page.words
     assert page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]//a/@href") == [f"m/{desk.number_of(WRONG)}"]
-    last = browser.get("/tune?at=10")
+    assert page.tree.xpath("//th[text()='per 1,000 ham']")
+    (link,) = chosen.xpath("./th/a/@href")
+    last = browser.get("/" + link.replace("0.95", "0.999"))
     assert "0.999" in last.tree.xpath("//tr[@class='chosen']")[0].text_content()
-    assert [one["yaml"] for one in json.loads(last.tree.xpath("//script[@id='cutoffs']")[0].text)][5] == (
-        "scoring:\n  spam_cutoff: 0.95"
-    )
-    assert browser.get("/tune?at=99").status == 404
-    assert browser.get("/tune?at=x").status == 400
+    told = json.loads(last.tree.xpath("//script[@id='cutoffs']")[0].text)
+    assert (told[5]["cut"], told[5]["said"].partition(":")[0]) == ("0.95", "At 0.95")
+
+
+@pytest.mark.parametrize(("asked", "shown"), [("0.93", "0.93"), ("0.123456789", "0.123457"), ("1", "1"), ("0", "0")])
+def test_any_cutoff(browser: Browser, asked: str, shown: str) -> None:
+    """Any cutoff can be asked for by its number, which then has a line of its own and a button to use it."""
+    page = browser.get(f"/tune?cut={asked}")
+    (chosen,) = page.tree.xpath("//tr[@class='chosen']")
+    assert chosen.xpath("string(th)").strip() == shown
+    assert page.tree.xpath("//input[@type='number' and @name='cut']/@value") == [shown]
+    assert page.tree.xpath("//input[@id='use']/@value") == [shown]
+    assert f"At {shown}: " in page.words and f"lost at {shown}" in page.words
+    assert len(page.tree.xpath("//table[@class='cutoffs']/tbody/tr")) == 12
+
+
+@pytest.mark.parametrize("asked", ["x", "1.5", "-1", "nan", "inf", "0.9\x1b[2J", "9" * 300])
+def test_no_cutoff(browser: Browser, asked: str) -> None:
+    """What cannot be a cutoff is refused, with what to write."""
+    answer = browser.get("/tune?" + urlencode({"cut": asked}))
+    assert (answer.status, "from 0 to 1" in answer.words or "number" in answer.words) == (400, True)
 
 
 def test_ham_that_would_be_lost(desk: WebDesk, browser: Browser) -> None:
@@ -61,11 +80,11 @@ def test_ham_that_would_be_lost(desk: WebDesk, browser: Browser) -> None:
     (line,) = page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]/li")
     assert line.xpath(".//button")[0].text == "It is spam"
     (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
-    assert "Your mail contradicts itself: 1 message looks filed wrongly." in " ".join(banner.text_content().split())
+    assert "Your mail contradicts itself: 1 message looks misfiled." in " ".join(banner.text_content().split())
     assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Audit it", "audit")]
     after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
     assert "Learned as spam" in after.words
-    browser.get("/tune")
+    assert not browser.get("/tune").tree.xpath("//h2[@id='lost']/following-sibling::ol[1]/li//button"), "it is answered"
     page = browser.get("/tune")
     assert "contradicts" not in page.words and "0 of 30 ham lost" in page.words
     assert desk.label(WRONG) == (Label.SPAM, False)
@@ -88,7 +107,7 @@ def test_one_class_only(tmp_path: Path) -> None:
         training.forget(desk.ledger, spam, "a test", desk.now(), how=How.HAND)
         browser = Browser(desk.application(at_once=True))
         browser.get("/tune")
-        assert "have both to be learned" in browser.get("/tune").words
+        assert "has to learn both ham and spam first" in browser.get("/tune").words
         assert "Nothing looks misfiled" in browser.get("/audit").words
     finally:
         desk.stop()

@@ -1,14 +1,15 @@
 """What other cutoffs would do to one's own mail, how true the probabilities are, and what learning has brought."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 
 from spamnb.acts.choices import is_written
-from spamnb.base.wording import plural
-from spamnb.config import Scoring
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped, plural
+from spamnb.config.chosen import cutoff_of
 from spamnb.evaluation.cutoffs import CUTOFFS, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
 from spamnb.ledger.history.figures import Bin, Corrected
@@ -32,7 +33,6 @@ class Row:
 
     at: AtCutoff
     sentence: str
-    yaml: str
     bar: Markup
 
 
@@ -43,8 +43,9 @@ def tune(visit: Visit) -> Response:
     mail = looked.value
     if mail is None or not _has_both(mail):
         return visit.page("tune.html", title="Tune", looked=looked, rows=[], has_both=mail is None)
-    rows = _rows(mail, scoring)
-    chosen = _chosen(visit, rows, scoring.spam_cutoff)
+    asked = _asked(visit, scoring.spam_cutoff)
+    rows = _rows(mail, {*CUTOFFS, scoring.spam_cutoff, asked})
+    chosen = next(place for place, row in enumerate(rows) if row.at.cutoff == asked)
     return visit.page(
         "tune.html",
         title="Tune",
@@ -52,12 +53,12 @@ def tune(visit: Visit) -> Response:
         has_both=True,
         rows=rows,
         chosen=chosen,
-        lost=_lost(ledger, mail, rows[chosen].at.cutoff),
+        lost=_lost(ledger, mail, asked),
         in_force=scoring.spam_cutoff,
         is_written=is_written(visit.config, "spam_cutoff"),
         choice=next((choice for choice in ledger.choices.newest() if choice.kind == "spam_cutoff"), None),
         misfiled=sum(finding.is_clear for finding in still_asked(ledger, mail.findings)),
-        for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.sentence, "yaml": row.yaml} for row in rows],
+        for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.sentence} for row in rows],
         as_judged=_as_judged(ledger.figures.probabilities(_BINS), [row.at.cutoff for row in rows]),
         calibration=_reliability(mail),
         curve=_curve(ledger, mail),
@@ -68,13 +69,10 @@ def _has_both(mail: OwnMail) -> bool:
     return bool(mail.is_spam.any() and not mail.is_spam.all())
 
 
-def _rows(mail: OwnMail, scoring: Scoring) -> list[Row]:
-    cutoffs = sorted({*CUTOFFS, scoring.spam_cutoff})
+def _rows(mail: OwnMail, cutoffs: Iterable[float]) -> list[Row]:
     rows = []
-    effects = at_cutoffs(mail.is_spam, mail.probability, cutoffs)
-    for effect in effects:
-        yaml = f"scoring:\n  spam_cutoff: {effect.cutoff:g}"
-        rows.append(Row(effect, _sentence(effect), yaml, charts.small_bar(effect.caught / effect.spam, "spam")))
+    for effect in at_cutoffs(mail.is_spam, mail.probability, sorted(cutoffs)):
+        rows.append(Row(effect, _sentence(effect), charts.small_bar(effect.caught / effect.spam, "spam")))
     return rows
 
 
@@ -82,32 +80,35 @@ def _sentence(effect: AtCutoff) -> str:
     """What a cutoff does, in a sentence.
 
     >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))
-    'At 0.95: 0 of 1,011 ham lost (with 95 % certainty at most 4 in 1,000), 450 of 467 spam caught (96.4 %).'
+    'At 0.95: 0 of 1,011 ham lost, 0.0 per 1,000 (at most 4, with 95 % certainty); 450 of 467 spam caught, 96.4 %.'
     """
+    lost = effect.lost_share
     return (
-        f"At {effect.cutoff:g}: {effect.lost:,} of {effect.ham:,} ham lost (with 95 % certainty at most"
-        f" {max(1, round(10 * effect.lost_share.high)):,} in 1,000), {effect.caught:,} of {effect.spam:,} spam caught"
-        f" ({effect.caught_share.value:.1f} %)."
+        f"At {effect.cutoff:g}: {effect.lost:,} of {effect.ham:,} ham lost, {10 * lost.value:.1f} per 1,000 (at most"
+        f" {max(1, round(10 * lost.high)):,}, with 95 % certainty); {effect.caught:,} of {effect.spam:,} spam caught,"
+        f" {effect.caught_share.value:.1f} %."
     )
 
 
-def _chosen(visit: Visit, rows: Sequence[Row], in_force: float) -> int:
-    """The row that is asked for by its number, or that of the cutoff in force."""
-    number = visit.request.query.number("at")
-    if number is None:
-        return next(place for place, row in enumerate(rows) if row.at.cutoff == in_force)
-    if number >= len(rows):
-        raise HttpError(404, "There is no such cutoff.", "Go back, and choose one of the list.")
-    return number
+def _asked(visit: Visit, in_force: float) -> float:
+    """The cutoff that is asked for, with the six digits that are shown, or the one in force."""
+    text = visit.request.query.text("cut") or f"{in_force:g}"
+    try:
+        asked = float(f"{cutoff_of('spam_cutoff', text):g}")
+        return in_force if asked == float(f"{in_force:g}") else asked
+    except ValueError as fault:
+        raise HttpError(400, escaped(str(fault)), "Go back, and write another cutoff.") from None
 
 
 def _lost(ledger: Ledger, mail: OwnMail, cutoff: float) -> list[tuple[int, str, float]]:
-    """The ham that a cutoff loses: number in the history, summary, and probability."""
+    """The ham that a cutoff loses: number in the history, summary, and probability; not what was called spam since."""
     rows = []
-    for place in lost_at(mail.is_spam, mail.probability, cutoff)[:_SHOWN]:
+    for place in lost_at(mail.is_spam, mail.probability, cutoff):
         message = ledger.messages.find(mail.digests[place])
-        if message is not None:
+        if message is not None and message.label is Label.HAM:
             rows.append((message.id, message.summary, float(mail.probability[place])))
+            if len(rows) == _SHOWN:
+                break
     return rows
 
 

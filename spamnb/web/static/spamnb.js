@@ -94,20 +94,30 @@
   });
 
   const slider = one("input[data-cutoffs]");
-  slider?.addEventListener("input", () => {
-    const chosen = JSON.parse(one("#cutoffs").textContent)[slider.value];
-    slider.setAttribute("aria-valuetext", chosen.cut);
-    one("#said").textContent = chosen.said;
-    one("#cut").textContent = chosen.cut;
-    if (one("#yaml")) one("#yaml").textContent = chosen.yaml;
+  const field = one("#cut");
+  const told = slider && JSON.parse(one("#cutoffs").textContent);
+  // What a cutoff does that is not in the table is told by the page that follows.
+  const show = () => {
+    const cut = +field.value;
+    if (!field.value || !field.checkValidity()) return;
+    const place = told.findIndex((each) => +each.cut === cut);
+    slider.value = told.filter((each) => +each.cut <= cut).length - 1;
+    slider.setAttribute("aria-valuetext", cut);
+    one("#said").textContent = told[place]?.said ?? `To see what ${cut} does: Show its ham.`;
+    if (one("#yaml")) one("#yaml").textContent = `scoring:\n  spam_cutoff: ${cut}`;
     const use = one("[data-in-force]");
     if (use) {
-      one("#use").value = chosen.cut;
-      use.textContent = `Use ${chosen.cut} from now on`;
-      use.disabled = chosen.cut === use.dataset.inForce;
+      one("#use").value = cut;
+      use.textContent = `Use ${cut} from now on`;
+      use.disabled = cut === +use.dataset.inForce;
     }
-    all(".cutoffs tbody tr").forEach((each, place) => each.classList.toggle("chosen", place === +slider.value));
+    all(".cutoffs tbody tr").forEach((each, n) => each.classList.toggle("chosen", n === place));
+  };
+  slider?.addEventListener("input", () => {
+    field.value = told[slider.value].cut;
+    show();
   });
+  field?.addEventListener("input", show);
 
   document.addEventListener("click", async ({ target }) => {
     const button = target.closest("[data-copy]");
