@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spamnb.bayes import score_arrays
-from spamnb.bayes.score_plain import CAUTION, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, score, silent, strength, weights
+from spamnb.bayes.score_plain import (
+    CAUTION,
+    GRAMS,
+    GRAMS_WEIGHT,
+    LEAST_GRAMS,
+    UNKNOWN,
+    score,
+    silent,
+    strength,
+    weights,
+)
 
 NUMBERS = st.lists(st.floats(-20, 20, allow_nan=False), min_size=1, max_size=80)
 KINDS = st.lists(st.sampled_from(["", "a:", GRAMS, GRAMS]), min_size=80, max_size=80)
