@@ -101,7 +101,7 @@ def story(directory: Path) -> tuple[dict[str, list[tuple[object, ...]]], dict[st
 
 def happen(desk: Desk) -> None:
     """Verdicts of each way, each kind of lesson, what gives way, and all of it taken back and done again."""
-    first, *rest = fill_spam(desk, 100, 4)
+    first, *rest = fill_spam(desk, 104, 4)
     desk.deliver(message("ham", 300))
     desk.take(rest[0], "Junk", "INBOX")
     desk.deliver(message("spam", 310), "TrainSpam")
