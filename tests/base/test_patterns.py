@@ -131,6 +131,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (filled(b"\r\ntransfer-encoding:", HEADER), filled(b"a", HEADER, b"\r\ntransfer-encoding:")),
     ),
     "web.outcome._TOLD": (fullmatch, (fill("a-1.", HEADER), fill("a", HEADER), fill("0", HEADER, "a-1."))),
+    "web.text._LINE_END": (every, (fill("\n", TEXT), fill("a", TEXT))),
     "web.upload._BOUNDARY": (
         fullmatch,
         (
@@ -394,9 +395,17 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill("_", TEXT),
         ),
     ),
+    "filter.marks._LINK_OR_RUN": (
+        every,
+        (fill("http://", TEXT), fill("www.aaa", TEXT), fill("a", TEXT), fill("<", TEXT), fill("http:/", TEXT)),
+    ),
+    "filter.marks._WORD": (
+        every,
+        (fill("a-", TEXT), fill("a", TEXT), fill("$", TEXT), fill("_", TEXT), fill("1,", TEXT)),
+    ),
     "mail.text._SYMBOL": (match, (fill("★", TEXT), fill("a", TEXT))),
     "mail.text._JOINED": (every, (fill("\u200d", TEXT), fill("a\u200d", TEXT), fill("\u200da", TEXT))),
-    "mail.text._SPACED": (
+    "mail.text.SPACED": (
         every,
         (
             fill("a ", TEXT),

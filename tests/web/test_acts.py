@@ -1,5 +1,6 @@
 """What a person does on the pages: it happens in the mailbox, once, and can be taken back."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from spamnb.acts.answers import ON_A_PAGE
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.lessons.batch import Batch
+from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.web import runs
 from tests.ledger.test_choices import choose, in_force
@@ -95,7 +97,7 @@ def test_gone_and_never_learned(desk: WebDesk) -> None:
     desk.work()
     number = desk.number_of(LETTER)
     page = desk.browser.get(f"/m/{number}")
-    assert "in no watched folder any more" in page.words
+    assert "no longer in a watched folder" in page.words
     assert "Spam: learn it" in page.words and "move it" not in page.words, "there is no file to move"
     last = desk.ledger.journal.newest_id()
     answer = desk.browser.post(f"/m/{number}/teach", label="spam")
@@ -501,27 +503,50 @@ def test_numbers_of_what_was_done(desk: WebDesk) -> None:
 
 
 def test_a_long_text(desk: WebDesk) -> None:
-    """Of a message 300 characters are shown at once, and the rest by a click that needs no script; its date is read."""
+    """A message shows 400 characters at once, to the end of a word, and the rest by a click without a script."""
     words = " ".join(f"word{number}" for number in range(200))
     letter = f"From: a@b.example\nDate: Tue, 27 Jan 2026 20:00:00 +0000\nSubject: long\n\n{words}\n".encode()
     desk.deliver(letter)
     page = desk.browser.get(f"/m/{desk.number_of(letter)}")
     first, rest = page.tree.xpath("//div[@class='text']")
-    assert len(first.text_content().strip()) == 300
+    assert 380 < len(first.text_content().strip()) <= 400
+    assert " ".join(f"{first.text_content()} {rest.text_content()}".split()) == words
     assert rest.getparent().tag == "details" and "word199" in rest.text_content()
-    assert "a@b.example · written 27 January" in page.tree.xpath("string(//p[@class='about'])")
+    assert "From a@b.example written 27 January" in page.words
+
+
+def test_the_words_that_decided(desk: WebDesk) -> None:
+    """The words that decided are marked in the text, those for spam and for ham told apart, with their numbers."""
+    desk.deliver(OFFER)
+    page = desk.browser.get(f"/m/{desk.number_of(OFFER)}").tree
+    marks = page.xpath("//div[@class='text']//mark")
+    assert {mark.get("class") for mark in marks} == {"spam"}
+    assert all(re.fullmatch(r"in \d+ spam, (no|\d+) ham", mark.get("title")) for mark in marks)
+    text = page.xpath("string(//div[@class='text'])")
+    assert text.split() == excerpt(OFFER, 10_000).text.split(), "nothing of it is lost"
+    legend = page.xpath("//p[contains(@class, 'legend')]/mark")
+    assert [(mark.get("class"), mark.text) for mark in legend] == [("spam", "point to spam"), ("ham", "point to ham")]
+
+
+def test_a_line_without_end(desk: WebDesk) -> None:
+    """A text of one line is shown to its end, as far as any text is."""
+    words = " ".join(f"word{number}" for number in range(1000))
+    letter = f"From: a@b.example\nSubject: long\n\n{words}\n".encode()
+    desk.deliver(letter)
+    assert "word999" in desk.browser.get(f"/m/{desk.number_of(letter)}").words
 
 
 def test_the_order_of_a_message(desk: WebDesk) -> None:
-    """What a message is and says stands before why, and its life; where its words were learned is folded, and last."""
+    """Verdict and buttons, From and date, text, why, history, and last, folded, where it was learned."""
     desk.deliver(OFFER)
     page = desk.browser.get(f"/m/{desk.number_of(OFFER)}").tree
     said, text = page.xpath("//div[@class='card said']")[0], page.xpath("//div[@class='text']")[0]
+    (sent,) = page.xpath("//p[@class='sent']")
     assert said.xpath(".//button[@data-say='ham']")
     order = list(page.iter())
     headings = page.xpath("//main//h2")
     assert [heading.text for heading in headings] == ["Why", "What was done with it", "Where its words were learned"]
-    places = [order.index(one) for one in (said, text, *headings)]
+    places = [order.index(one) for one in (said, sent, text, *headings)]
     assert places == sorted(places)
     fold = headings[-1].getparent().getparent()
     assert (fold.tag, fold.get("open")) == ("details", None)
@@ -535,4 +560,4 @@ def test_a_date_that_cannot_be_read(desk: WebDesk, date: str) -> None:
     letter = f"From: a@b.example\nDate: {date}\nSubject: strange\n\nhello {date}\n".encode()
     desk.deliver(letter)
     page = desk.browser.get(f"/m/{desk.number_of(letter)}")
-    assert (page.status, "written" in page.tree.xpath("string(//p[@class='about'])")) == (200, False)
+    assert (page.status, "written" in page.tree.xpath("string(//p[@class='sent'])")) == (200, False)

@@ -112,7 +112,7 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
     try:
         assert [page for page in PAGES if desk.browser.get(page).status != 200] == []
         words = desk.browser.get(f"/m/{number}").words
-        assert f"Its mailbox {root} cannot be reached now: mount its disk" in words
+        assert f"Its mailbox {root} cannot be reached now. Mount its disk" in words
         review = desk.browser.get("/review").words
         assert "Nothing is unsure" not in review
         assert f"The mailbox {root} cannot be reached now, so its mail is not asked about" in review
@@ -120,7 +120,7 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
         assert (answer.status, "nothing was learned" in answer.words) == (409, True)
     finally:
         away.rename(root)
-    assert "It lies in Junk" in desk.browser.get(f"/m/{number}").words
+    assert "It is in Junk" in desk.browser.get(f"/m/{number}").words
 
 
 def test_the_service_is_down(desk: WebDesk) -> None:

@@ -60,6 +60,23 @@ def test_what_is_chosen_holds(desk: WebDesk) -> None:
     assert "if it had not been learned itself" in send(desk.browser, form(message("ham", 3))).words
 
 
+def test_several_messages(desk: WebDesk) -> None:
+    """Of a file with several messages the first is tried, and the page says so; of a single one it says nothing."""
+    first, second = (b"From a@b.example Mon Jan  5 10:00:00 2026\n" + message(kind, 200) for kind in ("spam", "ham"))
+    page = send(desk.browser, form(file=first + b"\n" + second))
+    assert page.tree.xpath("//*[@id='verdict']//*[contains(@class, 'verdict')]/@class") == ["verdict spam"]
+    assert "holds several messages. This is the first" in page.words
+    assert "holds several" not in send(desk.browser, form(file=first)).words
+
+
+def test_a_text_without_a_header(desk: WebDesk) -> None:
+    """A text without a header is tried too, and the page says that more of it tells more; so is what is no message."""
+    for raw in (b"Buy pills now", b"\x89PNG\r\n\x1a\n\x00\xff" * 50, message("spam", 1).decode().encode("utf-16-le")):
+        page = send(desk.browser, form(file=raw))
+        assert (page.status, "It has no header" in page.words) == (200, True), raw[:20]
+    assert "It has no header" not in send(desk.browser, form(message("spam", 200))).words
+
+
 def test_nothing_to_try(desk: WebDesk) -> None:
     """An empty form, one that is no form, and one that is too long are refused, and say what to do."""
     for body, headers, status in (
@@ -91,7 +108,8 @@ def test_who_may(desk: WebDesk) -> None:
 
 def test_markup(desk: WebDesk) -> None:
     """Mail made of markup stays text where it is tried, as in its file's name."""
-    harmless = {one.tag for one in send(desk.browser, form(letter("a word", 1))).tree.iter()}
+    some = (letter("a word", 1), letter("a word " * 100, 1), message("spam", 200))
+    harmless = {one.tag for raw in some for one in send(desk.browser, form(raw)).tree.iter()}
     for number, text in enumerate(MARKUP):
         name = text.encode("ascii", "replace").decode().replace('"', "%22").replace("\r", "").replace("\n", "")
         page = send(desk.browser, form(file=letter(text, number), filename=name))

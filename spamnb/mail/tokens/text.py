@@ -61,7 +61,7 @@ _IN_WORDS = frozenset(f"{string.ascii_lowercase}{string.digits}'-&$.,%".encode()
 _SEPARATED = bytes(byte if byte in _IN_WORDS or byte >= 0x80 else ord(" ") for byte in range(256))
 # Letters set apart.
 _APART = b" .*_-"
-_SPACED = lazy_pattern(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
+SPACED = lazy_pattern(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
 _BETWEEN = lazy_pattern(r"[ .*_-]")
 # A quick look for them: letters as "a", all beyond ASCII as one letter, what may stand between them as spaces.
 _OUTLINE = bytes(
@@ -161,7 +161,7 @@ def split_words(text: str) -> list[str]:
     lower = text.lower()
     encoded = lower.encode("utf-8", "surrogatepass")
     if b" a a " in b" %b " % encoded.translate(_OUTLINE, _CONTINUING):
-        encoded = _SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower).encode("utf-8", "surrogatepass")
+        encoded = SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower).encode("utf-8", "surrogatepass")
     # Most of what stands between spaces is one word of letters; full stops and commas behind it are taken off.
     separated = encoded.translate(_SEPARATED).replace(b". ", b" ").replace(b", ", b" ")
     pieces = separated.decode("utf-8", "surrogatepass").split()

@@ -22,12 +22,12 @@ from spamnb.web.http import HttpError, Response, as_json
 from spamnb.web.parts.lines import Act, acts
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.parts.offers import offers
+from spamnb.web.parts.text import MOST, text_of
 from spamnb.web.parts.why import CLUES, judge_of, why
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _LATEST = 4e9  # seconds since the epoch, the year 2096
-_BEGINNING, _TEXT = 300, 10_000  # characters of the text: at once, and in all
 
 
 def message(visit: Visit) -> Response:
@@ -38,14 +38,15 @@ def message(visit: Visit) -> Response:
     lines = acts(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
     subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
-    head = None if raw is None else excerpt(raw, _TEXT)
+    head = None if raw is None else excerpt(raw, MOST)
+    reasons = None if reading is None else why(visit, reading, is_learned=known.label is not None)
     return visit.page(
         "message.html",
         title="Message",
         known=known,
         subject=subject,
         sender=sender,
-        why=None if reading is None else why(visit, reading, is_learned=known.label is not None),
+        why=reasons,
         is_kept=raw is None,
         lies=[_lies(place, names) for place in current],
         away=_away(visit, files),
@@ -53,8 +54,8 @@ def message(visit: Visit) -> Response:
         opposite=_opposite(known),
         offers=offers(visit.config, ledger.senders.of_message(known.id)),
         head=head,
+        text=None if head is None else text_of(head, None if reasons is None else reasons.explanation),
         written_at=_written_at(head),
-        beginning=_BEGINNING,
         most=10_000 if visit.request.query.text("all") else CLUES,
         lines=lines,
         moved=next((line.action.id for line in reversed(lines) if _is_open_move(line)), None),
@@ -131,12 +132,8 @@ def _lies(place: CurrentFile, names: Names) -> Lies:
 
 
 def _opposite(known: KnownMessage) -> list[Label]:
-    """What a person might say that it is: not what they have said already."""
-    if known.label is not None and not known.weak:
-        return [Label(1 - known.label)]
-    if known.verdict == "spam":
-        return [Label.HAM, Label.SPAM]
-    return [Label.SPAM, Label.HAM]
+    """What a person might say that it is, ham first: not what they have said already."""
+    return [Label(1 - known.label)] if known.label is not None and not known.weak else list(Label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,45 @@
 """A message that is pasted or uploaded: its verdict, and why. Nothing of it is recorded."""
 
+import itertools
+from io import BytesIO
+
+from spamnb.bulk.sources import split
 from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import read
 from spamnb.web.http import HttpError, Response
+from spamnb.web.parts.text import MOST, text_of
 from spamnb.web.parts.why import why
 from spamnb.web.routes import Route
 from spamnb.web.upload import MOST_BYTES
 from spamnb.web.visit import Visit
 
-_TEXT = 2000  # characters
-
 
 def form(visit: Visit) -> Response:
-    """The form; where nothing is learned yet, what to do first."""
-    visit.ledger  # noqa: B018 - raises where there is none
+    """The form; if nothing is learned yet, what to do first."""
+    visit.ledger  # noqa: B018 - raises if there is none
     return visit.page("try.html", title="Try a message", head=None, why=None, most_bytes=MOST_BYTES)
 
 
 def judge(visit: Visit) -> Response:
-    """The verdict on what the form holds, as if it were not learned itself."""
+    """The verdict on what the form holds, as if it were not learned itself; of several messages on the first."""
     parts = visit.request.parts
-    raw = parts.get("file") or parts.get("text", b"").strip()
-    if not raw:
+    sent = parts.get("file") or parts.get("text", b"").strip()
+    messages = list(itertools.islice(split(BytesIO(sent)), 2))
+    if not messages:
         raise HttpError(400, "There is no message in the form.", "Go back, and paste one, or choose its file.")
+    raw = messages[0]
     reading, lessons = read(raw), visit.ledger.lessons
     lesson = lessons.find(reading.digest)
     is_learned = lesson is not None and lesson.label is not None
+    head, reasons = excerpt(raw, MOST), why(visit, reading, is_learned=is_learned)
     return visit.page(
         "try.html",
         title="Try a message",
-        head=excerpt(raw, _TEXT),
+        head=head,
+        text=text_of(head, reasons.explanation),
         summary=reading.summary,
-        why=why(visit, reading, is_learned=is_learned),
+        why=reasons,
+        is_first=len(messages) > 1,
         most_bytes=MOST_BYTES,
     )
 
