@@ -1,4 +1,4 @@
-"""What the service does again and again beside the mail: the list of jobs is made in `service.daemon`.
+"""What the service does again and again beside the mail; `service.tenants` and `service.roster` list the jobs.
 
 A job is asked after each look at the mail whether it is due, and does one step then, so that mail waits for no more
 than that. Where it cannot be done for now, the service goes on, and the job is tried again later.

@@ -32,12 +32,11 @@ from spamnb.monitoring.account_row import account_row
 from spamnb.monitoring.exposition import Histogram, Metric
 from spamnb.service.account import Account, Surroundings
 from spamnb.service.accounts import Accounts
-from spamnb.service.context import Context
+from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, ServiceJob
 from spamnb.service.known import Known
 from spamnb.service.log import LogOnce, about
-from spamnb.service.mailboxes import Mailboxes
 from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.reading_now import Met, remember
 from spamnb.service.rows import Rows
@@ -132,13 +131,14 @@ class Roster(Tenants[Host]):
         known.config, known.own_fault = self._host.config_of(user, known.config)
         return known.config
 
-    def _jobs(self, context: Context, mailboxes: Mailboxes, record: EndRecord) -> Sequence[ServiceJob]:
-        """What is done when an account is looked after; made whenever it wakes."""
+    def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
+        """Return what is done when an account is looked after; made whenever it wakes."""
+        context = awake.context
         known = self._known[context.config.user]
         known.counted = known.counted or context.ledger.tallies.place(self._shared.now())
         return (
             DailyCopies(context, lambda: self._shared.alive("copying a ledger"), record, only_changed=True),
-            Forgetting(context.ledger, context.config.retention, mailboxes.present),
+            Forgetting(context.ledger, context.config.retention, awake.present),
             OutdatedLessons(context),
         )
 

@@ -90,7 +90,7 @@ def test_four_thousand_copies(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
 
 def settle(desk: Desk, folder: str, path: str) -> None:
     """A delivered file is met, and looked at after its dwell."""
-    (mailbox,) = desk.mailboxes._watched.values()
+    mailbox = desk.account.mailbox(str(desk.roots[0]))
     watched = mailbox.folders.by_path[folder]
     mailbox.look(watched, Entry(Path(path).parent.name, os.path.basename(path)))
     while (due := mailbox.due(departures=False)) is not None:
@@ -137,7 +137,7 @@ def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: py
     letter = message("ham", 901)
     desk.deliver(letter)
     desk.restart(dwell_seconds=0.0)
-    (mailbox,) = desk.mailboxes._watched.values()
+    mailbox = desk.account.mailbox(str(desk.roots[0]))
     target = Path(desk.folder("Archive").subdir("cur")) / f"{next(desk.bases)}:2,S"
     desk.paths(letter, "INBOX")[0].rename(target)
     looked = []
