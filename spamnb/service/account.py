@@ -302,7 +302,7 @@ class Account:
         self._remember(self.ledger)
         self._is_compared, self._filled_by = True, math.inf
         awake.compare()
-        is_over = self.faults.over(_ACCOUNT)
+        is_over = self.faults.clear(_ACCOUNT)
         service = self.config.service
         is_watched = all(map(shared.watcher.is_watched, self.roots))
         period = service.reconcile_seconds if is_watched else service.poll_seconds

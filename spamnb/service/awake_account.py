@@ -114,11 +114,11 @@ class AwakeAccount:
                 else:
                     mailbox.open()
                     mailbox.start()
-                mailbox.reconcile()
+                mailbox.compare()
                 mailbox.act_on_due()
-                if self._faults.over(root):
+                if self._faults.clear(root):
                     _log.info("%s can be used again", root)
-        if not self._ledger_failed and self._faults.over(LEDGER):
+        if not self._ledger_failed and self._faults.clear(LEDGER):
             _log.info("the ledger can be used again")
         self._ledger.empty_log()  # commands may have learned a lot
 
@@ -137,7 +137,7 @@ class AwakeAccount:
                 mailbox.begin()
             folder = mailbox.folders.by_path.get(path)
             if folder is None:
-                mailbox.reconcile()
+                mailbox.compare()
             else:
                 mailbox.look(folder, entry)
 

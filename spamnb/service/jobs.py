@@ -141,7 +141,7 @@ class _WrittenMetrics(ServiceJob):
             step = _STEPS.get(fault.errno or 0, "check its directory")
             self._faults.log(path, f"the metrics cannot be written to {path} ({fault.strerror}): {step}")
         else:
-            self._faults.over(path)
+            self._faults.clear(path)
 
 
 class MetricsFile(_WrittenMetrics):

@@ -164,7 +164,7 @@ class Roster(Tenants[Host]):
             self._faults.log("users", str(fault))
             self._list_at = self._shared.running() + min(_RETRY_SECONDS, service.reconcile_seconds)
             return None
-        if self._faults.over("users"):
+        if self._faults.clear("users"):
             _log.info("the users can be found again")
         self._list_at = self._shared.running() + service.reconcile_seconds
         return found

@@ -51,7 +51,7 @@ class UntouchedMail:
         self._spam_looked_at = 0.0
 
     def opened_spam(self, place: Location | None) -> None:
-        """A file in spam has got marks or has left: a person has looked there, if the filter has moved it there.
+        """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left.
 
         Long after, a server may have removed it.
         """
@@ -144,7 +144,7 @@ def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
 
 
 def _portions(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
-    """The messages in order, each portion with at most `_TOKENS` tokens, or of one message."""
+    """Give the messages in order, in portions of at most `_TOKENS` tokens, or of one message."""
     portion: list[Reading] = []
     for reading in readings:
         if portion and sum(len(each.tokens) for each in (*portion, reading)) > _TOKENS:
