@@ -8,7 +8,7 @@ import contextlib
 import time
 from typing import NamedTuple
 
-from spamnb.acts.may_move import Hindrance, Remembered, hindrance
+from spamnb.acts.may_move import Hindrance, MissingCache, hindrance
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Verdict
 from spamnb.bayes.calibration import points
@@ -56,7 +56,7 @@ def judge(
     now: float,
     *,
     explains: bool = False,
-    remembered: Remembered | None = None,
+    remembered: MissingCache | None = None,
 ) -> JudgedAtDelivery:
     """Judge a message, and say what is told of it. remembered: as for `acts.may_move.hindrance`.
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from spamnb.acts.may_move import Remembered, await_nobody
+from spamnb.acts.may_move import MissingCache, await_nobody
 from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
@@ -116,7 +116,7 @@ class Account:
         self.met: list[Met] = []
         self._read = read
         self._check = check
-        self._remembered = Remembered()  # over each sleep: to find it out takes longer than to judge a message
+        self._remembered = MissingCache()  # over each sleep: to find it out takes longer than to judge a message
         self._jobs_of = jobs_of
         self._retry = 0.0  # seconds after which a fault was tried again last
         self._is_compared = True  # no comparison was asked for that has not been made

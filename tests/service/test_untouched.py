@@ -273,7 +273,7 @@ def test_others_may_write_while_it_is_looked_at_whether_mail_may_be_moved(
 
     desk.ledger.state.begun_with = None
     desk.restart()
-    monkeypatch.setattr(may_move, "lacks", writing)
+    monkeypatch.setattr(may_move, "missing_now", writing)
     desk.deliver(message("spam", 100))
     assert asked
     assert desk.where(message("spam", 100)) == ["INBOX"]
