@@ -91,7 +91,7 @@ def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str
     """
     judgement = judged.judgement
     early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, how, now)
-    with ledger.hasty():
+    with ledger.without_fsync():
         ledger.early_verdicts.remember(digest, early)
 
 
