@@ -97,7 +97,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/ledger"
-        with Ledger(path) as ledger, ledger.hasty():
+        with Ledger(path) as ledger, ledger.without_fsync():
             _learn(ledger, options.learned, options.tokens, time.time())
         with Ledger(path, only_read=True) as ledger:
             before, seconds = _largest(), []

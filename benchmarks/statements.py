@@ -30,9 +30,9 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import Entry, deliver, scan
 from spamnb.maildir.names import parse_name
+from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
-from spamnb.service.mailboxes import Mailboxes
 
 _ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
 _LEARNED = 60  # messages, half of them ham
@@ -57,14 +57,15 @@ class _Watched:
             _drop_triggers(path)
         self.ledger = Ledger(str(path))
         config = Config((Mailbox(self.root, _ROLES),), path, learning=Learning())
-        self._mailboxes = Mailboxes(Context(config, self.ledger, self._now), LogOnce(logging.getLogger("statements")))
-        self._mailboxes.compare()
+        faults = LogOnce(logging.getLogger("statements"))
+        self._account = AwakeAccount(Context(config, self.ledger, self._now), faults)
+        self._account.compare()
         for number in (_LEARNED, _LEARNED + 1):  # what is done once, before the first message is moved
             self.delivered("spam", number)
 
     def close(self) -> None:
         """Leave the mailbox and the ledger."""
-        self._mailboxes.close()
+        self._account.close()
         self.ledger.close()
 
     def _now(self) -> float:
@@ -93,11 +94,11 @@ class _Watched:
         return statements
 
     def _look(self, folder: str, entry: Entry) -> None:
-        self._mailboxes.look(str(self.root), self.folders[folder].path, entry)
-        self._mailboxes.act_on_due()
-        while (due := self._mailboxes.due(departures=False)) is not None:
+        self._account.look(str(self.root), self.folders[folder].path, entry)
+        self._account.act_on_due()
+        while (due := self._account.due(departures=False)) is not None:
             self._ahead += max(0.0, due - self._now())
-            self._mailboxes.act_on_due()
+            self._account.act_on_due()
 
     def _names(self) -> set[tuple[str, Entry]]:
         return {(name, entry) for name, folder in self.folders.items() for entry in scan(folder)}

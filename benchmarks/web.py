@@ -114,7 +114,7 @@ def main() -> None:
 
 def learn(spamnb: common.Spamnb, tokens: int) -> None:
     """Learn made-up mail, and words until so many tokens are known."""
-    with Ledger(str(spamnb.ledger)) as ledger, ledger.hasty():
+    with Ledger(str(spamnb.ledger)) as ledger, ledger.without_fsync():
         for label in Label:
             readings = (read(message(label.word, number)) for number in range(_LESSONS))
             while batch := list(itertools.islice(readings, _BATCH)):
@@ -136,7 +136,7 @@ def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
     choose, start, bases = random.Random(0), time.time() - _YEAR, bases_now()
     raw, base = message("spam", 900_000), next(bases)
     deliver(spamnb.inbox, raw, base)
-    with Ledger(str(spamnb.ledger)) as ledger, ledger.hasty():
+    with Ledger(str(spamnb.ledger)) as ledger, ledger.without_fsync():
         inbox = ledger.locations.folder(ledger.locations.mailbox(str(spamnb.inbox.path))[0], "INBOX")
         for first in range(0, messages, _TRANSACTION):
             with ledger.transaction():

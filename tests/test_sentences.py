@@ -134,7 +134,7 @@ def happen(desk: Desk) -> None:
     for number, how in ((500, How.SILENCE), (501, How.SEEN)):
         raw = message("ham", number)
         training.learn_message(desk.ledger, raw, Label.SPAM, weak_lessons.LAY_IN_SPAM, desk.now(), how=how, weak=True)
-    outdated = OutdatedLessons(next(iter(desk.mailboxes._watched.values()))._context)
+    outdated = OutdatedLessons(desk.account.context)
     while outdated.step_if_due(desk.now()):
         pass
     given_way = [desk.lesson(message("ham", number)) for number in (500, 501)]

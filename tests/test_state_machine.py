@@ -717,7 +717,7 @@ class Sorting(RuleBasedStateMachine):
 
     @rule()
     def reconcile(self) -> None:
-        self.watch(self.mailbox.reconcile)
+        self.watch(self.mailbox.compare)
 
     @rule()
     def settle(self) -> None:
@@ -742,7 +742,7 @@ class Sorting(RuleBasedStateMachine):
         self.ledger.close()
         self.ledger = Ledger(self.path)
         self.begin()
-        self.mailbox.reconcile()
+        self.mailbox.compare()
 
     @rule(at=st.integers(1, 40), starting=st.booleans())
     def crash(self, at: int, starting: bool) -> None:
@@ -752,7 +752,7 @@ class Sorting(RuleBasedStateMachine):
             with suppress(DeathError), burning(self.ledger, Fuse(at, dead)):
                 if starting:
                     self.begin()
-                self.mailbox.reconcile()
+                self.mailbox.compare()
                 self.mailbox.act_on_due()
             contents = Counter(
                 Path(entry.path(folder)).read_bytes() for folder in self.folders.values() for entry in scan(folder)
@@ -771,7 +771,7 @@ class Sorting(RuleBasedStateMachine):
 
         def work() -> None:
             with suppress(LedgerBusyError), burning(self.ledger, Fuse(at, busy, once=True), disk=False):
-                self.mailbox.reconcile()
+                self.mailbox.compare()
                 self.mailbox.act_on_due()
 
         self.watch(work)
@@ -783,7 +783,7 @@ class Sorting(RuleBasedStateMachine):
         """Nobody moves anything until the service has seen it all."""
         for _ in range(3):
             self.ahead += DWELL + 1
-            self.watch(self.mailbox.reconcile)
+            self.watch(self.mailbox.compare)
             while (due := self.mailbox.due()) is not None and due <= self.now():  # each time for a moment only
                 self.watch(self.mailbox.act_on_due)
         for name, folder in self.folders.items():

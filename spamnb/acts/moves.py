@@ -131,7 +131,7 @@ class Mover:
         self._bases = bases
         self._folder_of = folder_of
         # Where other processes were moving files to when `resolve` looked last: a folder's id and a base name.
-        self._brought: set[tuple[int | None, str]] = set()
+        self._being_moved_in: set[tuple[int | None, str]] = set()
         self._logged: set[int] = set()  # actions of which it was logged that they cannot be ended yet
         self.departures = departures or Departures(now)
 
@@ -182,7 +182,7 @@ class Mover:
 
         An intent of another process that lives is its own: ended by both, the message could be copied twice.
         """
-        self._brought.clear()
+        self._being_moved_in.clear()
         return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
 
     def is_open(self, action: int) -> bool:
@@ -195,7 +195,7 @@ class Mover:
         # Its owner may have ended it just before its own end, and another process may be about to end it too.
         is_left = not owner.is_another(former) and self._ledger.journal.take_over(action.id, former, owner.name())
         if not is_left:
-            self._brought.add((action.destination, action.destination_base))
+            self._being_moved_in.add((action.destination, action.destination_base))
         return is_left
 
     def _is_overruled(self, action: Action) -> bool:
@@ -206,13 +206,13 @@ class Mover:
         called_ham = lesson is not None and lesson.decision is Label.HAM
         return called_ham or self._ledger.messages.get(action.message).rescued_at is not None
 
-    def is_brought(self, folder: int, base: str) -> bool:
-        """Whether another process was moving a file of that name to the folder, as `resolve` has found: no person did.
+    def is_being_moved_in(self, folder: int, base: str) -> bool:
+        """Whether another process was moving a file of that name into the folder when `resolve` looked: no person did.
 
         Of a file that was there before `resolve` looked: its intent was written before it came. Ask the ledger for the
         file after `resolve`: a move that was over by then is recorded.
         """
-        return (folder, base) in self._brought
+        return (folder, base) in self._being_moved_in
 
     def take_back(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.

@@ -172,7 +172,7 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOut
     for action in batch:
         if faults[action.id] is None:
             learned, again = (action.after, action.after_weak), (action.before, action.before_weak)
-            how = ledger.journal.learned_by(action)
+            how = ledger.journal.how_before(action)
             changes.append(Relabel(action.digest, *learned, *again, f"undo of {action.id}", how, takes_back=action.id))
     for change, made in zip(changes, relabel(ledger, changes, at), strict=True):
         if not made and change.takes_back is not None:

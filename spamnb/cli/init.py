@@ -38,7 +38,7 @@ from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
 from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
-from spamnb.service.mailboxes import record_existing
+from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import KnownFiles, known_files
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose
 

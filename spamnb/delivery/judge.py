@@ -8,7 +8,7 @@ import contextlib
 import time
 from typing import NamedTuple
 
-from spamnb.acts.may_move import Hindrance, Remembered, hindrance
+from spamnb.acts.may_move import Hindrance, MissingCache, hindrance
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Verdict
 from spamnb.bayes.calibration import points
@@ -56,7 +56,7 @@ def judge(
     now: float,
     *,
     explains: bool = False,
-    remembered: Remembered | None = None,
+    remembered: MissingCache | None = None,
 ) -> JudgedAtDelivery:
     """Judge a message, and say what is told of it. remembered: as for `acts.may_move.hindrance`.
 
@@ -91,7 +91,7 @@ def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str
     """
     judgement = judged.judgement
     early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, how, now)
-    with ledger.hasty():
+    with ledger.without_fsync():
         ledger.early_verdicts.remember(digest, early)
 
 

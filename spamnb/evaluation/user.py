@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spamnb.acts import reconsider
-from spamnb.acts.may_move import lacks
+from spamnb.acts.may_move import missing_now
 from spamnb.acts.reconsider import Trace
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Learning, Scoring, Senders
@@ -162,7 +162,9 @@ class _Mailbox:
         self._verdicts.append(judgement.verdict)
         self._judged.append((place, judgement.verdict))
         label = None if lesson is None else lesson.decision
-        then = destination_of(judgement.verdict, "", label, self._lacks(), self._is_stopped(), has_unsure_folder=False)
+        then = destination_of(
+            judgement.verdict, "", label, self._lacking(), self._is_stopped(), has_unsure_folder=False
+        )
         is_moved = then.goal is Verdict.SPAM
         seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
         scored = bool(self._lessons.totals()[:2].all())
@@ -264,10 +266,10 @@ class _Mailbox:
             return False
         return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 
-    def _lacks(self) -> str:
+    def _lacking(self) -> str:
         """What has still to be learned before mail is moved; once that is nothing, it stays so."""
         if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
-            self._missing = lacks(self._lessons, self._scoring, self._learning)
+            self._missing = missing_now(self._lessons, self._scoring, self._learning)
             if not self._missing:
                 self._run.switched_on_at = self._now
         return self._missing

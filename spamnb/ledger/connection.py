@@ -145,8 +145,8 @@ class Connection:
         return self._bracket("BEGIN" if self._only_read else "BEGIN IMMEDIATE")
 
     @contextlib.contextmanager
-    def hasty(self) -> Iterator[None]:
-        """Transactions inside are whole, but the last of them may be lost if power fails, and take no disk's time."""
+    def without_fsync(self) -> Iterator[None]:
+        """Let no transaction inside wait for the disk: each is whole, but a power cut may lose the last of them."""
         with plain_faults(self.path):
             self._sqlite.execute("PRAGMA synchronous = NORMAL")
         try:

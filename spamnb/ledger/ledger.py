@@ -146,9 +146,9 @@ class Ledger:
         with self._connection.transaction():
             yield
 
-    def hasty(self) -> contextlib.AbstractContextManager[None]:
-        """What is written inside is whole, but the last of it may be lost if power fails, and waits for no disk."""
-        return self._connection.hasty()
+    def without_fsync(self) -> contextlib.AbstractContextManager[None]:
+        """Let no transaction inside wait for the disk: each is whole, but a power cut may lose the last of them."""
+        return self._connection.without_fsync()
 
     def verify(self) -> list[str]:
         """The faults of what was learned, and of the sums in the history. Empty: all is well."""

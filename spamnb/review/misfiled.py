@@ -117,7 +117,7 @@ def _copies(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> Iter
 
     Not of a message whose last lesson was undone: its files were called that before.
     """
-    for file in ledger.trained.called_otherwise():
+    for file in ledger.trained.labelled_differently():
         left, path = judged.get(file.digest), current_path(file.path)
         if left is not None and left.lesson.takes_back is None and path is not None:
             finding = replace(_finding(left, file.label), weak=False, place=CurrentFile(path, file.label))

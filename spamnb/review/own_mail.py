@@ -50,7 +50,7 @@ def judge_own_mail(
         change, learned_in_all = lessons.last_change(), int(lessons.totals()[:2].sum())
         copies = list(groups(deque(learned_now(lessons), maxlen=most)))
         of = sum(map(len, copies))
-        disputed = {file.digest for file in ledger.trained.called_otherwise()}
+        disputed = {file.digest for file in ledger.trained.labelled_differently()}
         digests: list[bytes] = []
         is_spam, probability, learned_at = array("b"), array("d"), array("d")
         kept: dict[bytes, JudgedWithoutItself] = {}  # only what may be a finding: each takes a kilobyte

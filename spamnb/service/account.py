@@ -1,27 +1,26 @@
-"""One user's mail and ledger: an account, which is awake while there is work for it.
+"""One user's account: when it is awake, when it has work, and when a fault is tried again.
 
-Awake, its ledger is open and claimed, so that no other service works with it, and its mailboxes are locked. Asleep it
-is a name, the roots of its mailboxes, and what is wrong with it: a mail host has thousands of them. One person's
-service has one account, which does not sleep.
+Awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and its
+mailboxes are locked. Asleep it is a name, the roots of its mailboxes, and what is wrong with it: a mail host has
+thousands of them. One person's service has one account, which does not sleep.
 """
 
 import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from spamnb.acts.may_move import Remembered, await_nobody
+from spamnb.acts.may_move import MissingCache, await_nobody
 from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.departures import Departures
+from spamnb.service.awake_account import LEDGER, AwakeAccount
 from spamnb.service.claimed_ledger import ClaimedLedger
 from spamnb.service.context import Context
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce
-from spamnb.service.mailboxes import LEDGER, Mailboxes
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import Met, ReadingNow, remember
 from spamnb.service.watcher import Hint, Watcher
@@ -32,7 +31,7 @@ _SOON_SECONDS = 0.5  # until folders that change are compared
 _QUIET_SECONDS, _LONGEST_FILLING = 10.0, 600.0  # until the folders of a new Maildir are, as long as something comes
 _RETRY_SECONDS = 10.0  # after a fault that may pass by itself
 _BUSY_SECONDS = 1.0  # after another process held the ledger
-_ACCOUNT = "the account"  # as what a fault is about, beside the ledger and the mailboxes
+_ACCOUNT = "account"  # the subject of a fault, beside the ledger and the mailboxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +58,7 @@ class Surroundings:
     is_strict: bool = False
 
 
-class _Work(NamedTuple):
-    """What an awake account works with, by one configuration."""
-
-    context: Context
-    mailboxes: Mailboxes
-    jobs: Sequence[ServiceJob]
-
-
-JobsOf = Callable[[Context, Mailboxes, EndRecord], Sequence[ServiceJob]]
+JobsOf = Callable[[AwakeAccount, EndRecord], Sequence[ServiceJob]]
 
 
 class Account:
@@ -80,6 +71,7 @@ class Account:
     """
 
     __slots__ = (
+        "_awake",
         "_check",
         "_filled_by",
         "_hints",
@@ -91,7 +83,6 @@ class Account:
         "_remembered",
         "_retry",
         "_shared",
-        "_work",
         "compare_at",
         "config",
         "faults",
@@ -125,7 +116,7 @@ class Account:
         self.met: list[Met] = []
         self._read = read
         self._check = check
-        self._remembered = Remembered()  # over each sleep: to find it out takes longer than to judge a message
+        self._remembered = MissingCache()  # over each sleep: to find it out takes longer than to judge a message
         self._jobs_of = jobs_of
         self._retry = 0.0  # seconds after which a fault was tried again last
         self._is_compared = True  # no comparison was asked for that has not been made
@@ -133,7 +124,7 @@ class Account:
         self._is_doubted = False  # the ledger is to be examined before it is used again
         self._shared: Surroundings
         self._ledger: ClaimedLedger | None = None
-        self._work: _Work | None = None
+        self._awake: AwakeAccount | None = None
         self._hints: list[tuple[float, Hint]] = []  # each with when it came
 
     # --- awake and asleep
@@ -141,11 +132,11 @@ class Account:
     @property
     def is_awake(self) -> bool:
         """Whether its ledger and its mailboxes are at hand."""
-        return self._work is not None
+        return self._awake is not None
 
     def wake(self, shared: Surroundings, *, is_examined: bool = False) -> None:
         """Claim and open the ledger, and lock the mailboxes that are known. Raises SpamnbError."""
-        if self._work is not None:
+        if self._awake is not None:
             return
         self._shared = shared
         self.used_at = shared.running()
@@ -160,13 +151,14 @@ class Account:
             await_nobody(ledger)
         common = shared.now, shared.alive, shared.measurements, shared.departures, shared.reading
         context = Context(self.config, ledger, *common, self._remembered)
-        mailboxes = Mailboxes(context, self.faults, strict=shared.is_strict, watch=shared.watcher.watch)
+        awake = AwakeAccount(context, self.faults, strict=shared.is_strict, watch=shared.watcher.watch)
         try:
-            mailboxes.open_new()
-            self._work = _Work(context, mailboxes, self._jobs_of(context, mailboxes, self._ledger.record))
+            awake.open_new()
+            awake.take_jobs(self._jobs_of(awake, self._ledger.record))
         except BaseException:
-            mailboxes.close()
+            awake.close()
             raise
+        self._awake = awake
 
     def _opened(self, claimed: ClaimedLedger, *, is_examined: bool) -> Ledger:
         shared = self._shared
@@ -185,9 +177,9 @@ class Account:
 
     def rest(self) -> None:
         """Let go of the mailboxes; the ledger stays open."""
-        if self._work is not None:
-            self._work.mailboxes.close()
-            self._work = None
+        if self._awake is not None:
+            self._awake.close()
+            self._awake = None
 
     def sleep(self, fault: Exception | None = None) -> Exception | None:
         """Let go of everything. Returns the fault over which that is done, as it is to be told."""
@@ -204,10 +196,9 @@ class Account:
 
         is_compared: its folders are compared as soon as it wakes again, so that this need not be kept in mind.
         """
-        if self._work is None or self._hints or not (self._is_compared or is_compared):
+        if self._awake is None or self._hints or not (self._is_compared or is_compared):
             return False
-        is_due = self._work.mailboxes.due(departures=False) is not None
-        return not (is_due or any(job.under_way for job in self._work.jobs))
+        return self._awake.due(departures=False) is None and not self._awake.has_work
 
     def failed(self, fault: Exception | None, retry: float | None = None, *, is_busy: bool = False) -> None:
         """It cannot be worked with: it is tried again after some seconds, each time after twice as many.
@@ -237,18 +228,14 @@ class Account:
     @property
     def ledger(self) -> Ledger:
         """The ledger; of an account that is awake."""
-        return self._at_work.context.ledger
+        return self.awake.context.ledger
 
     @property
-    def mailboxes(self) -> Mailboxes:
-        """The mailboxes; of an account that is awake."""
-        return self._at_work.mailboxes
-
-    @property
-    def _at_work(self) -> _Work:
-        if self._work is None:
+    def awake(self) -> AwakeAccount:
+        """Its mail, ledger and jobs; of an account that is awake."""
+        if self._awake is None:
             raise RuntimeError(f"the account {self.name} is asleep")
-        return self._work
+        return self._awake
 
     @property
     def is_compared(self) -> bool:
@@ -293,35 +280,33 @@ class Account:
         Until a ledger that cannot be used is back, hints are dropped: the folders are compared then. Returns whether
         all of it could be done.
         """
-        mailboxes, running = self._at_work.mailboxes, self._shared.running
+        awake, running = self.awake, self._shared.running
         while self._hints and running() < end:
             came, hint = self._hints.pop(0)
-            if LEDGER not in self.faults and hint.entry is not None:
+            if awake.has_ledger and hint.entry is not None:
                 self._shared.measurements.turn(running() - came)
-                mailboxes.look(hint.root, hint.folder, hint.entry)
-        if LEDGER not in self.faults:
-            mailboxes.act_on_due()
+                awake.look(hint.root, hint.folder, hint.entry)
+        awake.act_on_due()
         self.used_at = running()
-        if not mailboxes.are_well:
+        if not awake.is_well:
             self.compare_within(_RETRY_SECONDS, self.used_at)
-        return mailboxes.are_well
+        return awake.is_well
 
     def compare(self) -> bool:
         """Compare the folders with the ledger, and act on what has dwelt long enough; whether all of it could be done.
 
         Where it could not, that is done again after some seconds, each time after twice as many.
         """
-        work, shared = self._at_work, self._shared
+        awake, shared = self.awake, self._shared
         self._check()
-        self._remember(work.context.ledger)
+        self._remember(self.ledger)
         self._is_compared, self._filled_by = True, math.inf
-        work.mailboxes.compare()
-        is_over = self.faults.over(_ACCOUNT)
-        work.context.ledger.empty_log()  # commands may have learned a lot
+        awake.compare()
+        is_over = self.faults.clear(_ACCOUNT)
         service = self.config.service
         is_watched = all(map(shared.watcher.is_watched, self.roots))
         period = service.reconcile_seconds if is_watched else service.poll_seconds
-        if work.mailboxes.are_well:
+        if awake.is_well:
             if is_over:
                 _log.info("the account can be used again")
             self.is_failed, self._retry = False, 0.0
@@ -329,47 +314,42 @@ class Account:
             self._put_off(_RETRY_SECONDS, shared.longest_retry)
             period = min(period, self._retry)
         self.compare_at = shared.running() + period
-        return work.mailboxes.are_well
+        return awake.is_well
 
     @property
     def is_busy(self) -> bool:
         """Whether what was wrong last is that another process holds the ledger; of an account that is awake."""
-        return isinstance(self._at_work.mailboxes.ledger_fault, LedgerBusyError)
+        return isinstance(self.awake.ledger_fault, LedgerBusyError)
 
     @property
     def is_stepping(self) -> bool:
         """Whether a job has more steps to make."""
-        return any(job.under_way for job in self._at_work.jobs)
+        return self.awake.has_work
 
     def step_jobs(self) -> bool:
         """Make a step of each job that is due, if the ledger can be used; whether one has more steps to make."""
-        if LEDGER in self.faults:  # else they would be put off for longer than it may be away
-            return False
-        steps = [job.step_if_due(self._shared.now()) for job in self._at_work.jobs]
-        return any(steps)
+        return self.awake.step_jobs()
 
     def once(self, shared: Surroundings, wait: Callable[[float], object]) -> None:
         """Do all that is to be done now, and that comes of it in a moment. wait: for so many seconds, or less."""
         self.wake(shared)
-        mailboxes = self._at_work.mailboxes
-        mailboxes.compare()
-        while (due := mailboxes.due(departures=False)) is not None:
+        awake = self.awake
+        awake.compare()
+        while (due := awake.due(departures=False)) is not None:
             wait(min(1.0, due - shared.now()))
-            mailboxes.act_on_due()
-        mailboxes.touch_departed(wait)
-        for job in self._at_work.jobs:
-            while job.step_if_due(shared.now()):
-                shared.alive(job.doing)
+            awake.act_on_due()
+        awake.touch_departed(wait)
+        awake.finish_jobs()
 
     @property
     def has_dues(self) -> bool:
         """Whether a file dwells, or another thing beside comparing is to be done at its time."""
-        return LEDGER not in self.faults and self._at_work.mailboxes.due(departures=False) is not None
+        return self.awake.due(departures=False) is not None
 
     def due(self) -> float:
         """When it has something to do beside comparing, by the running clock; but for departures, which all share.
 
         Infinity for never; of an account that is awake.
         """
-        due = None if LEDGER in self.faults else self._at_work.mailboxes.due(departures=False)
+        due = self.awake.due(departures=False)
         return math.inf if due is None else self._shared.running() + due - self._shared.now()

@@ -134,7 +134,7 @@ class Accounts:
                     _FORGETTING, f"the user was forgotten on another host, and the ledger stays: {fault}"
                 )
             else:
-                account.faults.over(_FORGETTING)
+                account.faults.clear(_FORGETTING)
                 _log.warning("the user was forgotten on another host: the ledger is removed, and another one is begun")
         self.compare(account)
 

@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Callable
 
-from spamnb.acts.may_move import Remembered
+from spamnb.acts.may_move import MissingCache
 from spamnb.acts.moves import bases_now
 from spamnb.acts.reconsider import Trace, missed_spam
 from spamnb.acts.skipped import clear
@@ -44,7 +44,7 @@ class Context:
         measurements: Measurements | None = None,
         departures: Departures | None = None,
         reading: ReadingNow | None = None,
-        remembered: Remembered | None = None,
+        remembered: MissingCache | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
@@ -52,7 +52,7 @@ class Context:
         self.alive = alive
         self.measurements = measurements or Measurements()
         self.departures = departures or Departures(now)
-        self.remembered = remembered or Remembered()
+        self.remembered = remembered or MissingCache()
         self._reading = reading or ReadingNow()
         self._skipped: set[str] = set()
         self._suspected: set[str] = set()

@@ -20,8 +20,8 @@ from spamnb.host.host import Host
 from spamnb.maildir.departures import Departures
 from spamnb.service.account import Surroundings
 from spamnb.service.accounts import StoppedError
+from spamnb.service.awake_account import LEDGER
 from spamnb.service.log import LogOnce
-from spamnb.service.mailboxes import LEDGER
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.reading_now import ReadingNow

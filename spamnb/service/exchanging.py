@@ -118,7 +118,7 @@ class Exchanging:
         """Look at each account once. Returns whether all is told and heard that can be."""
         accounts = self._accounts()
         news = news_of(log, (account.name for account in accounts))
-        if self._faults.over(_DATABASE):
+        if self._faults.clear(_DATABASE):
             _log.info("the database is back: lessons are told and heard again")
         self._seen = {account.name: seen for account in accounts if (seen := self._seen.get(account.name))}
         is_over = True
@@ -165,7 +165,7 @@ class Exchanging:
                 self._faults.log(account.name, f"lessons of this account are not told or heard: {fault}")
                 return True
             self._faulty.discard(account.name)
-            self._faults.over(account.name)
+            self._faults.clear(account.name)
             self._tell_of(done)
             if done.is_forgotten:
                 self._forgotten(account)

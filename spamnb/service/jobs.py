@@ -1,4 +1,4 @@
-"""What the service does again and again beside the mail: the list of jobs is made in `service.daemon`.
+"""What the service does again and again beside the mail; `service.tenants` and `service.roster` list the jobs.
 
 A job is asked after each look at the mail whether it is due, and does one step then, so that mail waits for no more
 than that. Where it cannot be done for now, the service goes on, and the job is tried again later.
@@ -141,7 +141,7 @@ class _WrittenMetrics(ServiceJob):
             step = _STEPS.get(fault.errno or 0, "check its directory")
             self._faults.log(path, f"the metrics cannot be written to {path} ({fault.strerror}): {step}")
         else:
-            self._faults.over(path)
+            self._faults.clear(path)
 
 
 class MetricsFile(_WrittenMetrics):

@@ -37,7 +37,7 @@ class AboutMailbox(logging.Filter):
 
 
 class LogOnce:
-    """Faults that last, by what they are about. One is logged again when its text changes, or after it was over.
+    """Faults that last, by what they are about. One is logged again when its text changes, or after it was cleared.
 
     `count` is called with what a fault is about when it is logged. While more than `most` of them last, no other is
     logged: what a user can make thousands of is not to fill the log.
@@ -73,8 +73,8 @@ class LogOnce:
         """The fault that was logged first of those that last; "" for none."""
         return next(iter(self._faults.values()), "")
 
-    def over(self, subject: Hashable) -> bool:
-        """Nothing is wrong with it any more. Returns whether a fault had been logged."""
+    def clear(self, subject: Hashable) -> bool:
+        """Note that nothing is wrong with it now. Returns whether a fault had been logged."""
         return self._faults.pop(subject, None) is not None
 
     def __contains__(self, subject: object) -> bool:

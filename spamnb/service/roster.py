@@ -32,12 +32,11 @@ from spamnb.monitoring.account_row import account_row
 from spamnb.monitoring.exposition import Histogram, Metric
 from spamnb.service.account import Account, Surroundings
 from spamnb.service.accounts import Accounts
-from spamnb.service.context import Context
+from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, ServiceJob
 from spamnb.service.known import Known
 from spamnb.service.log import LogOnce, about
-from spamnb.service.mailboxes import Mailboxes
 from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.reading_now import Met, remember
 from spamnb.service.rows import Rows
@@ -132,13 +131,14 @@ class Roster(Tenants[Host]):
         known.config, known.own_fault = self._host.config_of(user, known.config)
         return known.config
 
-    def _jobs(self, context: Context, mailboxes: Mailboxes, record: EndRecord) -> Sequence[ServiceJob]:
-        """What is done when an account is looked after; made whenever it wakes."""
+    def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
+        """Return what is done when an account is looked after; made whenever it wakes."""
+        context = awake.context
         known = self._known[context.config.user]
         known.counted = known.counted or context.ledger.tallies.place(self._shared.now())
         return (
             DailyCopies(context, lambda: self._shared.alive("copying a ledger"), record, only_changed=True),
-            Forgetting(context.ledger, context.config.retention_days, mailboxes.present),
+            Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
         )
 
@@ -164,7 +164,7 @@ class Roster(Tenants[Host]):
             self._faults.log("users", str(fault))
             self._list_at = self._shared.running() + min(_RETRY_SECONDS, service.reconcile_seconds)
             return None
-        if self._faults.over("users"):
+        if self._faults.clear("users"):
             _log.info("the users can be found again")
         self._list_at = self._shared.running() + service.reconcile_seconds
         return found

@@ -68,7 +68,7 @@ class Rows:
                 if row.name in self._known:
                     self._let_write(row.name)
         else:
-            self._faults.over("register")
+            self._faults.clear("register")
 
     def _let_write(self, name: str) -> None:
         self._unwritten[name] = None

@@ -10,10 +10,9 @@ from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.service.account import Account, Surroundings
 from spamnb.service.accounts import Accounts
-from spamnb.service.context import Context
+from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, ServiceJob
 from spamnb.service.log import LogOnce
-from spamnb.service.mailboxes import Mailboxes
 from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.watcher import Hint, Watcher
 
@@ -113,9 +112,9 @@ class OnePerson(Tenants[Config]):
     def watch(self) -> str:
         """Compare the folders for the first time, each after its mailbox is watched."""
         self._accounts.compare_now(self._account)
-        mailboxes = self._account.mailboxes
-        number = len(mailboxes.roots)
-        folders = plural(len(mailboxes.directories) // 2, "folder")
+        awake = self._account.awake
+        number = len(awake.roots)
+        folders = plural(len(awake.directories) // 2, "folder")
         return f"{folders} in {number} mailbox{'' if number == 1 else 'es'}"
 
     def take(self, hint: Hint) -> None:
@@ -157,11 +156,12 @@ class OnePerson(Tenants[Config]):
         if told is not None and told is not fault:
             raise told from fault
 
-    def _jobs(self, context: Context, mailboxes: Mailboxes, record: EndRecord) -> Sequence[ServiceJob]:
-        """What is done again and again beside the mail, in the order in which it is done."""
+    def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
+        """Return what is done again and again beside the mail, in the order in which it is done."""
+        context = awake.context
         return (
             DailyCopies(context, self._alive, record),
-            Forgetting(context.ledger, context.config.retention_days, mailboxes.present),
+            Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
-            MetricsFile(context, lambda: len(mailboxes.directories), self._instance),
+            MetricsFile(context, lambda: len(awake.directories), self._instance),
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import may_move
-from spamnb.acts.may_move import Hindrance, Remembered, Stop, begin, hindrance, lacks, missing
+from spamnb.acts.may_move import Hindrance, MissingCache, Stop, begin, hindrance, missing, missing_now
 from spamnb.acts.withheld import pause
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
@@ -42,13 +42,13 @@ def test_proof(ledger: Ledger) -> None:
     """Ham that would be taken for spam without itself shows that the filter would do harm; how much, is told."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
-    assert lacks(ledger.lessons, SCORING, LEARNING) == ""
+    assert missing_now(ledger.lessons, SCORING, LEARNING) == ""
     teach(ledger, "spam", range(100, 103), Label.HAM, weak=True)
-    assert lacks(ledger.lessons, SCORING, LEARNING) == "3 of the newest 20 ham messages would be taken for spam"
+    assert missing_now(ledger.lessons, SCORING, LEARNING) == "3 of the newest 20 ham messages would be taken for spam"
     teach(ledger, "ham", range(100, 117), Label.HAM, weak=True)
-    assert "3 of the newest 20" in lacks(ledger.lessons, SCORING, LEARNING)
+    assert "3 of the newest 20" in missing_now(ledger.lessons, SCORING, LEARNING)
     teach(ledger, "ham", range(117, 120), Label.HAM, weak=True)
-    assert lacks(ledger.lessons, SCORING, LEARNING) == "", "only the newest count"
+    assert missing_now(ledger.lessons, SCORING, LEARNING) == "", "only the newest count"
 
 
 def test_it_stays(ledger: Ledger) -> None:
@@ -74,7 +74,7 @@ def test_asking_begins_nothing(ledger: Ledger) -> None:
 
 def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
     """The answer is kept until then."""
-    one_each, remembered = Learning(minimum_messages=1), Remembered()
+    one_each, remembered = Learning(minimum_messages=1), MissingCache()
     assert begin(ledger, SCORING, one_each, remembered) == "1 more ham message and 1 more spam message to learn"
     teach(ledger, "ham", range(1), Label.HAM)
     assert begin(ledger, SCORING, one_each, remembered) == "1 more spam message to learn"
@@ -90,8 +90,8 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
         asked.append(arguments)
         return "something"
 
-    monkeypatch.setattr(may_move, "lacks", counted)
-    remembered = Remembered()
+    monkeypatch.setattr(may_move, "missing_now", counted)
+    remembered = MissingCache()
     assert [missing(ledger, SCORING, LEARNING, remembered) for _ in range(3)] == ["something"] * 3
     assert len(asked) == 1
     teach(ledger, "ham", range(1), Label.HAM)
@@ -99,7 +99,7 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
     assert len(asked) == 2
     assert missing(ledger, SCORING, Learning(minimum_messages=3), remembered) == "something"
     assert len(asked) == 3
-    monkeypatch.setattr(may_move, "lacks", lambda *_: "")
+    monkeypatch.setattr(may_move, "missing_now", lambda *_: "")
     assert begin(ledger, SCORING, LEARNING) == ""
     assert missing(ledger, SCORING, LEARNING, remembered) == ""
 

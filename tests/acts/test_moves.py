@@ -549,11 +549,11 @@ def test_resolve_leaves_a_living_process_its_own(far_site: Site) -> None:
     with moving_in_another_process(site) as (child, go):
         assert site.mover.resolve() == 0
         assert (site.names("INBOX"), site.names("Junk")) == (["new/1.host"], [])
-        assert site.mover.is_brought(site.known["Junk"].id, "1.host")
+        assert site.mover.is_being_moved_in(site.known["Junk"].id, "1.host")
         os.write(go, b".")
         assert os.waitpid(child, 0)[1] == 0
     assert site.mover.resolve() == 0
-    assert not site.mover.is_brought(site.known["Junk"].id, "1.host")
+    assert not site.mover.is_being_moved_in(site.known["Junk"].id, "1.host")
     assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
     site.agrees()
 

@@ -14,7 +14,7 @@ from spamnb.evaluation.corpus import Labelled
 from spamnb.evaluation.own_mail import own_mail
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
-from spamnb.service.mailboxes import record_existing
+from spamnb.service.awake_account import record_existing
 from tests.cli.conftest import maildir
 
 _ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM}

@@ -34,12 +34,12 @@ def test_expires(path: str) -> None:
         assert ledger.early_verdicts.find(b"a", TOLD.at) is None
 
 
-def test_hasty_is_whole(path: str) -> None:
+def test_whole_without_fsync(path: str) -> None:
     """What is written in haste is there for others at once; a fault inside leaves nothing of its transaction."""
     with Ledger(path) as ledger, Ledger(path) as other:
-        with ledger.hasty():
+        with ledger.without_fsync():
             ledger.early_verdicts.remember(b"a", TOLD)
-        with pytest.raises(ZeroDivisionError), ledger.hasty(), ledger.transaction():
+        with pytest.raises(ZeroDivisionError), ledger.without_fsync(), ledger.transaction():
             ledger.early_verdicts.remember(b"b", TOLD)
             raise ZeroDivisionError
         assert other.early_verdicts.find(b"a", TOLD.at) == TOLD

@@ -43,9 +43,9 @@ def test_called_otherwise(ledger: Ledger) -> None:
     """A file that was called another thing than its message is learned as is found."""
     learn(ledger, [lesson("a", 0, {"x": 1})])
     ledger.trained.record(Label.HAM, [(b"a", "/ham/a")])
-    assert list(ledger.trained.called_otherwise()) == []
+    assert list(ledger.trained.labelled_differently()) == []
     ledger.trained.record(Label.SPAM, [(b"a", "/spam/a")])
-    assert list(ledger.trained.called_otherwise()) == [TrainedFile("/spam/a", b"a", Label.SPAM)]
+    assert list(ledger.trained.labelled_differently()) == [TrainedFile("/spam/a", b"a", Label.SPAM)]
 
 
 @pytest.mark.parametrize("asked", [1, 600])

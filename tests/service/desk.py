@@ -17,9 +17,9 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, deliver, scan
 from spamnb.maildir.names import parse_name
+from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
-from spamnb.service.mailboxes import Mailboxes
 from tests.lessons import label_of
 
 ROLES = {
@@ -58,12 +58,12 @@ class Desk:
         mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
         config = Config(mailboxes, self.directory / "ledger", learning=self.learning)
         faults = LogOnce(logging.getLogger("desk"))
-        self.mailboxes = Mailboxes(Context(config, self.ledger, self.now), faults)
+        self.account = AwakeAccount(Context(config, self.ledger, self.now), faults)
         self.work()
 
     def stop(self) -> None:
         """It ends."""
-        self.mailboxes.close()
+        self.account.close()
 
     def restart(self, **learning: object) -> None:
         """It ends and starts again, with other decisions on learning."""
@@ -81,12 +81,12 @@ class Desk:
             for root in self.roots:  # each change of a directory is to be seen, however slow the kernel's clock ticks
                 for subdir in [*root.glob("**/new"), *root.glob("**/cur")]:
                     os.utime(subdir)
-            self.mailboxes.compare()
-            assert self.mailboxes.are_well
-            while (due := self.mailboxes.due()) is not None:
+            self.account.compare()
+            assert self.account.is_well
+            while (due := self.account.due()) is not None:
                 self.ahead += max(0.0, due - self.now())
-                self.mailboxes.act_on_due()
-                assert self.mailboxes.are_well
+                self.account.act_on_due()
+                assert self.account.is_well
 
     def folder(self, name: str, root: int = 0) -> Folder:
         """A folder of a mailbox."""
@@ -132,7 +132,7 @@ class Desk:
 
     def meet(self, path: Path) -> None:
         """The service is told of a file, and acts on it after its dwell. It compares no folders."""
-        (mailbox,) = self.mailboxes._watched.values()
+        mailbox = self.account.mailbox(str(self.roots[0]))
         mailbox.look(mailbox.folders.by_path[str(path.parent.parent)], Entry(path.parent.name, path.name))
         while (due := mailbox.due(departures=False)) is not None:
             self.ahead += max(0.0, due - self.now())

@@ -52,7 +52,7 @@ def test_in_the_service(desk: Desk) -> None:
 
 def test_what_the_configuration_names_stands_above_in_the_service(desk: Desk) -> None:
     """A sender whom the configuration names is judged as it says, whatever is chosen; and a cutoff as well."""
-    letter, context = of_shop("spam", 970), next(iter(desk.mailboxes._watched.values()))._context
+    letter, context = of_shop("spam", 970), desk.account.context
     for kind, value in (("block", "*@shop.example"), ("spam_cutoff", "0.97")):
         choose(desk.ledger, CONFIG, kind, [value], "page", desk.now())  # type: ignore[arg-type]
     written = dataclasses.replace(context.config.senders, allow=("shop.example",))

@@ -40,18 +40,18 @@ def test_copy_out_of_junk(
         watched.start()
         spam = message("spam", 930)
         deliver(folders["INBOX"], spam, "1.host")
-        watched.reconcile()
+        watched.compare()
         (entry,) = scan(folders["Junk"])
         ahead = 0.0
         shutil.copy2(entry.path(folders["Junk"]), Path(folders[folder].subdir("new")) / "2.host")
-        watched.reconcile()
+        watched.compare()
         ahead = 10.0  # the dwell is over
         watched.act_on_due()
         assert label_of(ledger, identity(spam)) is None
         if label is not None:
             Path(entry.path(folders["Junk"])).unlink()
             for _ in range(2):
-                watched.reconcile()
+                watched.compare()
                 ahead += 10.0
                 watched.act_on_due()
         assert label_of(ledger, identity(spam)) == label

@@ -169,7 +169,7 @@ def test_damaged_while_it_runs(site: Site, monkeypatch: pytest.MonkeyPatch) -> N
 
     def damaged_meanwhile(_: float) -> None:
         clock[0] += 3600.0  # the folders are to be compared
-        monkeypatch.setattr(WatchedMailbox, "reconcile", lambda _: ledger_fault())
+        monkeypatch.setattr(WatchedMailbox, "compare", lambda _: ledger_fault())
 
     def ledger_fault() -> None:
         raise plain(sqlite_fault, str(site.ledger))

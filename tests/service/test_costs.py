@@ -126,7 +126,7 @@ def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: py
     letter = message("ham", 901)
     desk.deliver(letter)
     desk.restart(dwell_seconds=0.0)
-    (mailbox,) = desk.mailboxes._watched.values()
+    mailbox = desk.account.mailbox(str(desk.roots[0]))
     target = Path(desk.folder("Archive").subdir("cur")) / f"{next(desk.bases)}:2,S"
     desk.paths(letter, "INBOX")[0].rename(target)
     looked = []

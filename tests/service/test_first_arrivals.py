@@ -313,7 +313,7 @@ def test_it_waits(waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("spamnb.service.mailbox.folders.read_chunks", lambda *_: pytest.fail("read again"))
     desk.ahead += 30 * DAY
     desk.work()
-    assert desk.mailboxes.due() is None
+    assert desk.account.due() is None
     known = desk.known(spam)
     assert known is not None
     assert (desk.lesson(spam), sorted(desk.where(spam))) == (NOTHING, ["INBOX", "Junk"])
@@ -402,7 +402,7 @@ def test_the_move_to_junk_is_undone(waiting: tuple[Desk, bytes]) -> None:
     """Where the filter's move of the first is undone, the second stays too, and nothing is learned."""
     desk, spam = waiting
     (moved,) = (action for action in desk.ledger.journal.since(0.0) if action.kind == "moved")
-    desk.mailboxes._watched[str(desk.roots[0])].mover.take_back(moved)
+    desk.account.mailbox(str(desk.roots[0])).mover.take_back(moved)
     desk.ahead += 10
     desk.work()
     assert (desk.lesson(spam), desk.where(spam)) == (NOTHING, ["INBOX", "INBOX"])
@@ -428,7 +428,7 @@ def test_what_is_learned_and_not_recorded_yet(desk: Desk) -> None:
     spam = message("spam", 901)
     desk.ledger.lessons.learn([read(spam)], Label.HAM, "on another host", 0.0, how=How.HAND)
     path = deliver(desk.folder("INBOX"), spam, next(desk.bases))
-    desk.mailboxes.look(str(desk.roots[0]), desk.folder("INBOX").path, Entry("new", os.path.basename(path)))
+    desk.account.look(str(desk.roots[0]), desk.folder("INBOX").path, Entry("new", os.path.basename(path)))
     known = desk.known(spam)
     assert known is not None
     assert (known.verdict, desk.where(spam)) == (None, ["INBOX"])
@@ -444,10 +444,10 @@ def test_returned_to_junk_while_the_ledger_is_busy(desk: Desk) -> None:
         desk.deliver(letter := message("spam", 900 + at))
         (path,) = desk.paths(letter, "Junk")
         rescued = path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{next(desk.bases)}:2,S")
-        desk.mailboxes.compare()
+        desk.account.compare()
         desk.ahead += desk.learning.dwell_seconds + 1
         with burning(desk.ledger, Fuse(at, busy, once=True), disk=False):
-            desk.mailboxes.act_on_due()
+            desk.account.act_on_due()
         rescued.rename(Path(desk.folder("Junk").subdir("cur")) / f"{next(desk.bases)}:2,S")
         desk.work()
         lesson = desk.ledger.lessons.find(identity(letter))

@@ -104,6 +104,6 @@ def test_many_faults_at_once() -> None:
     assert counted == [*range(1000)]
     assert all(number in faults for number in range(1000))
     for number in range(1000):
-        assert faults.over(number)
+        assert faults.clear(number)
     faults.log("later", "a fault of later")
     assert said.getvalue().endswith("\na fault of later\n")

@@ -205,7 +205,7 @@ def test_stopped_before_linked_spam_may_be_moved(desk: Desk, monkeypatch: pytest
     deliver(desk.folder("INBOX"), spam, next(desk.bases))
     with monkeypatch.context() as patched:
         patched.setattr(Mover, "_rename", linked_first)
-        desk.mailboxes.compare()
+        desk.account.compare()
     assert desk.where(spam) == ["INBOX", "Archive"]
     desk.restart()
     assert desk.where(spam) == ["Junk", "Archive"]

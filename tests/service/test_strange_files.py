@@ -135,7 +135,7 @@ def test_a_link_in_the_place_of_the_spam_folder(tmp_path: Path) -> None:
     inbox = desk.folder("INBOX")
     deliver(inbox, message("spam", 101), next(desk.bases))
     (entry,) = scan(inbox)
-    desk.mailboxes.look(str(desk.roots[0]), inbox.path, entry)
+    desk.account.look(str(desk.roots[0]), inbox.path, entry)
     assert (scan(other), scan(inbox)) == ([], [entry])
     desk.stop()
     desk.ledger.close()

@@ -80,7 +80,7 @@ def test_spam_that_was_read_and_kept_is_no_ham(desk: Desk) -> None:
 
 def test_what_is_not_kept_any_more_is_not_doubted(desk: Desk) -> None:
     """Of doubted mail no more is held than lies there still, however long the service runs."""
-    (context,) = {mailbox._context for mailbox in desk.mailboxes._watched.values()}
+    context = desk.account.context
     spam = leave_lying(desk, "spam", range(100, 104))
     assert context.doubted.keys() == set(map(identity, spam))
     for content in spam[:3]:
@@ -119,7 +119,7 @@ def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
         desk.take(message("spam", number), "INBOX", "Junk")
     (kept,) = leave_lying(desk, "spam", range(120, 121))
     later(desk, 1)
-    assert desk.mailboxes._watched[str(desk.roots[0])]._context.missed_spam() is MissedSpam.IS_MOVED
+    assert desk.account.context.missed_spam() is MissedSpam.IS_MOVED
     assert desk.lesson(kept) == (Label.HAM, True)
 
 
@@ -238,7 +238,7 @@ def test_weak_lessons_give_way(desk: Desk) -> None:
     desk.deliver(content)
     mark(desk, content, "INBOX", "S")
     learn(desk.ledger, read(content), Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
-    weak = OutdatedLessons(desk.mailboxes._watched[str(desk.roots[0])]._context)
+    weak = OutdatedLessons(desk.account.context)
     while weak.step_if_due(desk.now()):
         pass
     assert desk.lesson(content) == (None, True)
@@ -285,7 +285,7 @@ def test_others_may_write_while_it_is_looked_at_whether_mail_may_be_moved(
 
     desk.ledger.state.begun_with = None
     desk.restart()
-    monkeypatch.setattr(may_move, "lacks", writing)
+    monkeypatch.setattr(may_move, "missing_now", writing)
     desk.deliver(message("spam", 100))
     assert asked
     assert desk.where(message("spam", 100)) == ["INBOX"]

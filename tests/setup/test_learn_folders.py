@@ -12,7 +12,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
-from spamnb.service.mailboxes import record_existing
+from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import LearnedFolders, learn_folders
 from tests.cli.conftest import maildir
 

@@ -19,11 +19,11 @@ def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> No
     desk.ledger.state.begun_with = None
     judged = []
 
-    def lacks(*_: object) -> str:
+    def missing_now(*_: object) -> str:
         judged.append(1)
         return "3 of the newest 20 ham messages would be taken for spam"
 
-    monkeypatch.setattr(may_move, "lacks", lacks)
+    monkeypatch.setattr(may_move, "missing_now", missing_now)
     for page in ("/", "/review", "/overview.json"):
         assert LOOKING in Browser(desk.application()).get(page).text
     assert not judged
@@ -48,5 +48,5 @@ def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
     assert after.pop(), "it is looked again"
     many = Learning(minimum_messages=1000)
     said = kept.missing(desk.ledger, Scoring(), many, after)
-    assert said == may_move.lacks(desk.ledger.lessons, Scoring(), many) != ""
+    assert said == may_move.missing_now(desk.ledger.lessons, Scoring(), many) != ""
     assert not after

@@ -23,7 +23,7 @@ from spamnb.config.writing import render_host, write
 from spamnb.host.host import Host
 from spamnb.host.shares import running
 from spamnb.ledger.file.locks import is_running
-from spamnb.service.mailboxes import record_existing
+from spamnb.service.awake_account import record_existing
 from spamnb.setup import doveconf, host_unit
 from spamnb.setup.dovecot import from_dovecot
 from spamnb.setup.host_proposal import HostProposal, Place, owner_of_mail, propose_host, template_of

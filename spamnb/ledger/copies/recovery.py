@@ -116,7 +116,7 @@ def open_sound(
     It is examined where what the last service left does not vouch for it; all of it where that ended over damage.
     """
     last, examined_at = record.last, record.last.examined_at
-    if not last.vouches_for(path, now):
+    if not last.is_trusted_for(path, now):
         _told(path, last.damage, recover(path, now, wholly=bool(last.damage), alive=alive))
         examined_at = now
     record.begin()

@@ -37,7 +37,7 @@ class LastEnd:
     state: FileStamp | None = None
     damage: str = ""
 
-    def vouches_for(self, ledger: str, now: float) -> bool:
+    def is_trusted_for(self, ledger: str, now: float) -> bool:
         """Whether the ledger need not be examined again."""
         if self.damage or self.examined_at is None or self.state != state_of(ledger):
             return False

@@ -9,14 +9,14 @@ UNDO_SECONDS = 3600.0
 """How long a decision has to stand until it is counted for good; most of what is undone is undone at once."""
 
 
-def is_against(verdict: str, label: str, weak: str) -> str:
-    """The condition that a label is a person's decision against a verdict; each is given as an expression of SQL.
+def sql_contradicts(verdict: str, label: str, weak: str) -> str:
+    """Return the condition that a label is a person's decision against a verdict, each an expression of SQL.
 
-    False where there is no verdict or no label.
+    It is false if there is no verdict or no label.
     """
     return f"({label} IS NOT NULL AND NOT {weak} AND {verdict} IS iif({label} = 1, 'ham', 'spam'))"
 
 
-def decides_against(verdict: str) -> str:
-    """The condition that an action `a` is such a decision against a verdict, which is given as an expression of SQL."""
-    return f"a.kind = 'learned' AND a.takes_back IS NULL AND {is_against(verdict, 'a.after', 'a.after_weak')}"
+def sql_is_correction(verdict: str) -> str:
+    """Return the condition that an action `a` is such a decision against a verdict, an expression of SQL."""
+    return f"a.kind = 'learned' AND a.takes_back IS NULL AND {sql_contradicts(verdict, 'a.after', 'a.after_weak')}"

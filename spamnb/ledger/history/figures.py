@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from spamnb.base.label import Label, Verdict
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.corrections import is_against
+from spamnb.ledger.history.corrections import sql_contradicts
 
 _DAY = 86_400
 
@@ -76,7 +76,7 @@ class Corrected:
 
 
 _SPAN = "FROM message WHERE judged_at >= ? AND judged_at < ?"
-_AGAINST = is_against("verdict", "label", "weak")
+_AGAINST = sql_contradicts("verdict", "label", "weak")
 _JUDGED = (
     "SELECT count(*) FILTER (WHERE verdict = 'ham'), count(*) FILTER (WHERE verdict = 'unsure'),"
     f" count(*) FILTER (WHERE verdict = 'spam'), count(*) FILTER (WHERE verdict = 'spam' AND {_AGAINST}),"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from spamnb.base.label import How, Label, label_or_none
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.corrections import decides_against
+from spamnb.ledger.history.corrections import sql_is_correction
 from spamnb.ledger.lessons.port import Lesson
 from spamnb.ledger.queries import contains, look_up
 
@@ -119,7 +119,7 @@ _LINES = (
     " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak, a.answer"
     f" FROM {_OF_ACTION} LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
 )
-_CORRECTED = f"? AND a.state = 'done' AND {decides_against('m.verdict')}"
+_CORRECTED = f"? AND a.state = 'done' AND {sql_is_correction('m.verdict')}"
 _IN_MAILBOX = (
     "EXISTS (SELECT 1 FROM file AS f JOIN folder AS o ON o.id = f.folder JOIN mailbox AS b ON b.id = o.mailbox"
     " WHERE f.message = a.message AND b.path = ?)"
@@ -272,8 +272,8 @@ class Journal:
             [(lesson.at, lesson.why, lesson.how, lesson.takes_back, lesson.digest) for lesson in imports],
         )
 
-    def learned_by(self, action: Action) -> How:
-        """How the lesson came that was replaced by this action, which learned or forgot; or how itself, if none was."""
+    def how_before(self, action: Action) -> How:
+        """Return how the lesson came that this action replaced; if it replaced none, how it came itself."""
         row = self._db.row(
             "SELECT how FROM action WHERE message = ? AND kind = 'learned' AND id <= ? ORDER BY id = ?, id DESC",
             (action.message, action.id, action.id),

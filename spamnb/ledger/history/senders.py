@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.corrections import is_against
+from spamnb.ledger.history.corrections import sql_contradicts
 from spamnb.ledger.queries import contains
 
 MOST_NAME = 200
@@ -14,7 +14,7 @@ _KEPT = f"SELECT id, {_NUMBERS} FROM sender WHERE messages <> 0"  # noqa: S608 -
 _SUMS = (
     "SELECT origin, count(*), count(*) FILTER (WHERE verdict = 'ham'), count(*) FILTER (WHERE verdict = 'unsure'),"  # noqa: S608
     " count(*) FILTER (WHERE verdict = 'spam'), count(*) FILTER (WHERE label = 0), count(*) FILTER (WHERE label = 1),"
-    f" count(*) FILTER (WHERE {is_against('verdict', 'label', 'weak')})"
+    f" count(*) FILTER (WHERE {sql_contradicts('verdict', 'label', 'weak')})"
     " FROM (SELECT sender AS origin, verdict, label, weak FROM message WHERE sender IS NOT NULL"
     " UNION ALL SELECT list, verdict, label, weak FROM message WHERE list IS NOT NULL) GROUP BY origin"
 )

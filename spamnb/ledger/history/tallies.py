@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from spamnb.base.label import Label
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.corrections import UNDO_SECONDS, decides_against
+from spamnb.ledger.history.corrections import UNDO_SECONDS, sql_is_correction
 from spamnb.ledger.history.state import State
 
 _DAY = 86_400.0
@@ -37,7 +37,7 @@ _KINDS = (
 _CORRECTED = (
     "SELECT 'corrected', said, after, count(*) FROM (SELECT *, (SELECT verdict FROM action"  # noqa: S608 - no text from outside
     " WHERE message = a.message AND id < a.id AND verdict IS NOT NULL ORDER BY id DESC LIMIT 1) AS said"
-    f" FROM action AS a WHERE id > ? AND id <= ? AND kind = 'learned') AS a WHERE {decides_against('said')}"
+    f" FROM action AS a WHERE id > ? AND id <= ? AND kind = 'learned') AS a WHERE {sql_is_correction('said')}"
     " AND NOT EXISTS (SELECT 1 FROM action WHERE takes_back = a.id AND state IN ('done', 'undone')"
     f" AND at < a.at + {UNDO_SECONDS}) GROUP BY 2, 3"
 )

@@ -45,8 +45,8 @@ class TrainedFiles:
         """The files of these messages."""
         return map(_file, look_up_bound(self._db, f"{_SELECT} m.digest", sorted(set(digests))))
 
-    def called_otherwise(self) -> Iterator[TrainedFile]:
-        """Files that were called another thing than what their message is learned as: a copy of it was called that."""
+    def labelled_differently(self) -> Iterator[TrainedFile]:
+        """Give files that were trained as one label, though their message is learned as the other."""
         return map(_file, self._db.rows(f"{_SELECT} m.label IS NOT NULL AND m.label <> f.label"))
 
 

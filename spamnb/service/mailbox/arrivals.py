@@ -110,7 +110,7 @@ class Arrivals:
         last = self._ledger.locations.last(folder.id, base)
         if last is not None and last.gone_at is None:
             return None
-        if self._performer.mover.is_brought(folder.id, base):
+        if self._performer.mover.is_being_moved_in(folder.id, base):
             raise NotYetError(f"{base!r} is still being moved to {path}")
         dwelt = self._dwelling[path, base]
         entry = locate(folder, base, parse_name(dwelt.entry.name).flags)

@@ -66,7 +66,7 @@ class Folders:
         return iter(list(self.by_path.values()))
 
     def refresh(self) -> None:
-        """Look which folders there are, and make the ones that the filter moves mail to.
+        """Find the folders, and make the ones to which the filter moves mail.
 
         None is made for `QUIET_SECONDS` after a folder has vanished. Raises FolderUnavailableError where there is no
         inbox, and makes nothing then: a mailbox on a disk that is not mounted looks like an empty directory.
@@ -126,7 +126,7 @@ class Folders:
         }
 
     def by_id(self, folder: int) -> WatchedFolder | None:
-        """A folder of this mailbox by the ledger's id, or None."""
+        """Return a folder of this mailbox by the ledger's id, or None."""
         return next((watched for watched in self if watched.id == folder), None)
 
     def named(self, name: str) -> WatchedFolder:
@@ -146,7 +146,7 @@ class Folders:
         raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def read(self, folder: WatchedFolder, entry: Entry) -> LazyReading | None:
-        """The message in a file; None where it is gone, is no regular file, cannot be read, or is blank.
+        """Return the message in a file; None if it is gone, not a regular file, blank, or cannot be read.
 
         Not in a transaction.
         """
@@ -166,7 +166,7 @@ class Folders:
         if is_blank(raw):
             self.unreadable.log(path, f"{path} is not judged: {_BLANK}")
             return None
-        self.unreadable.over(path)
+        self.unreadable.clear(path)
         return LazyReading(raw)
 
     def _chunks(self, path: str, entry: Entry) -> Iterator[bytes]:
@@ -177,9 +177,9 @@ class Folders:
                 self._context.begin_to_read(parse_name(entry.name).key)  # others have read theirs
 
     def read_at(self, folder: WatchedFolder, base: str, flags: str) -> LazyReading | None:
-        """The message in the file of that base name, mostly with these flags; None as for `read`.
+        """Return the message in the file of that base name, mostly with these flags; None as for `read`.
 
-        None also where the folder cannot be listed: the comparison of the folders logs that.
+        None also if the folder cannot be listed: the comparison of the folders logs that.
         """
         try:
             entry = locate(folder, base, flags)
@@ -188,7 +188,7 @@ class Folders:
         return None if entry is None else self.read(folder, entry)
 
     def is_bare(self) -> bool:
-        """Whether there is not one message in the mailbox: the directories below a mount point may look like one.
+        """Whether the mailbox has no message at all: directories below a mount point may look like a mailbox.
 
         Nothing is recorded as gone then: what is not gone need not come back.
         """

@@ -32,8 +32,8 @@ class MailboxLock:
     def take(self, inbox: Folder, *, keep: bool = False) -> None:
         """Lock the mailbox of that inbox, and no longer one that was there before.
 
-        keep: a lock on this very directory is enough, though its file was removed; none is made, which would be in the
-        way of whoever removes the mailbox. Raises MailboxLockedError where another service holds it.
+        keep: a lock on this very directory is enough, though its file was removed. No file is made: it would be in the
+        way of a program that removes the mailbox. Raises MailboxLockedError if another service holds the lock.
         """
         try:
             status = os.stat(inbox.subdir("cur"))
@@ -62,7 +62,7 @@ class MailboxLock:
         self._held, self._cur = wanted, cur
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Let go of the lock."""
         if self._held is not None:
             os.close(self._held)
             self._held = None

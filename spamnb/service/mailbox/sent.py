@@ -19,7 +19,7 @@ _BATCH = 200  # messages a transaction
 
 
 def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, tuple[int, ...]]:
-    """The answers that a message in this folder may get, by its identity; empty where it is no folder of sent mail."""
+    """Return the answers that a message may get, by its identity; nothing if the folder is not for sent mail."""
     return {unread.digest: unread.answers} if tells_whom_one_knows(folder.role, folder.unsure) else {}
 
 
@@ -73,7 +73,7 @@ class SentMail:
 
 
 def all_sent(ledger: Ledger) -> Iterator[bytes]:
-    """The identities of all sent messages that the ledger keeps."""
+    """Give the identities of all sent messages that the ledger keeps."""
     after = b""
     while digests := ledger.lessons.sent(after):
         yield from digests

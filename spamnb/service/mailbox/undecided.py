@@ -1,4 +1,4 @@
-"""Files that wait for what becomes of another file of their delivery.
+"""Files that wait until the other file of their delivery leaves spam.
 
 A server may deliver the very same bytes twice. A synchroniser, or a mail program that copies, brings what a person
 takes out of Junk before the original goes. What appears in the inbox while the same delivery is in spam may be either,
@@ -28,7 +28,7 @@ class UndecidedFiles:
         self.due: float | None = None
 
     def end(self) -> None:
-        """End the waiting of files whose other file is not in spam any more."""
+        """End the waiting of files whose other file has left spam."""
         self.due = None
         dwell = self._context.config.learning.dwell_seconds
         ends: dict[int, dict[bytes, float]] = {}  # a thousand files of one message are looked up once

@@ -130,7 +130,7 @@ def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
 
 
 def _portions(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
-    """The messages in order, each portion with at most `_TOKENS` tokens, or of one message."""
+    """Give the messages in order, in portions of at most `_TOKENS` tokens, or of one message."""
     portion: list[Reading] = []
     for reading in readings:
         if portion and sum(len(each.tokens) for each in (*portion, reading)) > _TOKENS:

@@ -1,4 +1,4 @@
-"""One mailbox: its folders compared with the ledger, and each change handed to where it belongs."""
+"""One mailbox: it compares the folders with the ledger, and hands each change to where it belongs."""
 
 import contextlib
 import logging
@@ -78,7 +78,7 @@ class WatchedMailbox:
         self._sent.read_existing()
 
     def _record_existing(self) -> None:
-        """Mail that was in the mailbox before the filter came is never moved; it is only known."""
+        """Record the mail that was in the mailbox before the filter came: it is known, and never moved."""
         root, recorded = self.folders.root, 0
         for folder in self.folders:
             entries = scan(folder)
@@ -91,7 +91,7 @@ class WatchedMailbox:
         _log.info("recorded %s in %s; they will not be moved", plural(recorded, "existing message"), root)
 
     def _existing(self, folder: WatchedFolder, entries: Iterable[Entry], status: str) -> Iterator[tuple[Name, Digests]]:
-        """The names of some files and which messages they hold, before the ledger is held."""
+        """Give the names of some files and which messages they hold; they are read before the ledger is held."""
         for entry in entries:
             self._context.alive(f"recording the mail in {status}")
             unread = self.folders.read(folder, entry)
@@ -108,7 +108,7 @@ class WatchedMailbox:
             self._flags_changed(folder, {name.key: entry}, {name.key: place.flags})
 
     def _flags_changed(self, folder: WatchedFolder, changed: Mapping[str, Entry], before: Mapping[str, str]) -> None:
-        """Act on new flags, and record them. changed, before: files and their former flags, by base name."""
+        """Act on new flags, and record them. changed, before: files, and the flags that they had, by base name."""
         names = {key: parse_name(entry.name) for key, entry in changed.items()}
         if any(name.trashed for name in names.values()):
             self._waiting.due = self._now()  # another file may have waited for that
@@ -126,7 +126,7 @@ class WatchedMailbox:
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
 
     def _learn_keywords(self, folder: WatchedFolder, entry: Entry, before: str, keywords: Mapping[str, str]) -> None:
-        """Learn a client's junk keywords where they have changed, not at each flag. before: the file's former flags.
+        """Learn a client's junk keywords if they have changed, not at each flag. before: the flags that the file had.
 
         Weakly, since software writes them too, unless they contradict the filter's verdict.
         """
@@ -141,14 +141,14 @@ class WatchedMailbox:
         do = Do.LEARN_SPAM if label is Label.SPAM else Do.LEARN_HAM
         self._performer.learn([unread.reading], Reaction(do, why, How.KEYWORD, weak=weak))
 
-    def reconcile(self) -> None:
+    def compare(self) -> None:
         """Compare the folders with the ledger: what appeared, what is gone, which flags changed, what was kept."""
         self.folders.refresh()
         self.folders.follow_renamed()
         self.mover.resolve()  # one that failed at its last step is ours: no person moved what is there
         self._ledger.record_lessons()  # learned when the ledger could not be written any more
         self._sent.read_existing()
-        self._compare_all()
+        self._compare_folders()
         self._untouched.learn_kept()
         self._untouched.learn_left_in_spam()
 
@@ -163,7 +163,7 @@ class WatchedMailbox:
             self.folders.refresh()
         is_due = due is not None and due <= now and due - self._learning.dwell_seconds >= self._compared_at
         if is_due and len(self._arrivals) >= _MANY:
-            self._compare_all()
+            self._compare_folders()
         if self._waiting.due is not None and self._waiting.due <= now:
             self._waiting.end()
         self._arrivals.act_on_due()
@@ -174,20 +174,20 @@ class WatchedMailbox:
         dues = self._arrivals.due, self._waiting.due, self.folders.make_at, departed
         return min((due for due in dues if due is not None), default=None)
 
-    def _compare_all(self) -> None:
+    def _compare_folders(self) -> None:
         self._compared_at = self._now()
         for folder in self.folders:
             self._context.alive(f"looking at the folders of {self.folders.root}")
             try:
-                self._compare(folder)
+                self._compare_folder(folder)
             except FolderUnavailableError as fault:
                 self._unavailable.log(folder.path, str(fault))
                 self._stamps.pop(folder.path, None)
             else:
-                self._unavailable.over(folder.path)
+                self._unavailable.clear(folder.path)
         self._waiting.end()
 
-    def _compare(self, folder: WatchedFolder) -> None:
+    def _compare_folder(self, folder: WatchedFolder) -> None:
         stamp = _stamp(folder)
         if stamp == self._stamps.get(folder.path):
             return
@@ -221,17 +221,17 @@ class WatchedMailbox:
 
 
 def _files_in(folder: WatchedFolder) -> dict[str, Entry]:
-    """The files that are in a folder now, by base name."""
+    """Return the files that are in a folder now, by base name."""
     return {parse_name(entry.name).key: entry for entry in scan(folder)}
 
 
 def _label_of(flags: str, keywords: Mapping[str, str]) -> Label | None:
-    """What a client's keywords call a message with these flags, or None. keywords: what each letter means."""
+    """Return what a client's keywords call a message with these flags. keywords: what each letter means."""
     return label_of_keywords(keywords.get(letter, "") for letter in flags if letter.islower())
 
 
 def _with_meaning(flags: str, keywords: Mapping[str, str] | None) -> str:
-    """Flags as they are recorded. keywords: what each letter means; None where they are not looked at.
+    """Return flags as they are recorded. keywords: what each letter means; None if they are not looked at.
 
     QUIRK: Dovecot gives the file its letter first, and writes down what a new letter means a moment later. A letter
     without a meaning is not recorded: once it has one, the flags are seen to have changed.
@@ -242,7 +242,7 @@ def _with_meaning(flags: str, keywords: Mapping[str, str] | None) -> str:
 
 
 def _stamp(folder: WatchedFolder) -> tuple[int, ...]:
-    """Times that change with what is in the folder, in nanoseconds since the epoch."""
+    """Return times that change with what is in the folder, in nanoseconds since the epoch."""
     try:
         times = [os.stat(folder.subdir(subdir)).st_mtime_ns for subdir in ("new", "cur")]
     except OSError as fault:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
-from spamnb.acts.may_move import Remembered
+from spamnb.acts.may_move import MissingCache
 from spamnb.base.errors import LedgerError, LedgerUnavailableError
 from spamnb.config import Config
 from spamnb.host.host import Host
@@ -73,7 +73,7 @@ class Whose:
     name: str
     config: Config
     opened: Callable[[], AbstractContextManager[LedgerInTurn]]
-    remembered: Remembered
+    remembered: MissingCache
     is_new: bool = False
 
 
@@ -108,7 +108,7 @@ class OnePersonsLedger(Ledgers[Config]):
     def __init__(self, read: Config) -> None:
         super().__init__(read)
         self._ledger = LedgerInTurn(str(read.ledger), _open_there)
-        self._remembered = Remembered()
+        self._remembered = MissingCache()
 
     def of(self, asked: str) -> Whose:
         """The same for every name."""
@@ -131,7 +131,7 @@ class LedgersOfUsers(Ledgers[Host]):
     def __init__(self, read: Host) -> None:
         super().__init__(read)
         # As long as a user's filter has never moved mail, 20 ham are judged for each message otherwise: 12 ms.
-        self._remembered = lru_cache(_MOST_REMEMBERED)(lambda name: Remembered())
+        self._remembered = lru_cache(_MOST_REMEMBERED)(lambda name: MissingCache())
 
     def of(self, asked: str) -> Whose | None:
         """Of the user of that name. No path is made of a name that no user can have (`Host.find`)."""

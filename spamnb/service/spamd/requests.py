@@ -115,7 +115,7 @@ class Requests:
             whose = self._ledgers.of(request.user)
         except SpamnbError as fault:
             raise self._unavailable(_USERS, fault) from fault
-        self._faults.over(_USERS)
+        self._faults.clear(_USERS)
         if whose is not None:
             return whose
         if not request.user:
@@ -138,7 +138,7 @@ class Requests:
                 if _may_pass(fault, asked):
                     raise
                 raise self._unavailable(subject, fault) from fault
-            self._faults.over(subject)
+            self._faults.clear(subject)
             return answer
 
     @contextmanager
@@ -220,7 +220,7 @@ class Requests:
                 raise
             self._faults.log(subject, f"verdicts that are told at delivery are not remembered: {fault}")
         else:
-            self._faults.over(subject)
+            self._faults.clear(subject)
 
     # --- learning
 

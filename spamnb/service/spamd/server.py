@@ -269,7 +269,7 @@ class SpamdServer:
                     self._give_up_one(_TOO_MANY, self._limits.silence)
                 await self._less_or_tick()
                 continue
-            self._refused.over("accept")
+            self._refused.clear("accept")
             now = self._loop.time()
             connection = _Connection(accepted, listener, began=now, since=now, moved=now)
             self._connections[connection] = self._loop.create_task(self._serve(connection))

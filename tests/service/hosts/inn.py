@@ -274,7 +274,7 @@ class Desk(Disk):
     def _unlock(self) -> None:
         for account in self.accounts:
             if account.is_awake:
-                account.mailboxes.close()
+                account.awake.close()
             if account._ledger is not None and account._ledger.ledger is not None:
                 account._ledger.ledger.owner.close()
 

@@ -169,7 +169,7 @@ def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.Monke
     listed = replace(service.config, senders=Senders(block=("*",)))
     service.use(listed)
     reports = [body(service.ask(request("REPORT", HAM)))]
-    monkeypatch.setattr("spamnb.acts.may_move.lacks", lambda *_: why)
+    monkeypatch.setattr("spamnb.acts.may_move.missing_now", lambda *_: why)
     service.use(replace(listed, learning=Learning(minimum_messages=1000)))
     reports.append(body(service.ask(request("REPORT", HAM))))
     assert max(len(line) for text in reports for line in text.splitlines()) <= 76

@@ -1,9 +1,13 @@
-"""The mailboxes that a service works with: a fault of one is logged once, and does not stop the others."""
+"""An account while it is awake: its configuration, its open ledger, its mailboxes, and what is done again and again.
+
+A fault of one mailbox is logged once, and does not stop the others.
+"""
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final
 
 from spamnb.base.errors import LedgerError, LedgerUnavailableError, SpamnbError
 from spamnb.config import Config
@@ -13,20 +17,23 @@ from spamnb.maildir.folders import Directory, FolderNameError, find_directories
 from spamnb.maildir.messages import Entry
 from spamnb.service.context import Context
 from spamnb.service.inotify import CannotWatchError
+from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce, about
 from spamnb.service.mailbox.lock import MailboxLockedError
 from spamnb.service.mailbox.watched import WatchedMailbox
 
 _log = logging.getLogger(__name__)
-LEDGER = "the ledger"  # as what a fault is about, like the root of a mailbox
+LEDGER: Final = "ledger"  # the subject of a fault, like the root of a mailbox
 
 
-class Mailboxes:
-    """All mailboxes of a configuration, over one ledger, which are locked until `close`.
+class AwakeAccount:
+    """The mail of one account, from waking until it sleeps or has another configuration.
 
-    Faults that may pass, of a mailbox or of the ledger, are logged in `faults`; if `strict`, they are raised. `watch`
-    is called with the root and the directories of a mailbox each time before it is compared. ledger_fault: the last
-    one of the ledger that may pass, or None.
+    Its mailboxes are locked until `close`. Faults that may pass, of a mailbox or of the ledger, are logged in `faults`;
+    if `strict`, they are raised. `watch` is called with the root and the directories of a mailbox each time before it
+    is compared. ledger_fault: the last one of the ledger that may pass, or None.
+
+    While the ledger is away, `look`, `act_on_due` and `step_jobs` do nothing: the folders are compared when it is back.
     """
 
     def __init__(
@@ -37,15 +44,17 @@ class Mailboxes:
         strict: bool = False,
         watch: Callable[[str, Iterable[Directory]], object] = lambda _, __: None,
     ) -> None:
+        self.context = context
         self._ledger = context.ledger
         self._faults = faults
         self._strict = strict
         self._watch = watch
-        self._context = context
-        self._departures = context.departures
         self._watched = {str(mailbox.path): WatchedMailbox(mailbox, context) for mailbox in context.config.mailboxes}
+        self._jobs: Sequence[ServiceJob] = ()
         self._ledger_failed = False
         self.ledger_fault: LedgerUnavailableError | None = None
+
+    # --- what it is
 
     @property
     def roots(self) -> list[str]:
@@ -59,44 +68,59 @@ class Mailboxes:
         return [folder.subdir(subdir) for folder in folders for subdir in ("new", "cur")]
 
     @property
-    def are_well(self) -> bool:
+    def has_ledger(self) -> bool:
+        """Whether the ledger can be used, as far as is known."""
+        return LEDGER not in self._faults
+
+    @property
+    def is_well(self) -> bool:
         """Whether nothing that may pass is wrong with the ledger or a mailbox."""
         return not any(subject in self._faults for subject in (LEDGER, *self._watched))
 
+    def mailbox(self, root: str) -> WatchedMailbox:
+        """Return the mailbox at that path."""
+        return self._watched[root]
+
     def present(self) -> dict[int, set[str]]:
-        """The names of the folders of each mailbox that can be looked at, by its id in the ledger."""
+        """Return the names of the folders of each mailbox that can be looked at, by its id in the ledger."""
         names = {}
         for root, mailbox in self._watched.items():
             if mailbox.has_begun and root not in self._faults and not mailbox.folders.is_bare():
                 names[mailbox.folders.id] = {folder.name for folder in mailbox.folders}
         return names
 
+    # --- its mail
+
     def open_new(self) -> None:
-        """Raise SpamnbError for a mailbox that was never seen before and is not there: its path is rather mistyped."""
+        """Lock the mailboxes that were never seen before.
+
+        Raises SpamnbError for one that is not there: its path is rather mistyped.
+        """
         for root, mailbox in self._watched.items():
             if mailbox.folders.started_at is None:
                 with self._about(root):
                     mailbox.open()
 
     def compare(self) -> None:
-        """Compare the folders with the ledger, and act on what has dwelt long enough."""
+        """Compare the folders with the ledger, act on what has dwelt long enough, and empty the ledger's log."""
         self._ledger_failed = False
         for root, mailbox in self._watched.items():
             with self._guarded(root):
                 self._ledger.check()
-                self._context.look_up_skipped()
+                self.context.look_up_skipped()
                 self._watch(root, find_directories(root, mailbox.folders.mailbox.layout))
                 if mailbox.has_begun:
                     mailbox.lock_again()
                 else:
                     mailbox.open()
                     mailbox.start()
-                mailbox.reconcile()
+                mailbox.compare()
                 mailbox.act_on_due()
-                if self._faults.over(root):
+                if self._faults.clear(root):
                     _log.info("%s can be used again", root)
-        if not self._ledger_failed and self._faults.over(LEDGER):
+        if not self._ledger_failed and self._faults.clear(LEDGER):
             _log.info("the ledger can be used again")
+        self._ledger.empty_log()  # commands may have learned a lot
 
     def look(self, root: str, path: str, entry: Entry) -> None:
         """Look at a file that may have appeared in the folder of that path.
@@ -104,37 +128,66 @@ class Mailboxes:
         In a mailbox that was never seen before, mail is recorded when its folders are compared.
         """
         mailbox = self._watched[root]
-        if mailbox.folders.started_at is None:
+        if mailbox.folders.started_at is None or not self.has_ledger:
             return
         with self._guarded(root):
             if not mailbox.has_begun:
-                self._context.look_up_skipped()
+                self.context.look_up_skipped()
                 mailbox.open()
                 mailbox.begin()
             folder = mailbox.folders.by_path.get(path)
             if folder is None:
-                mailbox.reconcile()
+                mailbox.compare()
             else:
                 mailbox.look(folder, entry)
 
     def act_on_due(self) -> None:
         """Act on the files that have dwelt long enough."""
-        for root, mailbox in self._watched.items():
+        for root, mailbox in self._watched.items() if self.has_ledger else ():
             if mailbox.has_begun:
                 with self._guarded(root):
                     mailbox.act_on_due()
 
     def due(self, *, departures: bool = True) -> float | None:
-        """When `act_on_due` has something to do, in seconds since the epoch, or None; `departures`: these count too."""
+        """When `act_on_due` has something to do, in seconds since the epoch; None for never, and without the ledger.
+
+        departures: what messages have left counts too, and is touched without the ledger.
+        """
         usable = [mailbox for root, mailbox in self._watched.items() if root not in self._faults]
-        dues = [mailbox.due(departures=False) for mailbox in usable]
+        dues = [mailbox.due(departures=False) for mailbox in usable] if self.has_ledger else []
         if departures:
-            dues.append(self._departures.due())
+            dues.append(self.context.departures.due())
         return min((due for due in dues if due is not None), default=None)
 
     def touch_departed(self, wait: Callable[[float], object]) -> None:
         """Touch what messages have left, as `Departures.touch_all` does."""
-        self._departures.touch_all(wait)
+        self.context.departures.touch_all(wait)
+
+    # --- what is done again and again
+
+    def take_jobs(self, jobs: Sequence[ServiceJob]) -> None:
+        """Do these from now on, in this order."""
+        self._jobs = jobs
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a job has more steps to make."""
+        return any(job.under_way for job in self._jobs)
+
+    def step_jobs(self) -> bool:
+        """Make a step of each job that is due; whether one has more steps to make."""
+        if not self.has_ledger:  # else they would be put off for longer than it may be away
+            return False
+        steps = [job.step_if_due(self.context.now()) for job in self._jobs]
+        return any(steps)
+
+    def finish_jobs(self) -> None:
+        """Make all steps of each job that is due."""
+        for job in self._jobs:
+            while job.step_if_due(self.context.now()):
+                self.context.alive(job.doing)
+
+    # --- faults
 
     @contextmanager
     def _guarded(self, root: str) -> Iterator[None]:
@@ -146,7 +199,7 @@ class Mailboxes:
                     yield
                     is_done = True
                 finally:
-                    self._context.end_reading(is_done=is_done)
+                    self.context.end_reading(is_done=is_done)
         except SpamnbError as fault:
             if self._strict:
                 raise
