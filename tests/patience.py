@@ -14,8 +14,8 @@ PATIENCE: Final = 60.0 * float(os.environ.get("SPAMNB_TEST_PATIENCE", "1"))
 """Seconds. All limits are this one, or a multiple of it."""
 
 
-def until(done: Callable[[], object], what: str, limit: float = PATIENCE) -> None:
-    """Wait for a condition, and fail with its description after the limit.
+def until(done: Callable[[], object], what: str | Callable[[], str], limit: float = PATIENCE) -> None:
+    """Wait for a condition, and fail with its description after the limit. A function describes the state at that end.
 
     The pause between two questions is as long as the last question took: most ask a file, some a whole machine.
     """
@@ -26,5 +26,5 @@ def until(done: Callable[[], object], what: str, limit: float = PATIENCE) -> Non
             return
         answered = time.monotonic()
         if answered > end:
-            pytest.fail(f"waited {limit:g} s in vain: {what}")
+            pytest.fail(f"waited {limit:g} s in vain: {what if isinstance(what, str) else what()}")
         time.sleep(max(0.01, answered - asked))

@@ -136,7 +136,7 @@ def exim(
             until(lambda: daemon.poll() is not None or "listening for SMTP" in made.log(), "Exim to listen")
             assert daemon.poll() is None, daemon.communicate()[1].decode()
             yield made
-            until(made.is_idle, f"Exim's queue to be empty: {made.log()[-2000:]}")
+            until(made.is_idle, lambda: f"Exim's queue to be empty: {made.log()[-2000:]}")
         finally:
             daemon.terminate()
             daemon.communicate(timeout=PATIENCE)

@@ -70,7 +70,7 @@ def test_scanned(home: Home, asked: Service, scanning: Exim) -> None:
     """Exim reads the verdict: spam has the flag and the score, ham a score, whatever the sender wrote."""
     forged = b"X-Spam-Flag: YES\nX-Spam-Score: 99.0 (++++)\n"
     scanning.send(forged + SPAM, forged + HAM)
-    until(lambda: len(home.mail()) == 2, f"both to be delivered: {scanning.log()}")
+    until(lambda: len(home.mail()) == 2, lambda: f"both to be delivered: {scanning.log()}")
     (ham, ham_body), (spam, spam_body) = sorted(map(by_header, home.mail()), key=lambda one: "X-Spam-Flag" in one[0])
     assert (spam["X-Spam-Flag"], spam["X-Spam-Score"]) == ("YES", "9.9 (+++++++++)")
     assert ham["X-Spam-Score"] == "-9.9 (---------)"
@@ -85,7 +85,7 @@ def test_not_armed(home: Home, asked: Service, scanning: Exim) -> None:
     """A filter that has learned too little says 0.0 of everything."""
     asked.use(replace(asked.config, learning=replace(asked.config.learning, minimum_messages=1000)))
     scanning.send(SPAM)
-    until(lambda: len(home.mail()) == 1, f"it to be delivered: {scanning.log()}")
+    until(lambda: len(home.mail()) == 1, lambda: f"it to be delivered: {scanning.log()}")
     fields, _ = by_header(home.mail()[0])
     assert fields["X-Spam-Score"].startswith("0.0")
     assert "X-Spam-Flag" not in fields
@@ -95,7 +95,7 @@ def test_service_is_away(home: Home, asked: Service, scanning: Exim) -> None:
     """Without a service mail is delivered without the fields, also those that the sender wrote."""
     asked.spamd.close()
     scanning.send(b"X-Spam-Flag: YES\nX-Spam-Score: 99.0\n" + HAM)
-    until(lambda: len(home.mail()) == 1, f"it to be delivered: {scanning.log()}")
+    until(lambda: len(home.mail()) == 1, lambda: f"it to be delivered: {scanning.log()}")
     assert not [name for name in by_header(home.mail()[0])[0] if name.startswith("X-Spam")]
 
 
@@ -113,7 +113,7 @@ def filtering(home: Home) -> Iterator[Exim]:
 def test_filtered(home: Home, filtering: Exim) -> None:
     """Each message is delivered once, whole, with its verdict."""
     filtering.send(b"X-Spam-Flag: YES\n" + HAM, SPAM)
-    until(lambda: len(home.mail()) == 2, f"both to be delivered: {filtering.log()}")
+    until(lambda: len(home.mail()) == 2, lambda: f"both to be delivered: {filtering.log()}")
     (ham, ham_body), (spam, spam_body) = sorted(map(by_header, home.mail()), key=lambda one: "X-Spam-Flag" in one[0])
     assert spam["X-Spamnb"].startswith("spam, ")
     assert ham["X-Spamnb"].startswith("ham, ")
@@ -127,12 +127,12 @@ def test_a_broken_filter_loses_nothing(home: Home, filtering: Exim, how: str) ->
     """Where the filter is broken the message waits until it works again."""
     home.break_it(how)
     filtering.send(SPAM)
-    until(lambda: "==" in filtering.log(), f"the message to be deferred: {filtering.log()}")
+    until(lambda: "==" in filtering.log(), lambda: f"the message to be deferred: {filtering.log()}")
     assert home.mail() == []
     assert os.listdir(home.path / "Maildir" / "tmp") == []
     home.install_spamnb()
     filtering.try_again()
-    until(lambda: len(home.mail()) == 1, f"the message to be delivered: {filtering.log()}")
+    until(lambda: len(home.mail()) == 1, lambda: f"the message to be delivered: {filtering.log()}")
     assert "X-Spam-Flag" in by_header(home.mail()[0])[0]
 
 
@@ -171,7 +171,10 @@ def test_users(users: MailHost, delivering: Exim) -> None:
     delivering.send(b"X-Spam-Flag: YES\n" + content, to=users.USERS)
     for user in users.USERS:
         folder = "" if user.startswith("bob") else ".Junk"
-        until(lambda user=user, folder=folder: users.mail(user, folder), f"mail of {user}: {delivering.log()}")  # type: ignore[misc]
+        until(
+            lambda user=user, folder=folder: users.mail(user, folder),
+            lambda user=user: f"mail of {user}: {delivering.log()}",
+        )  # type: ignore[misc]
         (found,) = users.mail(user, folder)
         fields, body = by_header(found)
         assert fields["X-Spamnb"].startswith("spam, " if folder else "ham, ")
@@ -180,7 +183,10 @@ def test_users(users: MailHost, delivering: Exim) -> None:
         assert body == content.partition(b"\n\n")[2]
         assert f"told to spamd for {user}" in users.log()
         done = ["moved" if folder else "judged"]
-        until(lambda user=user, done=done: users.kinds(user, content) == done, f"the service to see it: {users.log()}")  # type: ignore[misc]
+        until(
+            lambda user=user, done=done: users.kinds(user, content) == done,
+            lambda user=user: f"the service to see it: {users.log()}",
+        )  # type: ignore[misc]
         assert users.totals(user) == [25, 25]
     assert delivering.log("panic") == ""
 
@@ -189,7 +195,9 @@ def test_new_user(users: MailHost, delivering: Exim) -> None:
     """A user's first message makes the Maildir, and is unsure, whatever the sender wrote."""
     user = "carl@two.example"
     delivering.send(b"X-Spam-Flag: YES\nX-Spamnb: spam\n" + spam(1), to=user)
-    until(lambda: users.maildir(user).exists() and len(users.mail(user)) == 1, f"the message: {delivering.log()}")
+    until(
+        lambda: users.maildir(user).exists() and len(users.mail(user)) == 1, lambda: f"the message: {delivering.log()}"
+    )
     fields, _ = by_header(users.mail(user)[0])
     assert fields["X-Spamnb"].startswith("unsure, ")
     assert "X-Spam-Flag" not in fields
@@ -201,5 +209,8 @@ def test_service_of_the_users_is_away(users: MailHost, delivering: Exim) -> None
     delivering.send(b"X-Spam-Flag: YES\n" + HAM, to=users.USERS)
     for user in users.USERS:
         folder = ".Junk" if user.startswith("bob") else ""  # where the service moves it by itself
-        until(lambda user=user, folder=folder: users.mail(user, folder), f"mail of {user}: {delivering.log()}")  # type: ignore[misc]
+        until(
+            lambda user=user, folder=folder: users.mail(user, folder),
+            lambda user=user: f"mail of {user}: {delivering.log()}",
+        )  # type: ignore[misc]
         assert "X-Spam-Flag" not in by_header(users.mail(user, folder)[0])[0]

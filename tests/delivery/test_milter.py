@@ -83,7 +83,7 @@ def test_delivered(home: Home, host: Host) -> None:
     """Mail is delivered once, whole, with the verdict in its header, whatever the sender wrote."""
     for content in (SPAM, HAM):
         host.server.send(_FORGED + content)
-    until(lambda: len(home.mail()) == 2, f"both to be delivered: {host.server.log()}")
+    until(lambda: len(home.mail()) == 2, lambda: f"both to be delivered: {host.server.log()}")
     ham, spam = sorted(home.mail(), key=lambda content: b"X-Spam-Flag: YES\n" in content)
     assert b"X-Spam-Status: Yes, score=9.9 required=5.0 tests=SPAMNB_SPAM version=0.1.0\n" in spam
     assert b"X-Spam-Level: *********\n" in spam
@@ -102,7 +102,7 @@ def test_service_is_away(home: Home, host: Host) -> None:
     """Without the service mail is delivered without a verdict, also without one that the sender wrote."""
     host.service.spamd.close()
     host.server.send(_FORGED + HAM)
-    until(lambda: len(home.mail()) == 1, f"it to be delivered: {host.server.log()}")
+    until(lambda: len(home.mail()) == 1, lambda: f"it to be delivered: {host.server.log()}")
     (found,) = home.mail()
     assert found.endswith(HAM)
     assert b"X-Spam" not in found
@@ -113,5 +113,5 @@ def test_milter_is_away(home: Home, host: Host) -> None:
     host.milter.terminate()
     host.milter.wait(PATIENCE)
     host.server.send(HAM)
-    until(lambda: len(home.mail()) == 1, f"it to be delivered: {host.server.log()}")
+    until(lambda: len(home.mail()) == 1, lambda: f"it to be delivered: {host.server.log()}")
     assert home.mail()[0].endswith(HAM)

@@ -86,7 +86,7 @@ def test_delivered(home: Home, server: Postfix) -> None:
     """Mail that comes by SMTP is delivered once, whole, with its verdict."""
     for content in (SPAM, HAM):
         server.send(content)
-    until(lambda: len(home.mail()) == 2, f"both to be delivered: {server.log()}")
+    until(lambda: len(home.mail()) == 2, lambda: f"both to be delivered: {server.log()}")
     ham, spam = sorted(home.mail(), key=lambda content: b"X-Spam-Flag: YES\n" in content)
     assert b"X-Spamnb: spam, " in spam
     assert b"X-Spamnb: ham, " in ham
@@ -105,10 +105,10 @@ def test_a_broken_filter_loses_nothing(home: Home, server: Postfix, how: str) ->
     else:
         home.break_it(how)
     server.send(SPAM)
-    until(lambda: len(server.deferred()) == 1, f"the message to wait: {server.log()}")
+    until(lambda: len(server.deferred()) == 1, lambda: f"the message to wait: {server.log()}")
     assert home.mail() == []
     assert "bounced" not in server.log()
     home.install_spamnb()
     server.try_again()
-    until(lambda: len(home.mail()) == 1, f"the message to be delivered: {server.log()}")
+    until(lambda: len(home.mail()) == 1, lambda: f"the message to be delivered: {server.log()}")
     assert b"X-Spam-Flag: YES" in home.mail()[0]

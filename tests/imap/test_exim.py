@@ -56,7 +56,7 @@ def test_told_at_delivery(host: Host, server: Exim, many: int) -> None:
         some = [content for pair in pairs[start : start + _TOGETHER] for content in pair]
         sent = server.delivered() + len(some)
         server.send(*some, to="anna@home.example")
-        until(lambda sent=sent: server.delivered() >= sent, f"mail to be delivered: {server.log()[-2000:]}")  # type: ignore[misc]
+        until(lambda sent=sent: server.delivered() >= sent, lambda: f"mail to be delivered: {server.log()[-2000:]}")  # type: ignore[misc]
     for kind, folder in (("spam", "Junk"), ("ham", "INBOX")):
         assert sorted(map(identity, host.contents(folder))) == sorted(map(identity, mail[kind]))
     until(lambda: _journal(host, mail["spam"] + mail["ham"]) == [["judged"]] * many, "all to be seen", many)

@@ -46,7 +46,16 @@ def lesson(site: Site, content: bytes) -> tuple[str | None, bool]:
 
 def wait_for_lesson(site: Site, content: bytes, *wanted: object) -> None:
     """Wait until a message is learned as it should be."""
-    until(lambda: lesson(site, content) == wanted, f"{wanted}, it is {lesson(site, content)}: {site.log()}")
+    until(lambda: lesson(site, content) == wanted, lambda: f"{wanted}, it is {known_of(site, content)}: {site.log()}")
+
+
+def known_of(site: Site, content: bytes) -> str:
+    """What a message is learned as, where the ledger has its files, and what is in the Maildir."""
+    with Ledger(str(site.ledger)) as ledger:
+        known = ledger.messages.find(identity(content))
+        places = [] if known is None else ledger.locations.of_message(known.id)
+    listing = subprocess.run(["ls", "-lARi", "--time-style=full-iso", str(site.root)], capture_output=True, check=False)
+    return "\n".join(map(str, [lesson(site, content), *places, listing.stdout.decode()]))
 
 
 def with_rules(host: Host, **learning: object) -> Host:

@@ -138,7 +138,7 @@ def files(host: Host, folder: str = "INBOX") -> int:
 
 def agrees(host: Host, screen: Screen, spam: list[bytes]) -> None:
     """Once the spam is in Junk, the session comes to show what is in the inbox; a ghost stays for ever."""
-    until(lambda: all(host.where(content) == ["Junk"] for content in spam), f"spam moved: {host.log()}")
+    until(lambda: all(host.where(content) == ["Junk"] for content in spam), lambda: f"spam moved: {host.log()}")
     until(lambda: screen.look() == files(host), "the session to show the files of the inbox")
 
 

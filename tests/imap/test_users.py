@@ -91,7 +91,10 @@ def test_delivered_to_several(served: Served) -> None:
         assert found.count(b"X-Spamnb: ") == 1
         assert (b"\nX-Spam-Flag: YES\n" in found.replace(b"\r\n", b"\n")) == (user != BOB)
         assert f"told to spamd for {user}" in served.users.log()
-        until(lambda user=user: served.users.kinds(user, content) == ["judged"], f"it to be seen: {served.users.log()}")  # type: ignore[misc]
+        until(
+            lambda user=user: served.users.kinds(user, content) == ["judged"],
+            lambda: f"it to be seen: {served.users.log()}",
+        )  # type: ignore[misc]
         assert served.users.totals(user) == [25, 25]
 
 

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from unittest import mock
 
@@ -37,6 +36,8 @@ _TAUGHT: dict[int, bytes] = {}  # ledgers, by the number of lessons
 class Site:
     """A Maildir with folders of every role, its configuration and ledger, and the service over them."""
 
+    _made = 0  # folders, by `compared`
+
     def __init__(self, directory: Path, layout: str = "maildir++") -> None:
         self.directory = directory
         self.root = directory / "Maildir"
@@ -54,7 +55,6 @@ class Site:
         }
         self.folders = {name: create_folder(str(self.root), layout, name) for name in self.roles}  # type: ignore[arg-type]
         self.bases = bases_now()
-        self._made = count(1)
         self.process: subprocess.Popen[bytes] | None = None
         self.configure()
 
@@ -129,7 +129,8 @@ class Site:
         to which the filter moves mail exist: if one is missing, new folders are recorded at other times too.
         """
         for _ in range(2):
-            name = f"Made {next(self._made)}"
+            self._made += 1
+            name = f"Made {self._made}"
             self._make(name)
             until(lambda name=name: name in self._recorded(), f"the folder {name!r} to be recorded")  # type: ignore[misc]
 

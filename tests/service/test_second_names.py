@@ -98,7 +98,7 @@ def test_one_delivery_under_two_names(
     if not is_running:
         site.start()
     wanted = sorted(map(identity, spam))
-    until(lambda: same(site, "Junk") == wanted, f"six of six moved: {site.log()}")
+    until(lambda: same(site, "Junk") == wanted, lambda: f"six of six moved: {site.log()}")
     until(lambda: site.log().count("stays in INBOX, ham") == 2, "ham judged")
     site.end()
     assert site.once() == 0
@@ -125,7 +125,10 @@ def test_what_a_person_does_with_one_of_two_names(site: Site) -> None:
     link(site, copied, "Junk", "INBOX", "cur")
     site.path_of("Archive", renamed).rename(Path(site.folders["Archive"].subdir("cur")) / f"{next(site.bases)}:2,S")
     site.move(letter, "INBOX", "Junk")
-    until(lambda: (site.label(moved), site.label(copied), site.label(letter)) == (0, 0, 1), f"decided: {site.log()}")
+    until(
+        lambda: (site.label(moved), site.label(copied), site.label(letter)) == (0, 0, 1),
+        lambda: f"decided: {site.log()}",
+    )
     rest(site)
     assert (site.label(moved), site.label(copied), site.label(letter)) == (0, 0, 1)
     assert site.label(renamed) is site.label(spam) is None
@@ -238,13 +241,13 @@ def test_backup_by_hard_links(site: Site) -> None:
     shutil.rmtree(back_up())  # which sets the status of every file again
     back_up()
     site.start()
-    until(lambda: same(site, "Junk") == sorted(map(identity, spam)), f"what came meanwhile moved: {site.log()}")
+    until(lambda: same(site, "Junk") == sorted(map(identity, spam)), lambda: f"what came meanwhile moved: {site.log()}")
     assert lessons(site) == before
     site.move(spam[0], "Junk", "INBOX")
     back_up()
     site.move(kept, "INBOX", "Junk")
     back_up()
-    until(lambda: (site.label(spam[0]), site.label(kept)) == (0, 1), f"decided: {site.log()}")
+    until(lambda: (site.label(spam[0]), site.label(kept)) == (0, 1), lambda: f"decided: {site.log()}")
     site.end()
     assert site.once() == 0
     assert [site.label(content) for content in spam[1:]] == [None] * 4
