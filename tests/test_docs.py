@@ -16,7 +16,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from spamnb.cli.common.arguments import COMMANDS, parser_of
+from spamnb.cli.common.arguments import ALIASES, COMMANDS, add_shared, parser_of
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config import Model, parse
@@ -147,8 +147,10 @@ def calls(document: str) -> Iterator[list[str]]:
 def test_calls_in_the_text_exist(document: str) -> None:
     """Each command and option that a document names is one of spamnb's."""
     for words in calls(document):
-        assert words[0] in COMMANDS, words
-        options = {option for action in parser_of(words[0])._actions for option in action.option_strings}
+        assert words[0] in {*COMMANDS, *ALIASES}, words
+        parser = parser_of(ALIASES.get(words[0], words[0]))
+        add_shared(parser, is_shown=True)
+        options = {option for action in parser._actions for option in action.option_strings}
         assert not [word for word in words[1:] if re.match("--?[a-z]", word) and word not in options], words
 
 

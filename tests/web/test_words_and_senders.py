@@ -85,7 +85,7 @@ def test_pages_of_senders(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_configurations_lists(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the configuration says of senders is shown, and where it is changed."""
-    config = Config((), desk.directory / "ledger", senders=Senders(ham=("friends.example",)))
+    config = Config((), desk.directory / "ledger", senders=Senders(allow=("friends.example",)))
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     page = desk.browser.get("/senders?q=anna@friends")
     assert "ham by the configuration: friends.example" in page.tree.xpath("//tbody/tr")[0].text_content()
