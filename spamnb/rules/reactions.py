@@ -172,7 +172,7 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (TRAINING, not trust_delivery and not moved_to_train, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
         (TRAINING[:1], True, Reaction(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
         (TRAINING[1:], True, Reaction(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
-        (any_role, has_no_meaning(role, facts.unsure), Reaction(Do.NOTHING, "in a folder without a meaning")),
+        (any_role, role.is_neutral or facts.unsure, Reaction(Do.NOTHING, "in a folder without a meaning")),
         (any_role, _is_restored(facts), Reaction(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Reaction(Do.NOTHING, "renamed in its folder")),
         (spam, from_spam_role, Reaction(Do.NOTHING, "moved from one spam folder to another")),
@@ -196,11 +196,6 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (inbox, True, Reaction(Do.JUDGE, "new mail")),
     )
     return next(reaction for roles, applies, reaction in table if role in roles and applies)
-
-
-def has_no_meaning(role: Role, unsure: bool) -> bool:
-    """Whether it has no meaning that a message is in such a folder, wherever it came from."""
-    return role.is_neutral or unsure
 
 
 def tells_whom_one_knows(role: Role, unsure: bool) -> bool:

@@ -141,6 +141,30 @@ def test_training_is_not_trusted(
     assert (both.lesson(letter), both.where(letter)) == ((label, DECIDED), [goal])
 
 
+@pytest.mark.parametrize(
+    ("folder", "away", "label", "goal"),
+    [
+        ("TrainSpam", "Trash", SPAM, "Junk"),
+        ("TrainHam", "Trash", HAM, "INBOX"),
+        ("INBOX", "Unsure", HAM, "INBOX"),
+        ("Archive", "Unsure", HAM, "Archive"),
+        ("Junk", "Unsure", SPAM, "Junk"),
+    ],
+)
+def test_moved_away_and_back(both: Desk, folder: str, away: str, label: int, goal: str) -> None:
+    """What comes back under the name that it had is a decision, also before the folders are compared."""
+    both.unsure_folder = "Unsure"
+    both.folder("Unsure")
+    both.restart(trust_delivery=False)
+    there = both.deliver(letter := message("ham", 901), folder, "S")
+    assert (both.lesson(letter), both.where(letter)) == (NOTHING, [folder])
+    elsewhere = there.rename(Path(both.folder(away).subdir("cur")) / there.name)
+    both.meet(elsewhere)
+    assert both.lesson(letter) == NOTHING
+    both.meet(elsewhere.rename(there))
+    assert (both.lesson(letter), both.where(letter)) == ((label, DECIDED), [goal])
+
+
 @pytest.mark.parametrize("linked", [True, False])
 def test_two_addresses_of_one_delivery(both: Desk, linked: bool) -> None:
     """One delivery to the inbox and to the address of a training folder, even as one file, trains nothing."""

@@ -159,6 +159,18 @@ def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
     assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
 
 
+@pytest.mark.parametrize("folder", ["INBOX", "Archive", "Trash"])
+def test_who_moves_mail_out_of_junk_has_looked(desk: Desk, folder: str) -> None:
+    """A message that a person moves out of Junk counts as a look, also if the service sees it at once."""
+    first, *rest = fill_spam(desk, 100, 4)
+    much_mail(desk)
+    later(desk, 10)
+    there = desk.paths(first, "Junk")[0]
+    desk.meet(there.rename(Path(desk.folder(folder).subdir("cur")) / desk.fresh(there.name)))
+    later(desk, 5)
+    assert [desk.lesson(one) for one in rest] == [(Label.SPAM, True)] * 3
+
+
 @pytest.mark.parametrize("missing", ["a look", "time", "mail"])
 def test_silence_that_means_nothing(desk: Desk, missing: str) -> None:
     """In a Junk that nobody reads, nothing is learned; nor soon, nor by little mail."""

@@ -13,7 +13,7 @@ from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, locate, status_set_at
 from spamnb.maildir.names import Name, parse_name
-from spamnb.rules.reactions import COPY_SECONDS, Facts, PastPlace, has_no_meaning
+from spamnb.rules.reactions import COPY_SECONDS, Facts, PastPlace
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
@@ -36,8 +36,8 @@ class SeenFile(NamedTuple):
 class Arrival:
     """A file that appeared, with the facts about it, as they were before anything is written.
 
-    vanished: files that the ledger still knows, and that are gone, each by its folder and base name: they are recorded
-    as gone in one transaction with the arrival. origins_before: of files of this delivery in the same folder. early:
+    vanished: files that the ledger still knows, and that are gone: they are recorded as gone in one transaction with
+    the arrival. origins_before: of files of this delivery in the same folder. early:
     the verdict given at delivery; it is asked for only in a folder for spam.
 
     Other processes may learn and move mail at the same time. But where mail is, only this service records, and whoever
@@ -50,7 +50,7 @@ class Arrival:
     entry: Entry
     unread: LazyReading
     facts: Facts
-    vanished: Sequence[tuple[int, str]] = ()
+    vanished: Sequence[Location] = ()
     origins_before: Collection[Origin] = ()
     early: EarlyVerdict | None = None
 
@@ -89,7 +89,7 @@ def arrival_of(
         folder.role,
         folder.unsure,
         None if lesson is None else lesson.decision,
-        () if has_no_meaning(folder.role, folder.unsure) else places.of(locations),
+        places.of(locations),  # in each folder: what came back under its name would seem never to have left
         None if known is None else known.verdict,
         None if early is None else early.verdict,
         has_known_name=last is not None and known is not None and last.message == known.id,
@@ -107,7 +107,7 @@ class _Places:
         self._context = context
         self._folders = folders
         self._seen = seen
-        self.vanished: list[tuple[int, str]] = []
+        self.vanished: list[Location] = []
 
     def of(self, locations: Iterable[Location]) -> list[PastPlace]:
         """Return the places of the message itself, and of messages like it. locations: of the message.
@@ -144,7 +144,7 @@ class _Places:
                 there = Entry("", "")  # unknown is not gone
             if there is None:
                 gone_at = self._context.now()
-                self.vanished.append((location.folder, location.base))
+                self.vanished.append(location)
             elif there.name:
                 trashed = parse_name(there.name).trashed
                 same_file = not alike and _same_file(there.path(folder), seen.entry.path(seen.folder))

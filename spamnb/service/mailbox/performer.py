@@ -18,7 +18,7 @@ from typing import NamedTuple
 from spamnb.acts import may_move, training
 from spamnb.acts.moves import Intent, Mover
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Label, Verdict
+from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import Digests
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
@@ -29,12 +29,14 @@ from spamnb.maildir.messages import Entry, linked_until
 from spamnb.maildir.names import Name
 from spamnb.rules.destination import Destination, destination_of
 from spamnb.rules.reactions import Do, Reaction, origin_of
-from spamnb.service.context import Context
+from spamnb.rules.weak_lessons import SILENT_DAYS
+from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.facts import Arrival
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.sent import sent_in
 
 _log = logging.getLogger(__name__)
+_OPENED_SECONDS = 3600.0  # a later look into spam is written down no sooner
 _ALIKE = "; judged by itself, though a known message has its Message-ID, Date and From"
 
 
@@ -181,8 +183,10 @@ class Performer:
         unread, (folder, key), now = arrival.unread, arrival.place, self._now()
         summary = "" if judgement is None else unread.summary
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
-        for vanished_from, base in arrival.vanished:
-            self._ledger.locations.gone(vanished_from, [base], now)
+        for place in arrival.vanished:
+            if self._context.role_of(place.mailbox, place.folder_name)[0] is Role.SPAM:
+                self.opened_spam(place)
+            self._ledger.locations.gone(place.folder, [place.base], now)
         origin = "filter" if do is Do.ADOPT else origin_of(do, arrival.origins_before)
         self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
         if judgement is not None:
@@ -240,6 +244,18 @@ class Performer:
                 change = training.learn(self._ledger, reading, Label.HAM, why, now, how=How.MOVE)
                 self._context.log_learned(change, reading, Label.HAM, why, weak=False)
                 self._ledger.messages.rescued(place.message, now)
+
+    def opened_spam(self, place: Location | None) -> None:
+        """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left.
+
+        Long after, a server may have removed it.
+        """
+        now = self._now()
+        if place is None or place.origin != "filter":
+            return
+        opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
+        if now - place.since <= SILENT_DAYS * DAY and now - opened_at > _OPENED_SECONDS:
+            self._ledger.locations.set_spam_seen_at(self._folders.id, now)
 
 
 def _judgement(early: EarlyVerdict) -> Judgement:

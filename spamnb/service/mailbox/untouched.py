@@ -22,7 +22,6 @@ _Item = TypeVar("_Item")
 # learned by itself writes 375 KB to the write-ahead log and takes 4.1 ms of the processor, of fifty together each 95 KB
 # and 1.0 ms (csdmc2010, `benchmarks/kept.py`).
 _TOGETHER, _TOKENS = 50, 20_000
-_OPENED_SECONDS = 3600.0  # a later look is written down no sooner
 
 
 class _Candidate(NamedTuple):
@@ -49,20 +48,6 @@ class UntouchedMail:
         self._ledger = context.ledger
         self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
-
-    def opened_spam(self, place: Location | None) -> None:
-        """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left.
-
-        Long after, a server may have removed it.
-        """
-        now = self._context.now()
-        if place is None or place.origin != "filter":
-            return
-        if now - place.since <= weak_lessons.SILENT_DAYS * DAY and now - self._opened_at() > _OPENED_SECONDS:
-            self._ledger.locations.set_spam_seen_at(self._folders.id, now)
-
-    def _opened_at(self) -> float:
-        return self._ledger.locations.spam_seen_at(self._folders.id)
 
     def learn_kept(self) -> None:
         """Learn what was answered; and what was read and kept, unless the filter doubts that it is ham.
@@ -106,7 +91,8 @@ class UntouchedMail:
             return
         self._spam_looked_at = now
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
-        before = min(now - weak_lessons.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
+        opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
+        before = min(now - weak_lessons.SILENT_DAYS * DAY, opened_at, -1.0 if enough is None else enough)
         reaction = Reaction(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
         left = (
             _Candidate(folder, place, reaction)

@@ -120,7 +120,7 @@ class WatchedMailbox:
         if folder.role is Role.SPAM:
             for key, name in names.items():
                 if set(name.flags) & MARKS > set(before[key]) & MARKS:
-                    self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
+                    self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
         # After learning: killed before this, the same flags are learned once more.
         flags = {key: _with_meaning(name.flags, keywords) for key, name in names.items()}
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
@@ -216,7 +216,7 @@ class WatchedMailbox:
         """Record that the files of these base names have left the folder."""
         if folder.role is Role.SPAM:
             for key in keys:
-                self._untouched.opened_spam(self._ledger.locations.get(folder.id, key))
+                self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
         self._ledger.locations.gone(folder.id, keys, self._now())
 
 
