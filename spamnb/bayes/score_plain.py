@@ -55,22 +55,22 @@ def weights(log_odds: Sequence[float], crowds: Sequence[str]) -> list[float]:
     >>> weights([3.0, -1.0], ["", "subject:"])  # 3 / (20 + 4), 1 / (20 + 4)
     [0.125, 0.041666666666666664]
     """
-    return in_message(map(strength, log_odds), crowds)
+    return message_weights(map(strength, log_odds), crowds)
 
 
 def strength(log_odds: float) -> float:
-    """What a token has in its mean that is alone in its crowd."""
+    """Return what a token has in its mean if it is alone in its crowd."""
     size = abs(log_odds)
     return size if size > NOTHING else UNKNOWN
 
 
-def in_message(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]:
-    """The weights of tokens with these strengths: as `weights`, for many messages that share tokens."""
+def message_weights(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]:
+    """Return the weights of the tokens of a message: as `weights`, for many messages that share tokens."""
     sizes = Counter(crowds)
     factors: dict[str, float] = {crowd: size**CROWD for crowd, size in sizes.items()} | {GRAMS: 1.0}
     shares = list(map(mul, strengths, map(factors.__getitem__, crowds)))
     is_gram = [crowd == GRAMS for crowd in crowds]
-    of_tokens, of_grams = parts(sizes[GRAMS])
+    of_tokens, of_grams = mean_shares(sizes[GRAMS])
     scale = (
         of_tokens / (CAUTION + sum(compress(shares, map(not_, is_gram)))),
         of_grams / (CAUTION + sum(compress(shares, is_gram))),
@@ -78,8 +78,8 @@ def in_message(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]
     return list(map(mul, shares, map(scale.__getitem__, is_gram)))
 
 
-def parts(grams: int) -> tuple[float, float]:
-    """What the two means are of the score, where a message has so many grams: that of the other tokens, and theirs."""
+def mean_shares(grams: int) -> tuple[float, float]:
+    """Return the shares of the two means in the score, for so many grams: of the other tokens, and of the grams."""
     weight = GRAMS_WEIGHT if grams >= LEAST_GRAMS else 0.0
     return 1 / (1 + weight), weight / (1 + weight)
 
@@ -94,10 +94,10 @@ def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     return total
 
 
-def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
-    """The part of the score, from 0 to 1, that speaks for nothing: CAUTION, and tokens without evidence.
+def unused_weight(log_odds: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the part of the score, from 0 to 1, that no token uses: CAUTION, and tokens without evidence.
 
-    >>> silent([3.0, 0.0], weights([3.0, 0.0], ["", "subject:"]))  # 21 / (20 + 4)
+    >>> unused_weight([3.0, 0.0], weights([3.0, 0.0], ["", "subject:"]))  # 21 / (20 + 4)
     0.875
     """
     return 1 - sum(weight for odds, weight in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)

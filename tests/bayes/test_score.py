@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spamnb.bayes import score_arrays
-from spamnb.bayes.score_plain import CAUTION, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, score, silent, weights
+from spamnb.bayes.score_plain import CAUTION, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, score, unused_weight, weights
 
 NUMBERS = st.lists(st.floats(-20, 20, allow_nan=False), min_size=1, max_size=80)
 KINDS = st.lists(st.sampled_from(["", "a:", GRAMS, GRAMS]), min_size=80, max_size=80)
@@ -57,8 +57,8 @@ def test_what_is_silent_and_what_speaks_are_all(values: list[float], kinds: list
     """The weights of tokens with evidence, and what is silent, are 1 together."""
     of_all = weights(values, kinds[: len(values)])
     speaking = sum(weight for value, weight in zip(values, of_all, strict=True) if abs(value) > 1e-12)
-    assert speaking + silent(values, of_all) == pytest.approx(1)
-    assert 0 < silent(values, of_all) <= 1
+    assert speaking + unused_weight(values, of_all) == pytest.approx(1)
+    assert 0 < unused_weight(values, of_all) <= 1
 
 
 @given(NUMBERS)
