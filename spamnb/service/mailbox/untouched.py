@@ -1,6 +1,6 @@
-"""Mail that a person has not touched: read and kept, or left where the filter has put it; what that teaches, weakly.
+"""Mail that a person has read and kept, or has left where the filter put it: it teaches weakly.
 
-What it means is decided by `rules`; this module finds the files, and learns them some at a time.
+`rules` decide what it means. This module finds the files, and lets the performer learn some at a time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
