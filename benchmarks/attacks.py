@@ -232,7 +232,7 @@ class _InProcess:
         """A line for each message, as `spamnb score --json` prints it."""
         judge = Filter(self._lessons, Scoring(), Senders()).judge
         found = (judge(self._read(message)) for message in messages)
-        return [json.dumps({"verdict": one.verdict, "log_odds": one.log_odds}) for one in found]
+        return [json.dumps({"verdict": one.verdict, "score": one.log_odds}) for one in found]
 
     def _read(self, message: Labelled) -> Reading:
         reading = read(_bytes(message))

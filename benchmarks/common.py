@@ -135,7 +135,7 @@ def scored(contender: Contender, messages: Sequence[Labelled]) -> list[Scored]:
     if contender.name == "bogofilter":
         return [from_terse(line) for line in contender.score(messages, PRECISE)]
     objects = [json.loads(line) for line in contender.score(messages, "--json")]
-    return [Scored(Verdict(each["verdict"]), each["log_odds"]) for each in objects]
+    return [Scored(Verdict(each["verdict"]), each["score"]) for each in objects]
 
 
 def from_terse(line: str) -> Scored:

@@ -16,7 +16,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from spamnb.cli.common.arguments import COMMANDS, parser_of
+from spamnb.cli.common.arguments import ALIASES, COMMANDS, add_shared, parser_of
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config import Model, parse
@@ -51,6 +51,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    machine = tmp_path / "machine"  # with systemd, and without units of spamnb
+    monkeypatch.setattr("spamnb.checkup.installation._ROOT", machine)
+    (machine / "run/systemd/system").mkdir(parents=True)
     make_mail(tmp_path)
     return tmp_path
 
@@ -144,8 +147,10 @@ def calls(document: str) -> Iterator[list[str]]:
 def test_calls_in_the_text_exist(document: str) -> None:
     """Each command and option that a document names is one of spamnb's."""
     for words in calls(document):
-        assert words[0] in COMMANDS, words
-        options = {option for action in parser_of(words[0])._actions for option in action.option_strings}
+        assert words[0] in {*COMMANDS, *ALIASES}, words
+        parser = parser_of(ALIASES.get(words[0], words[0]))
+        add_shared(parser, is_shown=True)
+        options = {option for action in parser._actions for option in action.option_strings}
         assert not [word for word in words[1:] if re.match("--?[a-z]", word) and word not in options], words
 
 

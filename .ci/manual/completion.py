@@ -5,7 +5,7 @@ from pathlib import Path
 
 import shtab
 
-from spamnb.cli.common.arguments import COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import ALIASES, COMMANDS, add_shared, parser_of, program
 
 _HERE = Path(__file__).parent
 _FOLDERS = {"bash": "_spamnb_folders", "zsh": "_spamnb_folders", "fish": "(_spamnb_folders)"}
@@ -55,8 +55,10 @@ def _parser() -> argparse.ArgumentParser:
         if action.option_strings:
             parser._add_action(_with_kind(action))
     commands = parser.add_subparsers(metavar="COMMAND")
-    for name, summary in COMMANDS.items():
-        own = parser_of(name)
+    for name in (*COMMANDS, *ALIASES):
+        command = ALIASES.get(name, name)
+        own, summary = parser_of(command), COMMANDS[command]
+        add_shared(own, is_shown=True)
         for action in own._actions:
             _with_kind(action)
         commands.add_parser(name, help=summary, description=summary, parents=[own], add_help=False)
@@ -66,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
 def _with_kind(action: argparse.Action) -> argparse.Action:
     """The same, with what a shell can put in its place."""
     if action.metavar == "COMMAND":
-        action.choices = tuple(COMMANDS)
+        action.choices = (*COMMANDS, *ALIASES)
     elif action.nargs != 0 and action.choices is None:
         kind = _KINDS[str(action.metavar or action.dest.upper())]
         if kind is not None:

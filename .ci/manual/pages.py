@@ -9,7 +9,7 @@ import yaml
 from roff import roff
 
 from spamnb import __version__
-from spamnb.cli.common.arguments import ABOUT, COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import ABOUT, COMMANDS, GROUPS, parser_of, program
 from spamnb.config.keys import wanted
 from spamnb.config.writing import example
 from spamnb.service.spamd.protocol import Command as Request
@@ -31,7 +31,7 @@ def _parts() -> dict[str, str]:
     web = parser_of("web")
     return {
         "about": ABOUT,
-        "summaries": _blocks(_term(f"`{name}`", _sentence(summary)) for name, summary in COMMANDS.items()),
+        "summaries": _blocks(map(_group, GROUPS)),
         "options": _options(program()._get_optional_actions()),
         "commands": _blocks(_command(name) for name in COMMANDS),
         "keys": _blocks(_keys("")),
@@ -56,15 +56,28 @@ def _sentence(written: str) -> str:
     return written[0].upper() + written[1:] + ("" if written.endswith(".") else ".")
 
 
+def _group(heading: str) -> str:
+    summaries = (_term(f"`{name}`", _sentence(summary)) for name, summary in GROUPS[heading].items())
+    return _blocks([f"### {heading}", *summaries])
+
+
 def _command(name: str) -> str:
     parser = parser_of(name)
-    listed = _options(_arguments(parser))
-    return _blocks((f"### {name}", _usage(parser), str(parser.description), listed, _example(parser)))
+    listed = [_options(_arguments(parser))]
+    for group in _more_groups(parser):
+        listed += [f"{str(group.title).capitalize()}:", _options(group._group_actions)]
+    return _blocks((f"### {name}", _usage(parser), str(parser.description), *listed, _example(parser)))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Without --help, which is said once for all commands."""
-    return [*parser._get_optional_actions()[1:], *parser._get_positional_actions()]
+    """Without --help, which is said once for all commands, and without groups that have a heading of their own."""
+    apart = [action for group in _more_groups(parser) for action in group._group_actions]
+    usual = [*parser._get_optional_actions()[1:], *parser._get_positional_actions()]
+    return [action for action in usual if action not in apart]
+
+
+def _more_groups(parser: argparse.ArgumentParser) -> list[argparse._ArgumentGroup]:
+    return parser._action_groups[2:]  # behind the operands and the options
 
 
 def _example(parser: argparse.ArgumentParser) -> str:
@@ -72,7 +85,8 @@ def _example(parser: argparse.ArgumentParser) -> str:
 
 
 def _usage(parser: argparse.ArgumentParser) -> str:
-    return " ".join([f"`{parser.prog}`", *map(_in_usage, _arguments(parser))])
+    more = ["[*OPTION*...]"] if _more_groups(parser) else []
+    return " ".join([f"`{parser.prog}`", *more, *map(_in_usage, _arguments(parser))])
 
 
 def _in_usage(action: argparse.Action) -> str:

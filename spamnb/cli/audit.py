@@ -1,9 +1,10 @@
-"""Ask which learned mail is filed wrongly.
+"""Find learned mail that is filed wrongly.
 
-Each learned message is judged as if it and its near-copies were not learned. Shown is what
-is rather of the other class, the clearest first; what nobody has decided comes before what
-a person has. At a terminal each is asked about (? explains the keys, v shows the message),
-and each answer can be undone by one number. Answered messages are not asked about again.
+It judges each learned message as if that and its near-copies were not learned. It lists
+those that look as if they belong to the other side, the clearest first, and those that
+nobody has decided on before those of a person. At a terminal it asks about each: ?
+explains the keys, and v shows the message. Each answer can be undone by one number. It
+does not ask about a message again that you have answered.
 
 example:
   spamnb audit

@@ -1,8 +1,8 @@
 """Show or check the configuration.
 
 Without an option it prints the values in force, in the form of a configuration, and what is
-chosen beside it (spamnb help choose). Of a mail host: those of all users, or with --user
-before the command those of one.
+chosen beside it (spamnb help choose). On a mail host these are the values of all users;
+with --user, those of one.
 
 example:
   spamnb config --check new.yaml

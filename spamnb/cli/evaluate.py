@@ -1,15 +1,17 @@
 """Test the filter on a corpus or on your own mail.
 
 Your own mail is the mail that was learned and is still on the disk: the folder of other
-mail may be the filter's own choice. So learn first, with init --learn or train.
+mail may be the filter's own choice. So learn first, with init --learn or train. Each tenth
+of it is scored by a filter that has learned the rest (--protocol folds).
 
-online: each message is scored, and then learned. batch: the first half is learned, the second
-scored. folds: each message is scored by a filter that has learned all but its tenth. user: a
-simulated user corrects the filter late, and not always, as --habit has it.
-
-One order of the messages is one draw: --orders 4 gives the mean and the spread of four.
+For research there are more protocols. online: each message is scored, and then learned;
+the default for a corpus. batch: the first half is learned, the second scored. user: a
+simulated user corrects the filter late, and not always, as --habit says. One order of the
+messages is one draw: --orders 4 gives the mean and the spread of four. `spamnb compare`
+compares all event models.
 
 example:
+  spamnb evaluate --at-most-one-ham-in 1000
   spamnb evaluate ~/corpus --protocol batch --json
 """
 
@@ -48,9 +50,13 @@ CORPUS = "a directory with a file `index`, or with ham/ and spam/"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.usage = "spamnb evaluate [-h] [--at-most-one-ham-in N] [--json] [OPTION ...] [CORPUS]"
     option, number = parser.add_argument, at_least(0)
-    add_executor(parser)
+    cutoff = "tell which cutoff loses no more ham than that"
+    option("--at-most-one-ham-in", type=at_least(2), metavar="N", help=cutoff)
+    add_json(parser)
     option("corpus", nargs="?", metavar="CORPUS", help=f"{CORPUS} (default: your learned mail)")
+    option = parser.add_argument_group("for research").add_argument
     option("--protocol", choices=("online", "batch", "folds", "user"), help="default: online; for your own mail, folds")
     option("--habit", choices=HABITS, metavar="NAME", help=f"of --protocol user: {', '.join(HABITS)}")
     a_day = "of --protocol user: how many come on a day (default: 20)"
@@ -60,7 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--warm-up", type=number, default=0, metavar="N", help="leave the first N messages out of what is measured")
     scores = "write a line for each message, in the form of the TREC spam track"
     option("--scores", type=output_files.output_file, metavar="FILE", help=scores)
-    add_json(parser)
     option("--delay", type=number, default=0, metavar="N", help="learn a label only N messages later (online)")
     rules = ("everything", "near-errors", "errors")
     option("--train", choices=rules, default="everything", help="what is learned (default: everything)")
@@ -71,9 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--orders", type=at_least(1), default=1, metavar="N", help=orders)
     option("--seed", type=number, default=0, help="of every random choice (default: 0)")
     option("--no-header", action="store_true", help="read subject and body only")
-    cutoff = "tell which cutoff loses no more ham than that"
-    option("--at-most-one-ham-in", type=at_least(2), metavar="N", help=cutoff)
     option("--plots", metavar="DIR", help="write pictures there (needs matplotlib)")
+    add_executor(parser)
 
 
 def run(options: argparse.Namespace) -> int:

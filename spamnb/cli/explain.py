@@ -1,24 +1,29 @@
 """Show why a message is judged as it is.
 
-The tokens that decide, sorted by what each contributes to the log-odds of the probability:
-its part of the weight times its log-odds (above 0: for spam); in how many learned messages
-each was; and the messages that taught the strongest ones.
+It lists the tokens that decide, sorted by what each contributes to the log-odds of the
+probability: its part of the weight times its log-odds (above 0: it points to spam). It
+says in how many learned messages each token was, and which messages taught the strongest.
+
+With --word it shows what the filter knows of one word: in the text, the subject, the
+sender, and links.
 
 example:
   spamnb explain message.eml
+  spamnb explain --word invoice
 """
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 
 from spamnb.base.errors import MailError, UsageError
 from spamnb.base.label import Verdict
-from spamnb.base.wording import adding_up, clock, escaped
+from spamnb.base.wording import adding_up, clock, escaped, plural
 from spamnb.bayes.calibration import log_odds
 from spamnb.bulk.sources import Source
-from spamnb.cli.common.argument_types import at_least
+from spamnb.cli.common.argument_types import at_least, ledger_text
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.named_messages import messages, or_standard_input
@@ -33,7 +38,7 @@ from spamnb.mail.reading import Reading, read
 from spamnb.mail.tokens.kinds import visible
 
 INTERRUPTED = "nothing was changed"
-_DIGITS = 2
+_CLUES, _DIGITS, _SUGGESTED = 15, 2, 10
 _TOTAL = (
     "That is the log-odds of the probability. {silent:.0f} % of the weight speaks for nothing: the score's caution, and"
     " tokens without evidence."
@@ -52,14 +57,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option = parser.add_argument
     add_json(parser)
-    option("--clues", type=at_least(1), default=15, metavar="N", help="how many clues a side (default: 15)")
+    option("--clues", type=at_least(1), metavar="N", help=f"how many clues on each side (default: {_CLUES})")
     option("--without-itself", action="store_true", help="judge a learned message as if it were not learned")
+    option(
+        "--word", type=ledger_text, metavar="WORD", help="what is known of a word, or of a token such as subject:offer"
+    )
     path = "a message file, or - for standard input, which is the default in a pipe"
     option("path", nargs="?", metavar="PATH", help=path)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the clues of one message's verdict."""
+    """Print the clues of one message's verdict, or what is known of a word."""
+    if options.word is not None:
+        return _explain_word(options)
+    most = options.clues or _CLUES
     source, reading = _one_message(or_standard_input([options.path] if options.path is not None else [], "explain")[0])
     config, ledger = open_to_read(options)
     with ledger or nullcontext(), ledger.snapshot() if ledger else nullcontext():
@@ -71,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
     else:
-        print("\n".join(_explained(reading, explanation, known, config.senders, options)))
+        print("\n".join(_explained(reading, explanation, known, config.senders, most, options)))
     return 0
 
 
@@ -154,7 +165,12 @@ def _line(text: str, number: float, head: str) -> str:
 
 
 def _explained(
-    reading: Reading, explanation: Explanation, known: Lesson | None, senders: Senders, options: argparse.Namespace
+    reading: Reading,
+    explanation: Explanation,
+    known: Lesson | None,
+    senders: Senders,
+    most: int,
+    options: argparse.Namespace,
 ) -> Iterator[str]:
     judgement, clues = explanation.judgement, explanation.clues
     yield f"{judgement.verdict}, probability of spam {judgement.probability:.4f}: {escaped(reading.summary)}"
@@ -166,11 +182,52 @@ def _explained(
         yield _LISTED.format(list=by, pattern=escaped(judgement.listed))
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
-    yield from _shares(explanation, options.clues)
-    taught = {token: teachers for token, teachers in explanation.teachers.items() if teachers}
+    yield from _shares(explanation, most)
+    yield from _learned_from(explanation.teachers)
+
+
+def _learned_from(teachers_of: Mapping[str, Sequence[Teacher]]) -> Iterator[str]:
+    taught = {token: teachers for token, teachers in teachers_of.items() if teachers}
     if taught:
         yield "\nLearned from:"
     for token, teachers in taught.items():
         yield f"  {escaped(visible(token))}"
         for teacher in teachers:
             yield f"    {teacher.label.word:4}  {clock(teacher.learned_at)}  {escaped(teacher.summary)}"
+
+
+# --- one word -------------------------------------------------------------------------------------------------------
+
+
+def _explain_word(options: argparse.Namespace) -> int:
+    """Print what the filter knows of a word."""
+    if options.path is not None or options.without_itself or options.clues:
+        raise UsageError("explain --word is about the word alone: leave out PATH, --without-itself and --clues")
+    typed = options.word.strip().lower()
+    if not typed:
+        raise UsageError("explain --word of what? Give a word")
+    from spamnb.filter.telling_words import TellingWords
+
+    config, ledger = open_to_read(options)
+    words, teachers, like, (ham, spam) = [], {}, [], (0, 0)
+    if ledger is not None:
+        with ledger, ledger.snapshot():
+            telling = TellingWords(ledger, config.scoring)
+            words, like = telling.looked_up(typed), telling.beginning_with(typed, _SUGGESTED)
+            teachers = ledger.lessons.teachers([word.token for word in words])
+            ham, spam = ledger.lessons.totals()[:2].tolist()
+    if options.json:
+        found = [asdict(word) | {"log_odds": round(word.log_odds, 6)} for word in words]
+        taught = {token: list(map(_taught, some)) for token, some in teachers.items()}
+        print(as_json({"word": typed, "tokens": found, "taught_by": taught, "longer": like}))
+        return 0
+    if words:
+        rows = [(visible(word.token), word.ham, word.spam, f"{word.log_odds:+.2f}") for word in words]
+        print(table([("token", "in ham", "in spam", "log-odds"), *rows]))
+        print(f"That is of {ham} ham and {plural(spam, 'spam message')}. Log-odds above 0 point to spam.")
+        print("\n".join(_learned_from(teachers)))
+    else:
+        print(f"No learned message holds {escaped(typed)}. Learned are {ham} ham and {plural(spam, 'spam message')}.")
+    if like:
+        print(f"\nLonger words that begin so: {', '.join(escaped(visible(token)) for token in like)}")
+    return 0

@@ -1,4 +1,4 @@
-"""Show how a command is used.
+"""Show all commands, or how one of them is used.
 
 example:
   spamnb help score
@@ -6,7 +6,7 @@ example:
 
 import argparse
 
-from spamnb.cli.common.arguments import COMMANDS, no_such, parser_of, program
+from spamnb.cli.common.arguments import ALIASES, COMMANDS, no_such, parser_of, program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _command(name: str) -> str:
-    if name not in COMMANDS:
+    if name not in COMMANDS and name not in ALIASES:
         raise argparse.ArgumentError(None, no_such(name))
-    return name
+    return ALIASES.get(name, name)

@@ -9,16 +9,15 @@ example:
 
 import argparse
 import sys
-from typing import get_args
 
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock
-from spamnb.cli.common.argument_types import at_least, moment
+from spamnb.cli.common.argument_types import at_least, ledger_text, moment
 from spamnb.cli.common.arguments import WHEN, add_json
 from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import as_json, is_terminal, table
-from spamnb.ledger.history.describe import as_object, in_words
-from spamnb.ledger.history.journal import Kind, Line, Wanted
+from spamnb.ledger.history.describe import KINDS, as_object, in_words
+from spamnb.ledger.history.journal import Line, Wanted
 from spamnb.ledger.ledger import Ledger
 
 INTERRUPTED = "nothing was changed"
@@ -28,20 +27,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option, id_ = parser.add_argument, at_least(1)
     has = "only what has it in subject or sender, or in a choice"
-    option("word", nargs="?", default="", type=_text, metavar="WORD", help=has)
+    option("word", nargs="?", default="", type=ledger_text, metavar="WORD", help=has)
     add_json(parser, "one JSON object a line")
     option("--limit", type=id_, default=20, metavar="N", help="how many (default: 20)")
-    option("--before", type=id_, metavar="ID", help="what came before that one: the next page")
+    option("--before", type=id_, metavar="ID", help="only actions before that one: the next page")
     option("--since", type=moment, metavar="WHEN", help=WHEN)
     option("--until", type=moment, metavar="WHEN", help="the same")
     option("--verdict", choices=("ham", "spam", "unsure"), help="only what was judged so")
-    option("--kind", choices=get_args(Kind), help="only these actions")
-    option("--folder", type=_text, metavar="FOLDER", help="only what came from that folder or went to it")
+    option("--kind", choices=tuple(KINDS), help="only these actions")
+    option("--folder", type=ledger_text, metavar="FOLDER", help="only what came from that folder or went to it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print a page of actions, the newest first."""
-    wanted = Wanted(options.since, options.until, options.kind, options.verdict, options.folder, options.word)
+    kind = None if options.kind is None else KINDS[options.kind]
+    wanted = Wanted(options.since, options.until, kind, options.verdict, options.folder, options.word)
     _, ledger = open_to_read(options)
     lines = [] if ledger is None else _page(ledger, wanted, options)
     if options.json:
@@ -56,11 +56,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print("Nothing in the history matches that.")
     return 0
-
-
-def _text(typed: str) -> str:
-    """What was typed, with ? for bytes that are no text in this locale: nothing in the ledger holds such."""
-    return typed.encode(errors="replace").decode()
 
 
 def _page(ledger: Ledger, wanted: Wanted, options: argparse.Namespace) -> list[Line]:

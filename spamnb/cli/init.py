@@ -1,14 +1,17 @@
 """Find your Maildir and write the configuration.
 
-Each folder gets a role by its name. Mail that is there now is never moved. It is
-learned from if you want that; a message in a spam folder is then spam, also
-where a copy of it is in a ham folder. If there is a configuration, another MAILDIR is
-added to it, and --learn learns by its roles and leaves it as it is. If the filter is in
-use, --learn leaves out mail that the filter judges and nobody has decided on.
+It gives each folder a role by its name. It never moves mail that is there now, and asks
+whether to learn from it. A message in a spam folder is then spam, even if a copy of it is
+in a ham folder. If there is a configuration, it adds another MAILDIR to that; --learn
+learns by its roles and leaves it as it is. If the filter is in use, --learn leaves out
+mail that the filter judges and nobody has decided on.
 
-With --host it is that of a mail host, for all users: MAILDIR is a path with fields,
-or what Dovecot says. --learn learns from one user after the other, and may be
-interrupted and called again.
+With --fresh the filter begins again from nothing, with the same configuration: it forgets
+what it has learned, its history, and what you have chosen. The ledger of before is kept.
+
+With --host it sets up a mail host, for all users: MAILDIR is a path with fields, or what
+Dovecot says. --learn learns from one user after the other. You may interrupt it and call
+it again.
 
 example:
   spamnb init ~/Maildir --learn
@@ -25,7 +28,8 @@ from pathlib import Path
 from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
-from spamnb.cli.common import init_host
+from spamnb.checkup.installation import installation
+from spamnb.cli.common import init_fresh, init_host
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
@@ -48,15 +52,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning = parser.add_mutually_exclusive_group()
     learning.add_argument("--learn", action="store_true", help="learn from the folders as they are, without asking")
     learning.add_argument("--no-learn", action="store_true", help="do not learn, and do not ask")
+    fresh = "forget what was learned and done; the ledger of before is kept beside the new one"
+    parser.add_argument("--fresh", action="store_true", help=fresh)
+    parser.add_argument("--yes", action="store_true", help="with --fresh: do not ask; needed without a terminal")
     parser.add_argument("--host", action="store_true", help="set up a mail host, in /etc/spamnb/config.yaml")
     parser.add_argument("--force", action="store_true", help="replace a configuration; the old one is kept beside it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Set up mailboxes, or a mail host."""
+    if options.fresh and (options.host or options.for_user):
+        raise UsageError("init --fresh is about one person's filter: of a mail host, spamnb users forget NAME")
+    if options.yes and not options.fresh:
+        raise UsageError("--yes answers the question of --fresh: leave it out, or give --fresh")
     if options.host:
         return init_host.run(options)
     path = _path(options)
+    if options.fresh and not init_fresh.run(path, options):
+        return 0
     if options.for_user and not (options.learn and not options.maildirs and not options.force):
         raise UsageError("a user of a mail host has the host's configuration: give --learn alone, to learn the folders")
     if options.for_user or (os.path.lexists(path) and not options.force):
@@ -91,7 +104,7 @@ def _path(options: argparse.Namespace) -> Path:
 def _with_configuration(path: Path, options: argparse.Namespace) -> int:
     """Add the mailboxes that are new to a configuration, or learn by its roles."""
     asked = [absolute(one) for one in options.maildirs]
-    if not asked and not options.learn:
+    if not asked and not (options.learn or options.fresh):
         raise ConfigError(f"{escaped(str(path))} exists already: edit it, add a mailbox with init PATH, {_WAYS}")
     config = configuration(options)
     known = {mailbox.path: mailbox for mailbox in config.mailboxes}
@@ -105,18 +118,19 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
     proposals = [propose(root) for root in dict.fromkeys(roots) if root not in known]
     if proposals:
         return _add(path, config, proposals, options)
-    if not options.learn:
+    if not (options.learn or options.fresh):
         raise ConfigError(f"{escaped(str(path))} has this mailbox already: edit it, {_WAYS}")
-    codes = []
-    for mailbox in [known[root] for root in roots] or config.mailboxes:
-        one = as_configured(mailbox)
-        inform(options, f"{escaped(str(mailbox.path))}, by the roles in {escaped(str(path))}:\n")
+    proposals = [as_configured(mailbox) for mailbox in [known[root] for root in roots] or config.mailboxes]
+    for one in proposals:
+        inform(options, f"{escaped(str(one.mailbox.path))}, by the roles in {escaped(str(path))}:\n")
         _show(one, options)
         inform(options, "")
-        codes.append(_learn(one, options))
+    if options.fresh:
+        return _finish(proposals, options)
+    code = max(_learn(one, options) for one in proposals)
     _say_where_to_look_first(options)
     init_host.record(config)
-    return max(codes)
+    return code
 
 
 def _add(path: Path, config: Config, proposals: Sequence[Proposal], options: argparse.Namespace) -> int:
@@ -142,11 +156,13 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
     if is_wanted:
         _say_where_to_look_first(options)
+    here = installation(config_path(options), os.environ)
     if is_running:
-        inform(options, "\nNext: let the service read it again: systemctl --user reload spamnb, or send it SIGHUP")
+        step = here.told(here.reload) if here.reload else "send it SIGHUP"
+        inform(options, f"\nNext: let the service read it again: {step}")
     else:
         record_existing(load(config_path(options), os.environ))
-        inform(options, f"\nNext: {command(options)} run    (or the systemd unit; see the README)")
+        inform(options, f"\nNext: {here.told(here.enable) if here.enable else here.next}")
     return code
 
 

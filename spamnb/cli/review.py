@@ -1,10 +1,10 @@
-"""Ask about the mail whose answers teach most.
+"""Answer the questions that teach most.
 
-First mail that you have read and kept though the filter calls it spam; then what it is
-unsure about, and what it learned without your decision, the least certain first, one of
-each sender before the second. At most 50 at once. At a terminal each is asked about (?
-explains the keys, v shows the message), and each answer can be undone by one number.
-Answered messages are not asked about again.
+It asks about at most 50 messages. First come those that you have read and kept though the
+filter calls them spam. Then come those that it is unsure about, or has learned without
+your decision: the least certain first, and one of each sender before the second. At a
+terminal ? explains the keys, and v shows the message. Each answer can be undone by one
+number. It does not ask about a message again that you have answered.
 
 example:
   spamnb review

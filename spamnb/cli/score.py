@@ -1,6 +1,7 @@
 """Tell whether messages are spam.
 
-One line a message: S for spam, H for ham, U for unsure; the probability of spam; the path.
+It prints a line for each message: S for spam, H for ham or U for unsure; the probability of
+spam; and the path. The score (--json) is above 0 for spam. The probability follows from it.
 
 example:
   spamnb score message.eml
@@ -36,7 +37,7 @@ INTERRUPTED = "nothing was changed"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_json(parser, "one JSON object a line: path, verdict, probability, log_odds")
+    add_json(parser, "one JSON object per line: path, verdict, probability, score")
     help_ = f"{MESSAGES}, which is also read where no PATH is given"
     add_executor(parser)
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help_)
@@ -93,7 +94,7 @@ def as_object(source: Source, judgement: Judgement) -> dict[str, object]:
         "path": source.where,
         "verdict": judgement.verdict,
         "probability": round(judgement.probability, 6),
-        "log_odds": round(judgement.log_odds, 6),
+        "score": round(judgement.log_odds, 6),
     }
 
 

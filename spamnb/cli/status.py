@@ -1,8 +1,8 @@
 """Show what the filter knows, and whether it moves mail.
 
-Whether the service runs and mail is moved, what was learned, and what it takes of the disk.
-Of a mail host: sums over its users, or with --user before the command one of them. Nothing is
-written.
+It shows whether the service runs and moves mail, what was learned, and how much disk that
+needs. On a mail host it shows sums over the users; with --user it shows one of them. It
+writes nothing.
 
 example:
   spamnb status

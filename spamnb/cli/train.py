@@ -1,8 +1,9 @@
 """Learn messages as spam or as ham.
 
-What is known already is skipped; what was learned otherwise is corrected. Of a Maildir
-the sub-folders are not read. With --again, what a former version of spamnb has learned
-is read again where it lies now, and stays what it is.
+It skips messages that it has learned before, and corrects those that it has learned as
+the other kind. It reads one folder of a Maildir, without those inside it. With --again
+it reads again where they are now the messages that an older version of spamnb has
+learned; they stay ham or spam. `spamnb learn` is the same command.
 
 example:
   spamnb train --spam ~/Maildir/.Junk

@@ -1,8 +1,9 @@
-"""Take back moves and learnings.
+"""Take back moves and lessons.
 
-A message returns to where it was and is not judged again; counts are as before. What a
-person has moved since is left where it is. The number of an answer to audit or review
-takes back all that it did. An undo is an action, and can be undone.
+A message returns to where it was, and the filter does not judge it again. Counts are as
+they were before. A message that a person has moved since then stays where it is. The
+number of an answer to audit or review takes back all that the answer did. An undo is an
+action too, and can be undone.
 
 example:
   spamnb undo --since 1h --dry-run
@@ -31,11 +32,13 @@ from spamnb.ledger.ledger import Ledger
 _MANY = 20  # actions; more are not undone without a question
 _NAMES: dict[Kind, str] = {
     "moved": "move",
-    "learned": "learning",
+    "learned": "lesson",
     "imported": "import",
     "settled": "answer",
     "chosen": "choice",
 }
+_ONLY: dict[str, Kind] = {"moves": "moved", "lessons": "learned"}
+_UNDOS = "undos"
 _NOTHING = "There is nothing to undo."
 
 
@@ -43,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option = parser.add_argument
     option("--since", type=moment, metavar="WHEN", help=f"everything since then: {WHEN}")
-    option("--moves", action="append_const", dest="kinds", const="moved", help="of that, only moves")
-    option("--learned", action="append_const", dest="kinds", const="learned", help="of that, only learnings")
-    option("--undos", action="store_true", help="of that, only undos: what was undone is done again")
+    only = "with --since: only moves, or lessons, or undos, which does again what was undone; may be repeated"
+    option("--only", action="append", default=[], choices=(*_ONLY, _UNDOS), help=only)
     option("--dry-run", action="store_true", help="only show what would be undone")
     option("--yes", action="store_true", help="do not ask; needed for more than 20 without a terminal")
     option("ids", nargs="*", type=at_least(1), metavar="ID", help="the numbers that `spamnb history` shows")
@@ -55,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
     """Take back actions, the newest first; those that cannot be are named, and the others are undone all the same."""
     if bool(options.ids) == (options.since is not None):
         raise UsageError("undo takes the ids that `spamnb history` shows, or --since WHEN")
-    if options.ids and (options.kinds or options.undos):
-        raise UsageError("--moves, --learned and --undos choose among what was done --since WHEN")
+    if options.ids and options.only:
+        raise UsageError("--only chooses among what was done --since WHEN")
     config, ledger = open_to_read(options) if options.dry_run else open_ledger(options)
     if ledger is None:
         print(_NOTHING)
@@ -77,8 +79,9 @@ def _chosen(ledger: Ledger, options: argparse.Namespace) -> list[Action]:
             return of_ids(ledger, options.ids)
     except NoSuchActionError as fault:
         raise UsageError(str(fault)) from fault
-    chosen = undos_since if options.undos else since
-    return chosen(ledger, options.since, *([options.kinds] if options.kinds else []))
+    chosen = undos_since if _UNDOS in options.only else since
+    kinds = [_ONLY[name] for name in options.only if name in _ONLY]
+    return chosen(ledger, options.since, *([kinds] if kinds else []))
 
 
 def _totals(actions: list[Action]) -> str:
@@ -140,6 +143,6 @@ def _undo(ledger: Ledger, layouts: Layouts, actions: list[Action], options: argp
     if not actions:
         print(_NOTHING)
     if undone > _MANY:
-        way_back = f"spamnb undo --undos --since '{clock(start)}'"
+        way_back = f"spamnb undo --only undos --since '{clock(start)}'"
         inform(options, f"undid {plural(undone, 'action')}; to take that back: {way_back}")
     return exit_codes.ERROR if failed else 0

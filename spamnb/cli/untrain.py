@@ -1,5 +1,7 @@
 """Forget messages that were learned.
 
+`spamnb forget` is the same command.
+
 example:
   spamnb untrain message.eml
 """

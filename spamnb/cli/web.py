@@ -1,12 +1,11 @@
-"""Show on pages what was done, and why.
+"""See in a browser what it did and why, and correct it.
 
-In your browser, where you can also say what is wrong, and take it back. The pages are for
-you alone: on this machine, after a login that this command opens; for another one run it
-again, with --open. For several people a proxy with a login of its own asks these pages by a
-Unix socket.
+The pages are for you alone, on this machine: this command opens the login. For another
+login run it again, with --open. To show the pages to several people, let a proxy with a
+login of its own ask this program by a Unix socket.
 
-Of a mail host: the pages of all users, with --user-header; or with --overview one page for an
-administrator, a line for each user, in sums without any mail.
+On a mail host, --user-header shows the pages of all users. --overview shows one page for
+an administrator: a line for each user, with sums and without any mail.
 
 example:
   spamnb web --open

@@ -18,6 +18,8 @@ from spamnb.ledger.ledger import Ledger
 # learned messages a larger number: those that tell most are in far more.
 _LEAST, _OF_LEARNED = 5, 1 / 2000
 _LOOKED_AT = 2000  # tokens of each side whose texts are read
+# Where a word is looked for that is typed without saying where.
+_PLACES = ("", "subject:", "from:", "from-name:", "url:", "message-id:", "received:", "opening:", "closing:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +75,14 @@ class TellingWords:
         counts = self._lessons.counts([token])
         ham, spam = counts.messages[:, 0].tolist()
         return Word(token, ham, spam, float(self._log_odds(counts)[0])) if ham or spam else None
+
+    def looked_up(self, typed: str) -> list[Word]:
+        """The tokens that a typed word stands for, and that learned messages hold: the token itself, and in each place
+        where people look for words.
+        """
+        return [word for word in (self.word(place + typed) for place in _PLACES) if word is not None]
+
+    def beginning_with(self, typed: str, most: int) -> list[str]:
+        """Other tokens that begin so, without grams, which are no words."""
+        tokens = self._lessons.beginning_with(typed, most + 1)
+        return [token for token in tokens if token != typed and not token.startswith(GRAMS)][:most]

@@ -40,7 +40,7 @@ def test_undo(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     with Ledger(str(site.ledger)) as ledger:
         foreseen = list(foresee(ledger, layouts_of(load(site.config)), since(ledger, 0.0, ["moved"])))
         assert [outcome.fault for outcome in foreseen] == [None] * len(SPAM)
-    assert site.spamnb("undo", "--since", "1h", "--moves", "--yes") == 0, capsys.readouterr().err
+    assert site.spamnb("undo", "--since", "1h", "--only", "moves", "--yes") == 0, capsys.readouterr().err
     assert (len(site.contents("INBOX")), site.contents("Junk")) == (len(SPAM), [])
 
 

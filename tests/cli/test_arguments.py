@@ -1,13 +1,15 @@
 """Help, usage errors, and how long the help takes."""
 
+import re
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from spamnb import __version__
 from spamnb.base.errors import UsageError
 from spamnb.cli.common.argument_types import moment as _moment
-from spamnb.cli.common.arguments import COMMANDS, parser_of
+from spamnb.cli.common.arguments import ALIASES, COMMANDS, GROUPS, parser_of
 from tests.cli.conftest import Run, costs
 
 
@@ -18,6 +20,78 @@ def test_contract() -> None:
         " audit review doctor users backup restore export import exchange prune install-unit evaluate compare web"
     )
     assert sorted(COMMANDS) == sorted(contract.split())
+
+
+@pytest.mark.parametrize("arguments", [(), ("-v",), ("--config", "c.yaml"), ("",)])
+def test_without_a_command(run: Run, arguments: tuple[str, ...]) -> None:
+    """`spamnb` alone names the five commands to begin with, one per line, and ends with 64."""
+    result = run(*arguments)
+    assert (result.code, result.out) == (64, "")
+    named = [line.partition("  ")[0] for line in map(str.strip, result.err.splitlines())]
+    assert named == ["spamnb init", "spamnb run", "spamnb web --open", "spamnb status", "spamnb help"]
+
+
+def test_help_has_six_groups(run: Run) -> None:
+    """`spamnb help` shows each command once, in six groups; `compare` is left to the help of `evaluate`."""
+    shown = run("help").out
+    listed = re.findall(r"^(\w[\w ]+):$|^  ([a-z-]+)  +\S", shown, re.MULTILINE)
+    headings = [heading for heading, _ in listed if heading]
+    assert headings[:6] == list(GROUPS) == [
+        "start",
+        "every day",
+        "teach",
+        "in mail software",
+        "look after it",
+        "measure",
+    ]  # fmt: skip
+    names = [name for _, name in listed if name in COMMANDS]
+    assert sorted(names) == sorted(set(COMMANDS) - {"compare", "help"})
+    assert "spamnb compare" in run("help", "evaluate").out
+    assert "positional" not in shown
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
+def test_other_names(run: Run, alias: str, name: str) -> None:
+    """`learn` is `train` and `forget` is `untrain`, as other filters call them; the help of both says so."""
+    assert run(alias, "--help") == run(name, "--help") == run("help", alias)
+    assert f"`spamnb {alias}` is the same command." in run(alias, "--help").out
+    assert (run(alias).code, run(alias).err) == (64, run(name).err)
+
+
+def test_evaluate_shows_three_options(run: Run) -> None:
+    """`evaluate` shows what a person needs; all else is below "for research" and "on several machines"."""
+    shown = run("help", "evaluate").out
+    assert shown.index("options:") < shown.index("for research:") < shown.index("on several machines:")
+    first = shown[shown.index("arguments:") : shown.index("for research:")]
+    names = re.findall(r"^  (?:-h, )?(\S+)", first, re.MULTILINE)
+    assert names == ["CORPUS", "--help", "--at-most-one-ham-in", "--json"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((), ("--config", "other.yaml", "-q")),
+        (("-q",), ("--config", "other.yaml")),
+        (("--config", "other.yaml"), ("--quiet",)),
+        (("--config", "c.yaml", "-q"), ("--config", "other.yaml")),
+    ],
+)
+def test_options_before_and_after_the_command(
+    home: Path, run: Run, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    """-q, -v, --config and --user mean the same before and after the command; the last --config counts."""
+    (home / "other.yaml").write_text("mailboxes: 3\n")
+    result = run(*before, "doctor", *after)
+    assert "other.yaml" in result.out
+    assert "\nno " not in result.out, "which -q leaves out"
+    assert run("score", "--user", "anna", home / "other.yaml") == run("--user", "anna", "score", home / "other.yaml")
+
+
+@pytest.mark.parametrize("arguments", [("-v", "status", "-q"), ("status", "-q", "-v"), ("-q", "status", "--verbose")])
+def test_verbose_and_quiet_exclude_each_other(run: Run, arguments: tuple[str, ...]) -> None:
+    """-q and -v together are refused, wherever they are."""
+    result = run(*arguments)
+    assert (result.code, "not allowed with" in result.err) == (64, True)
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
@@ -57,7 +131,6 @@ def test_help_names_examples_and_exit_codes(run: Run) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
         ("bogus",),
         ("score", "--bogus", "x"),
         ("-v", "-q", "status"),
@@ -67,7 +140,7 @@ def test_help_names_examples_and_exit_codes(run: Run) -> None:
         ("undo", "--since", "the other day"),
         ("undo", "-1"),
         ("undo", "x"),
-        ("undo", "--moves", "17"),
+        ("undo", "--only", "moves", "17"),
         ("pause", "soon"),
         ("pause", "0h"),
         ("history", "--since", "the other day"),
@@ -93,9 +166,7 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
     [
         (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
         (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
-        (("status", "--config", "c.yaml"), "(-q, -v, --config and --user stand before the command); help:"),
-        (("status", "--user", "anna"), "(-q, -v, --config and --user stand before the command); help:"),
-        (("status", "-q"), "(-q, -v, --config and --user stand before the command); help:"),
+        (("status", "--user", "an na"), "'an na' cannot name a user; help: spamnb status --help"),
         (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
         (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
         (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),
@@ -103,7 +174,7 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
     ],
 )
 def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: str) -> None:
-    """A misspelt command is answered with the one that was meant, and an option in the wrong place with its place."""
+    """A misspelt command is answered with the one that was meant, and an unknown option with the help to read."""
     assert says in run(*arguments).err
 
 

@@ -86,6 +86,17 @@ def test_choosing(home: Path, run: Run) -> None:
     assert run("history", "--before", "3", "--limit", "1").out.startswith("2  ")
 
 
+def test_an_answer_is_called_so(home: Path, run: Run) -> None:
+    """What a person has answered is of the kind "answered", to ask for and in what is printed for programs."""
+    run("train", "--ham", mail(home / "a", "ham", 1))
+    with Ledger(str(ledger_file(home))) as ledger:
+        ledger.journal.settled(1, "answered at the prompt", time.time(), 0)
+    run("undo", "2")
+    lines = run("history", "--json", "--kind", "answered").out.splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["answered", "answered"]
+    assert run("history", "--kind", "settled").code == 64
+
+
 def test_a_folder_that_was_never_met(home: Path, run: Run) -> None:
     """A mistyped folder is a wrong call, which names those there are."""
     fill(home)

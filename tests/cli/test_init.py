@@ -10,7 +10,7 @@ from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.ledger.file.locks import only_service
-from tests.cli.conftest import Run, maildir
+from tests.cli.conftest import At, Run, maildir
 
 CONFIG = ".config/spamnb/config.yaml"
 
@@ -416,14 +416,21 @@ def test_a_form_to_which_nothing_can_be_added(second: Path, run: Run) -> None:
     assert len(load(file).mailboxes) == 2
 
 
-def test_adding_learns(second: Path, run: Run) -> None:
+def test_adding_learns(second: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """--learn learns from the mailbox that is added, whose mail is never moved; a running service has to reload."""
     result = run("init", "--learn", second)
     assert "learned 1 message as ham" in result.out
     assert run("status").out.count("watched since") == 2
     third = synchronised(second.parent / "third", INBOX=[])
     with only_service(str(second.parent.parent / ".local/share/spamnb/ledger.sqlite")):
-        assert "systemctl --user reload spamnb" in run("init", third).out
+        assert "Next: let the service read it again: send it SIGHUP" in run("init", third).out
+        machine = second.parent.parent / "machine"
+        monkeypatch.setattr("spamnb.checkup.installation._ROOT", machine)
+        for path in (machine / "run/systemd/system", machine / "etc/systemd/user"):
+            path.mkdir(parents=True)
+        (machine / "etc/systemd/user/spamnb.service").touch()
+        fourth = synchronised(second.parent / "fourth", INBOX=[])
+        assert "Next: let the service read it again: systemctl --user reload spamnb" in run("init", fourth).out
 
 
 def test_mailboxes_inside_of_each_other(second: Path, run: Run) -> None:
@@ -477,3 +484,99 @@ def test_says_where_mail_contradicts_itself(home: Path, run: Run) -> None:
     assert "filed wrongly" in run("init", "--learn").out
     assert "filed wrongly" not in run("-q", "init", "--learn").out
     assert len(run("audit", "--json").out.splitlines()) == 3
+
+
+# --- begin again ----------------------------------------------------------------------------------------------------
+
+LEDGER = ".local/share/spamnb/ledger.sqlite"
+
+
+def kept_ledgers(home: Path) -> list[Path]:
+    """The ledgers that were set aside."""
+    return sorted((home / LEDGER).parent.glob("ledger.sqlite.replaced-*Z"))
+
+
+def test_fresh(home: Path, at_terminal: At, run: Run) -> None:
+    """--fresh asks, forgets what was learned, done and chosen, keeps configuration and ledger, and learns if wanted."""
+    root = full(home)
+    assert run("init", "--learn").code == 0
+    run("choose", "block", "bad.example")
+    text = (home / CONFIG).read_text().replace("Archive/2024: ham", "Archive/2024: neutral")
+    (home / CONFIG).write_text(text)
+    code, shown, _ = at_terminal("init", "--fresh", answers=["y\r", "y\r"])
+    assert code == 0, shown
+    assert "The filter forgets what it has learned from 8 ham and 4 spam messages, its history" in shown
+    assert "3 ham, 4 spam" in run("status").out, "by the roles of the configuration, which stays"
+    assert (home / CONFIG).read_text() == text
+    assert "chosen" not in run("history", "--limit", "99").out
+    assert run("run", "--once").code == 0
+    assert len(os.listdir(root / ".Junk/cur")) == 4, "mail that is there is not moved"
+    (former,) = kept_ledgers(home)
+    assert "8 ham and 4 spam" in run("restore", former).out
+    assert "8 ham, 4 spam" in run("status").out
+
+
+@pytest.mark.parametrize("answer", ["n\r", "\r", "\x04"])
+def test_fresh_is_not_wanted(home: Path, at_terminal: At, run: Run, answer: str) -> None:
+    """Any answer but yes leaves everything as it is."""
+    full(home)
+    assert run("init", "--learn").code == 0
+    before = (home / LEDGER).read_bytes()
+    code, shown, _ = at_terminal("init", "--fresh", "--learn", answers=[answer])
+    assert (code, "Nothing was changed." in shown) == (0, True)
+    assert ((home / LEDGER).read_bytes(), kept_ledgers(home)) == (before, [])
+
+
+def test_fresh_without_a_terminal(home: Path, run: Run) -> None:
+    """Without a terminal --fresh needs --yes, which stands for nothing else."""
+    full(home)
+    assert run("init", "--learn").code == 0
+    result = run("init", "--fresh")
+    assert (result.code, "give --yes" in result.err, kept_ledgers(home)) == (64, True, [])
+    assert run("init", "--yes").code == 64
+    result = run("init", "--fresh", "--yes")
+    assert (result.code, result.err) == (0, "")
+    assert "To learn from them: spamnb init --learn" in result.out
+    assert "0 ham, 0 spam" in run("status").out
+    assert run("verify").code == 0
+    assert run("-q", "init", "--fresh", "--yes", "--learn").out == ""
+    assert len(kept_ledgers(home)) == 2
+    assert sorted(path.name for path in (home / LEDGER).parent.iterdir() if ".part" in path.name) == []
+
+
+def test_fresh_where_there_is_nothing(home: Path, run: Run) -> None:
+    """Before there is a ledger --fresh has nothing to ask, and init goes on as always."""
+    full(home)
+    assert "learned 8 messages as ham" in run("init", "--fresh", "--learn").out
+    assert kept_ledgers(home) == []
+
+
+def test_fresh_from_a_damaged_ledger(home: Path, run: Run) -> None:
+    """A damaged ledger, and one of which only copies are left, do not hinder a new beginning."""
+    full(home)
+    assert run("init", "--learn").code == 0
+    (home / LEDGER).write_bytes(b"no ledger" * 1000)
+    assert run("init", "--fresh", "--yes", "--learn").code == 0
+    assert "8 ham, 4 spam" in run("status").out
+    copies = home / ".local/share/spamnb/copies"
+    copies.mkdir(exist_ok=True)
+    (home / LEDGER).rename(copies / "ledger-2026-01-01.sqlite")
+    assert run("status").code == 3
+    assert run("init", "--fresh", "--yes").code == 0
+    assert "0 ham, 0 spam" in run("status").out
+
+
+def test_fresh_beside_a_service(home: Path, run: Run) -> None:
+    """While a service works with the ledger --fresh changes nothing, and says to stop it."""
+    full(home)
+    assert run("init", "--learn").code == 0
+    with only_service(str(home / LEDGER)):
+        result = run("init", "--fresh", "--yes")
+    assert (result.code, "stop that one first" in result.err, kept_ledgers(home)) == (3, True, [])
+
+
+@pytest.mark.parametrize("more", [("--host",), ("--user", "anna@example.org")])
+def test_fresh_is_for_one_person(home: Path, run: Run, more: tuple[str, ...]) -> None:
+    """On a mail host --fresh names the command that forgets a user."""
+    result = run("init", "--fresh", "--yes", *more)
+    assert (result.code, "spamnb users forget NAME" in result.err) == (64, True)

@@ -37,12 +37,12 @@ def test_untaught_filter_is_unsure(run: Run, home: Path) -> None:
 
 
 def test_json_has_the_promised_keys(taught: Path, run: Run) -> None:
-    """`score --json` prints one object a line with at least path, verdict, probability and log_odds."""
+    """`score --json` prints one object per line with at least path, verdict, probability and score."""
     lines = run("score", "--json", "spam.eml", "ham.eml").out.splitlines()
     objects = [json.loads(line) for line in lines]
     assert [(found["path"], found["verdict"]) for found in objects] == [("spam.eml", "spam"), ("ham.eml", "ham")]
-    assert all(type(found[key]) is float for found in objects for key in ("probability", "log_odds"))
-    assert objects[0]["log_odds"] > objects[1]["log_odds"]
+    assert all(type(found[key]) is float for found in objects for key in ("probability", "score"))
+    assert objects[0]["score"] > objects[1]["score"]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
@@ -161,11 +161,11 @@ def test_clues_are_sorted_by_what_they_contribute(taught: Path, run: Run) -> Non
 def test_shares_add_up(taught: Path, run: Run, mail: str, clues: str) -> None:
     """What the clues contribute sums to the log-odds of the probability, to the last digit that is shown."""
     found = json.loads(run("explain", "--json", mail).out)
-    assert abs(sum(clue["share"] for clue in found["clues"]) - SLOPE * found["log_odds"]) < 0.001
+    assert abs(sum(clue["share"] for clue in found["clues"]) - SLOPE * found["score"]) < 0.001
     shown = run("explain", mail, "--clues", clues).out.partition("contributes\n")[2].partition("\nThat is the ")[0]
     *parts, total = (Decimal(one) for one in re.findall(r"[+-][0-9]+\.[0-9]{2}$", shown, re.MULTILINE))
     assert sum(parts) == total
-    assert abs(float(total) - SLOPE * found["log_odds"]) < 0.006
+    assert abs(float(total) - SLOPE * found["score"]) < 0.006
 
 
 def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run) -> None:
@@ -177,10 +177,10 @@ def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run)
     found = json.loads(run("explain", "--json", "--without-itself", "lessons/ham/3.eml").out)
     assert (found["learned_as"], found["without_itself"]) == ("ham", True)
     taught_with = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
-    assert found["log_odds"] > taught_with["log_odds"]
+    assert found["score"] > taught_with["score"]
     run("untrain", "lessons/ham/3.eml")
     forgotten = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
-    assert (found["log_odds"], found["clues"]) == (forgotten["log_odds"], forgotten["clues"])
+    assert (found["score"], found["clues"]) == (forgotten["score"], forgotten["clues"])
     assert "not learned: there is nothing" in run("explain", "--without-itself", "spam.eml").out.splitlines()[1]
 
 
@@ -199,3 +199,51 @@ def test_explain_takes_one_message(taught: Path, run: Run) -> None:
     result = run("explain", "lessons")
     assert result.code == 64
     assert "holds several messages" in result.err
+
+
+def test_a_word(taught: Path, run: Run) -> None:
+    """`explain --word` shows each place where learned messages hold a word, with its counts and what taught it."""
+    found = json.loads(run("explain", "--json", "spam.eml").out)
+    token = next(clue["token"] for clue in found["clues"] if ":" not in clue["token"] and clue["spam"])
+    known = json.loads(run("explain", "--json", "--word", f" {token.upper()} ").out)
+    clue = next(clue for clue in found["clues"] if clue["token"] == token)
+    assert known["word"] == token
+    (of_text,) = [one for one in known["tokens"] if one["token"] == token]
+    assert (of_text["ham"], of_text["spam"], of_text["log_odds"]) == (clue["ham"], clue["spam"], clue["log_odds"])
+    assert {one["token"].rpartition(":")[2] for one in known["tokens"]} == {token}
+    assert known["taught_by"][token]
+    shown = run("explain", "--word", token)
+    assert (shown.code, shown.err) == (0, "")
+    assert [token, str(clue["ham"]), str(clue["spam"])] in [line.split()[:3] for line in shown.out.splitlines()]
+    assert f"Learned from:\n  {token}\n" in shown.out
+
+
+def test_a_word_that_nobody_has_learned(taught: Path, run: Run) -> None:
+    """Of an unknown word `explain --word` says so, and names longer words that begin so."""
+    clues = json.loads(run("explain", "--json", "spam.eml").out)["clues"]
+    token = max((clue["token"] for clue in clues if clue["token"].isalpha()), key=len)
+    shown = run("explain", "--word", token[:-1]).out
+    assert f"No learned message holds {token[:-1]}." in shown
+    assert token in shown.partition("Longer words that begin so: ")[2].strip().split(", ")
+
+
+def test_a_word_cannot_control_the_terminal(taught: Path, run: Run) -> None:
+    """A word is shown with its control characters escaped; bytes that are no text are in no message."""
+    assert "\x1b" not in run("explain", "--word", "\x1b[31m").out
+    assert "No learned message holds x?." in run("explain", "--word", "x\udce9").out
+
+
+def test_a_word_before_anything_was_learned(home: Path, run: Run) -> None:
+    """Without a ledger `explain --word` says that nothing is learned, and makes none."""
+    assert run("explain", "--word", "offer").out == (
+        "No learned message holds offer. Learned are 0 ham and 0 spam messages.\n"
+    )
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("more", [("spam.eml",), ("--without-itself",), ("--clues", "3")])
+def test_a_word_and_a_message(taught: Path, run: Run, more: tuple[str, ...]) -> None:
+    """`explain` is about a word or a message, not both; an empty word is none."""
+    result = run("explain", "--word", "offer", *more)
+    assert (result.code, "about the word alone" in result.err) == (64, True)
+    assert run("explain", "--word", " ").code == 64

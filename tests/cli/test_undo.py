@@ -30,9 +30,9 @@ def test_a_dry_run_changes_nothing(trained: Path, run: Run) -> None:
     lines = result.out.splitlines()
     assert (result.code, len(lines)) == (0, 26)
     assert lines[0].startswith("would undo 25: learned ham: trained by hand: ")
-    assert lines[-1] == "would undo 25 learnings; nothing was changed"
+    assert lines[-1] == "would undo 25 lessons; nothing was changed"
     assert ledger_file(trained).read_bytes() == before
-    assert run("undo", "--since", "1h", "--moves", "--dry-run").out == "There is nothing to undo.\n"
+    assert run("undo", "--since", "1h", "--only", "moves", "--dry-run").out == "There is nothing to undo.\n"
 
 
 def test_a_dry_run_without_a_ledger_makes_none(home: Path, run: Run) -> None:
@@ -45,7 +45,7 @@ def test_much_is_not_undone_without_a_yes(trained: Path, run: Run) -> None:
     """Without a terminal, more than 20 actions need --yes: else nothing is undone, and 64 says how."""
     refused = run("undo", "--since", "1h")
     assert (refused.code, refused.out) == (64, "")
-    assert refused.err == ("spamnb: this would undo 25 learnings: look at it with --dry-run, and do it with --yes\n")
+    assert refused.err == ("spamnb: this would undo 25 lessons: look at it with --dry-run, and do it with --yes\n")
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 25, "spam": 0}
     done = run("undo", "--since", "1h", "--yes")
     assert done.code == 0
@@ -61,7 +61,7 @@ def test_a_terminal_is_asked(trained: Path, run: Run, at_terminal: At, answer: s
     """On a terminal the totals come first, and then a question, to which only a yes is a yes."""
     code, shown, _ = at_terminal("undo", "--since", "1h", answers=[answer])
     assert code == 0
-    assert "To be undone: 25 learnings." in shown
+    assert "To be undone: 25 lessons." in shown
     assert ("Nothing was undone." in shown) == bool(left)
     assert json.loads(run("status", "--json").out)["learned"]["ham"] == left
 
@@ -94,7 +94,7 @@ def test_an_import_that_was_undone_is_not_kept(trained: Path, run: Run) -> None:
     assert "  counts taken back: undo of 26  " in run("history", "--limit", 1).out
     refused = run("undo", "27")
     assert (refused.code, "import them again" in refused.err) == (3, True)
-    assert run("undo", "--undos", "--since", "1h").out == "There is nothing to undo.\n"
+    assert run("undo", "--only", "undos", "--since", "1h").out == "There is nothing to undo.\n"
     assert run("import", "--force", "counts.txt").code == 0
     assert counts(trained) == before
 

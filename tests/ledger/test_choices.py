@@ -118,7 +118,7 @@ def test_at_the_prompt(home: Path, run: Run) -> None:
     assert "chosen: said on a page" in run("history").out
     assert json.loads(run("history", "--json").out.splitlines()[0])["kind"] == "chosen"
     assert "last action" in run("status").out
-    for command in (("verify",), ("undo", str(number)), ("undo", "--undos", "--since", "1h")):
+    for command in (("verify",), ("undo", str(number)), ("undo", "--only", "undos", "--since", "1h")):
         said = run(*command)
         assert (said.code, said.err) == (0, ""), said
     with Ledger(str(ledger_file(home))) as ledger:

@@ -8,15 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.cli.common.arguments import COMMANDS, parser_of, program
+from spamnb.cli.common.arguments import ALIASES, COMMANDS, add_shared, parser_of, program
 from tests.documents import ROOT
 from tests.manual.made import MADE, files
 from tests.packaging import tab
 
-FLAGS = {
-    name: {flag for action in (parser_of(name) if name else program())._actions for flag in action.option_strings}
-    for name in ("", *COMMANDS)
-}
+NAMES = (*COMMANDS, *ALIASES)
+
+
+def flags_of(name: str) -> set[str]:
+    """All options that may be typed after a command; without one, those of the program."""
+    parser = parser_of(ALIASES.get(name, name)) if name else program()
+    if name:
+        add_shared(parser, is_shown=True)
+    return {flag for action in parser._actions for flag in action.option_strings}
+
+
+FLAGS = {name: flags_of(name) for name in ("", *NAMES)}
 
 BASH = files()["share/bash-completion/completions/spamnb"]
 ZSH = files()["share/zsh/site-functions/_spamnb"]
@@ -54,12 +62,12 @@ def asked(words: list[str]) -> str:
 def test_bash_has_every_option(tmp_path: Path) -> None:
     """bash proposes exactly the options of each command, all commands, and the choices of an option."""
     script = BASH + "compopt() { :; }\n"
-    calls = [["spamnb", "-"], *(["spamnb", "-v", name, "-"] for name in COMMANDS)]
+    calls = [["spamnb", "-"], *(["spamnb", "-v", name, "-"] for name in NAMES)]
     calls += [["spamnb", ""], ["spamnb", "history", "--verdict", ""], ["spamnb", "history", "--verdict", "=", "h"]]
     calls += [["spamnb", "history", "--limit", ""]]
     lines = said_by("bash", script + "".join(map(asked, calls)), tmp_path, "--norc").splitlines()
     assert [set(line.split()) for line in lines[: len(FLAGS)]] == list(FLAGS.values())
-    assert lines[len(FLAGS) :] == [" ".join(COMMANDS), "ham spam unsure", "ham", ""]
+    assert lines[len(FLAGS) :] == [" ".join(NAMES), "ham spam unsure", "ham", ""]
 
 
 @needs["fish"]
@@ -70,7 +78,7 @@ def test_fish_has_every_option(tmp_path: Path) -> None:
     *by_command, words, choices = said_by("fish", FISH + calls, tmp_path, "--no-config").split("=\n")
     for (name, flags), said in zip(FLAGS.items(), by_command, strict=True):
         assert flags == {line.split("\t")[0] for line in said.splitlines()}, name
-    assert {line.split("\t")[0] for line in words.splitlines()} == set(COMMANDS)
+    assert {line.split("\t")[0] for line in words.splitlines()} == set(NAMES)
     assert [line.split("\t")[0] for line in choices.splitlines()] == ["ham", "spam", "unsure"]
 
 

@@ -103,7 +103,7 @@ def test_a_withheld_message_that_is_no_spam_today_stays(site: Site, capsys: pyte
     assert withheld(site) == 2
     assert site.spamnb("resume", "--move") == 0
     assert len(site.contents("Junk")) == 2
-    assert site.spamnb("undo", "--since", "1h", "--moves") == 0
+    assert site.spamnb("undo", "--since", "1h", "--only", "moves") == 0
     assert withheld(site) == 0, "a person has rescued both"
     assert site.spamnb("resume", "--move") == 0
     assert site.contents("Junk") == []

@@ -149,7 +149,7 @@ def test_training_reads_again(home: Path) -> None:
 def test_what_is_not_read_again_is_forgotten_exactly(home: Path) -> None:
     """Lessons of before and lessons of today are taken back in one, and nothing of either is left."""
     kept.spamnb(home, "train", "--spam", str(home / "Maildir" / ".Junk"))
-    kept.spamnb(home, "undo", "--yes", "--learned", "--since", "2000-01-01")
+    kept.spamnb(home, "undo", "--yes", "--only", "lessons", "--since", "2000-01-01")
     assert "The counts of 0 tokens are the sum of 0 ham and 0 spam messages." in kept.spamnb(home, "verify")
 
 
@@ -162,7 +162,7 @@ def test_mail_that_was_learned_elsewhere_is_found(home: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for module in ("store", "read_again"):
             patch.setattr(f"spamnb.ledger.lessons.sqlite.{module}.VERSION", _FORMER)
-        kept.spamnb(home, "undo", "--yes", "--learned", "--since", "2000-01-01")
+        kept.spamnb(home, "undo", "--yes", "--only", "lessons", "--since", "2000-01-01")
         kept.spamnb(home, "train", "--spam", str(home / "file.eml"), str(home / "box"))
     for path in files(home):
         path.unlink()

@@ -81,7 +81,7 @@ def test_what_it_did_can_be_taken_back(home: Path, left: Path) -> None:
     in_inbox, in_junk = messages(home, "INBOX"), messages(home, "Junk")
     kept.spamnb(home, "undo", str(moved))
     assert (messages(home, "INBOX"), messages(home, "Junk")) == (in_inbox + 1, in_junk - 1)
-    kept.spamnb(home, "undo", "--yes", "--learned", "--since", "2000-01-01")
+    kept.spamnb(home, "undo", "--yes", "--only", "lessons", "--since", "2000-01-01")
     assert "The counts of 0 tokens are the sum of 0 ham and 0 spam messages." in kept.spamnb(home, "verify")
 
 

@@ -43,6 +43,11 @@ def executor(text: str) -> str:
     return text
 
 
+def ledger_text(text: str) -> str:
+    """What was typed, with ? for bytes that are no text in this locale: nothing in the ledger holds such."""
+    return text.encode(errors="replace").decode()
+
+
 def several(text: str) -> list[int]:
     """Whole numbers, divided by commas."""
     return [at_least(0)(part.strip()) for part in text.split(",")]

@@ -109,7 +109,7 @@ def _places(options: argparse.Namespace) -> tuple[Path, Path | None]:
 
 def _reads_only(options: argparse.Namespace) -> bool:
     """Whether `init` is to learn by a configuration, and not to write one."""
-    return options.learn and not (options.force or options.maildirs or options.host)
+    return (options.learn or options.fresh) and not (options.force or options.maildirs or options.host)
 
 
 def open_ledger(options: argparse.Namespace) -> tuple[Config, "Ledger"]:

@@ -12,6 +12,7 @@ import errno
 import logging
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -61,6 +62,23 @@ def restore(ledger: str, source: str, at: float) -> Restored:
         with holding(ledger):
             finish(ledger)
             return _put(ledger, draft, source, at, held)
+
+
+def begin_anew(ledger: str, at: float) -> str | None:
+    """Put an empty ledger in the ledger's place. Returns the path that the former one has now; None: there was none.
+
+    The former one is kept whole, also if it is damaged, and can be restored. Raises LedgerBusyError while another
+    process has the ledger open, OSError or LedgerError where an empty one cannot be made; then it is as it was.
+    """
+    with _draft(ledger) as draft:
+        # A directory of its own: what SQLite and locks leave beside a ledger goes with it.
+        with tempfile.TemporaryDirectory(prefix=".", dir=os.path.dirname(draft)) as directory:
+            new = os.path.join(directory, os.path.basename(draft))
+            Ledger(new).close()
+            os.rename(new, draft)
+        with holding(ledger):
+            finish(ledger)
+            return put(ledger, draft, at, "replaced")
 
 
 def recover(ledger: str, at: float, *, wholly: bool = False, alive: Alive = lambda: None) -> Restored | None:

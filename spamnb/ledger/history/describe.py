@@ -1,12 +1,25 @@
 """An action of the journal, and what became of it: in words, and as values for JSON."""
 
+from collections.abc import Mapping
+
 from spamnb.base.label import Label
-from spamnb.ledger.history.journal import Line
+from spamnb.ledger.history.journal import Kind, Line
+
+KINDS: Mapping[str, Kind] = {
+    "judged": "judged",
+    "moved": "moved",
+    "learned": "learned",
+    "imported": "imported",
+    "answered": "settled",
+    "chosen": "chosen",
+}
+"""The kinds of action by the words that people and programs use for them; the ledger has one of its own."""
+
+_WORDS = {kind: word for word, kind in KINDS.items()}
 
 _AS_THEY_ARE = [
     "id",
     "at",
-    "kind",
     "state",
     "why",
     "how",
@@ -53,6 +66,7 @@ def as_object(line: Line) -> dict[str, object]:
     labels = {"before": action.before, "after": action.after, "learned_later": line.label}
     return {
         **{name: getattr(action, name) for name in _AS_THEY_ARE},
+        "kind": _WORDS[action.kind],
         **{name: None if label is None else label.word for name, label in labels.items()},
         "source": line.source,
         "destination": line.destination,

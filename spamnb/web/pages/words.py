@@ -5,7 +5,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from spamnb.bayes.score_plain import GRAMS
 from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import Clue
 from spamnb.filter.telling_words import TellingWords, Word
@@ -21,8 +20,6 @@ _TEACHERS = 5
 _LONGEST = 100  # characters of a token
 _CLEAREST = 10.0  # log-odds of the longest bar
 _KINDS = {"": "All", "text": "Words", "subject": "Subject", "sender": "Sender", "host": "Hosts", "link": "Links"}
-# Where a word is looked for that is typed without saying where.
-_PLACES = ("", "subject:", "from:", "from-name:", "url:", "message-id:", "received:", "opening:", "closing:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,6 @@ def words(visit: Visit) -> Response:
     telling = TellingWords(visit.ledger, visit.config.scoring)
     prefixes = [f"{of.prefix}:" for of in KINDS.values() if of.prefix and of.page == kind] if kind else []
     sides = {} if asked else telling.most(_SIDE, prefixes or None, bare=kind == "text")
-    matching = [telling.word(place + asked) for place in _PLACES] if asked else []
     return visit.page(
         "words.html",
         title="Words",
@@ -49,8 +45,8 @@ def words(visit: Visit) -> Response:
         chosen=kind,
         q=asked,
         sides={label.word: list(map(_shown, side)) for label, side in sides.items()},
-        found=[_shown(word) for word in matching if word is not None],
-        suggested=_suggested(visit, asked) if asked else [],
+        found=list(map(_shown, telling.looked_up(asked))) if asked else [],
+        suggested=telling.beginning_with(asked, _SUGGESTED) if asked else [],
     )
 
 
@@ -64,12 +60,6 @@ def _asked(visit: Visit) -> str:
 def _shown(word: Word) -> Shown:
     bar = small_bar(abs(word.log_odds) / _CLEAREST, "spam" if word.log_odds > 0 else "ham")
     return Shown(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)), bar)
-
-
-def _suggested(visit: Visit, asked: str) -> list[str]:
-    """Tokens that begin so, without grams, which are no words."""
-    tokens = visit.ledger.lessons.beginning_with(asked, _SUGGESTED + 1)
-    return [token for token in tokens if token != asked and not token.startswith(GRAMS)][:_SUGGESTED]
 
 
 def teachers(visit: Visit) -> Response:

@@ -1,0 +1,63 @@
+"""`spamnb init --fresh`: an empty ledger in the place of the one that there is, which is kept."""
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.wording import escaped, plural
+from spamnb.cli.common.config_and_ledger import configuration
+from spamnb.cli.common.output import inform, is_confirmed, is_terminal, warn
+from spamnb.config import default_ledger_path
+from spamnb.ledger.copies.recovery import begin_anew
+from spamnb.ledger.file.last_end import EndRecord
+from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.file.replacement import present
+from spamnb.ledger.ledger import Ledger
+
+
+def run(config_path: Path, options: argparse.Namespace) -> bool:
+    """Begin anew, if there is something to forget and the person agrees. Returns whether `init` is to go on."""
+    ledger = _ledger_of(config_path, options)
+    if not (os.path.lexists(present(ledger)) or rolling(ledger)):
+        return True
+    with only_service(ledger) as lock:
+        if not _is_agreed(ledger, options):
+            print("Nothing was changed.")
+            return False
+        former = begin_anew(ledger, time.time())
+        EndRecord(ledger, lock).begin()  # what the last service left, and what it ended over, was the former ledger
+    inform(options, "The filter has forgotten everything.")
+    if former is not None:
+        kept = escaped(former)
+        inform(options, f"The ledger of before is kept as {kept}. To go back: spamnb restore {kept}\n")
+    return True
+
+
+def _ledger_of(config_path: Path, options: argparse.Namespace) -> str:
+    """The ledger that the configuration names; before there is one, that which `init` will name."""
+    if os.path.lexists(config_path):
+        config = configuration(options)
+        if config.exchange.database is not None:
+            warn("the lessons that other hosts share come back from the database; what you have taught here does too")
+        return str(config.ledger)
+    if options.config is not None:
+        return str(config_path.absolute().with_name("ledger.sqlite"))
+    return str(default_ledger_path(os.environ))
+
+
+def _is_agreed(ledger: str, options: argparse.Namespace) -> bool:
+    if options.yes:
+        return True
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)) or options.quiet:
+        raise UsageError("init --fresh forgets what was learned and done: give --yes, since nobody can be asked here")
+    learned = "what it has learned"
+    with contextlib.suppress(SpamnbError, OSError), Ledger(ledger, only_read=True) as opened:  # a damaged one too
+        ham, spam = opened.lessons.totals()[:2].tolist()
+        learned = f"what it has learned from {ham} ham and {plural(spam, 'spam message')}"
+    print(f"The filter forgets {learned}, its history, and what you have chosen.")
+    return is_confirmed("Begin again from nothing?")
