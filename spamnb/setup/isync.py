@@ -46,7 +46,7 @@ SubFolders Verbatim
 Channel {channel}
 Far :far:
 Near :near:
-Patterns *{left_out}
+Patterns INBOX *{left_out}
 Create Both
 Expunge Both
 Sync All
